@@ -265,8 +265,8 @@ def message_event(chat_id: str, message: object) -> str:
 def split_around(text: str, name: re.Pattern[str]) -> tuple[str, str] | None:
     """Return what stands before and after a name amid other words: "I asked @bot about that"."""
     before, *after = (part.strip() for part in name.split(text))
-    told = " ".join(filter(None, after)).lstrip(",:;.?! ")
-    return (before, told) if before and told.strip("?!., ") else None
+    rest = " ".join(filter(None, after)).lstrip(",:;.?! ")
+    return (before, rest) if before and rest.strip("?!., ") else None
 
 
 def _clean_text(text: str) -> str:

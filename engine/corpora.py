@@ -109,7 +109,7 @@ class Document:
     pages: int | None = None
     page_labels: tuple[str, ...] = ()  # of all pages as printed; () = they are their numbers
     unread: str | None = None  # which pages could not be read, and why
-    is_language_told: bool = True  # False: `lang` was recognised by the words
+    is_language_named: bool = True  # False: `lang` was recognised by the words
 
     def __post_init__(self) -> None:
         if self.created_at is not None:

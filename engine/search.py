@@ -21,7 +21,7 @@ def order_by_date(created_at: datetime | None) -> tuple[bool, datetime]:
     return created_at is None, created_at or _LAST_MOMENT
 
 
-def told_date(created_at: datetime | None, dated_by: DateKind | None) -> dict[str, str]:
+def describe_date(created_at: datetime | None, dated_by: DateKind | None) -> dict[str, str]:
     """Return the day of a text for a model, under the name of what it tells; {} without one."""
     if created_at is None:
         return {}

@@ -79,9 +79,9 @@ def _feeds(feeds: Sequence[Feed]) -> Check:
     detail = f"{len(feeds):,} followed, {len(failing):,} failing"
     for feed in failing[:_NAMED]:
         detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
-    is_told = any(feed.told_failing or feed.gone for feed in failing)
+    is_reported = any(feed.told_failing or feed.gone for feed in failing)
     fix = "See: presagio feeds" if failing else None
-    return Check(check="feeds", ok=not is_told, detail=detail, fix=fix)
+    return Check(check="feeds", ok=not is_reported, detail=detail, fix=fix)
 
 
 def _jobs(outcomes: Sequence[JobOutcome]) -> Check:

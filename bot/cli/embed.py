@@ -134,17 +134,17 @@ class ProgressLines:
 
     def __init__(self, name: str, write: Callable[[str], None], clock: Callable[[], float]) -> None:
         self._name, self._write, self._clock = name, write, clock
-        self._told: tuple[int, float] | None = None  # what was done at the last line, and when
+        self._last_line: tuple[int, float] | None = None  # what was done at the last line, and when
 
     def tell(self, done: int, missing: int) -> None:
         """Write a line if the last one is old enough and there is something left."""
         now = self._clock()
-        if self._told is None:
-            self._told = done, now
-        before, since = self._told
+        if self._last_line is None:
+            self._last_line = done, now
+        before, since = self._last_line
         if now - since < _BETWEEN_LINES or done >= missing:
             return
-        self._told = done, now
+        self._last_line = done, now
         rate = (done - before) / (now - since)
         left = f", about {(missing - done) / rate / 60:,.0f} min left" if rate else ""
         self._write(f"{self._name}: {done:,} of {missing:,} embedded, {rate:,.1f} a second{left}")

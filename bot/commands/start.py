@@ -75,8 +75,8 @@ async def at_home(request: Request, services: Services, greeting: Reply) -> Repl
     """
     words = request.words
     items = await _latest(services, words)
-    told = words.say("The latest prophecies:") if items else ""
-    text = "\n\n".join(filter(None, (greeting.text, told)))
+    introduction = words.say("The latest prophecies:") if items else ""
+    text = "\n\n".join(filter(None, (greeting.text, introduction)))
     return replace(greeting, text=text, items=items)
 
 

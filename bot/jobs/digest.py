@@ -91,12 +91,12 @@ async def choices_for(
     corpora = await work.corpora([subscribed.subscription.chat for subscribed in wanted])
     finds = await _finds(work, wanted, corpora, now - work.window)
     # Usually there is nothing, and then earlier posts need not be read.
-    told = [
+    chats = [
         subscribed.subscription.chat
         for subscribed in wanted
         if finds.get(subscribed.subscription.chat.id)
     ]
-    posted = await work.subscriptions.posted_in(told, since=now - _REMEMBERED) if told else {}
+    posted = await work.subscriptions.posted_in(chats, since=now - _REMEMBERED) if chats else {}
     return {
         chat.id: choose(
             subscribed.subscription,

@@ -302,15 +302,15 @@ async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotic
     if not decision.notices:
         return ()
     followers = await work.feeds.followers(decision.feed.id)
-    told: dict[int, tuple[Chat, str | None]] = {
+    readers: dict[int, tuple[Chat, str | None]] = {
         follower.chat.id: (follower.chat, follower.thread)
         for follower in followers
         if follower.chat.private
     }
     if groups := [follower for follower in followers if not follower.chat.private]:
         operators = await work.operators()
-        told |= {chat.id: (chat, None) for chat in operators if chat.id not in told}
-        told |= {
+        readers |= {chat.id: (chat, None) for chat in operators if chat.id not in readers}
+        readers |= {
             follower.chat.id: (follower.chat, follower.thread)
             for follower in groups
             if not operators
@@ -323,7 +323,7 @@ async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotic
             content=content_to_json(_content(notice, in_full=chat.private)),
         )
         for notice in decision.notices
-        for chat, thread in told.values()
+        for chat, thread in readers.values()
     ]
 
 

@@ -53,7 +53,7 @@ class _Runs:
     job: Job
     idle_since: float  # end of the last run; before the first, when it was first expected
     begun_at: float | None = None
-    told: bool = False
+    warned: bool = False
 
     def trouble(self, now: float) -> str | None:
         """Return what is wrong, or None."""
@@ -107,11 +107,11 @@ class Watchdog:
         now = self.clock()
         for name, runs in self._runs.items():
             trouble = runs.trouble(now)
-            if trouble and not runs.told:
+            if trouble and not runs.warned:
                 logger.warning("%s %s; it is due every %g s", name, trouble, runs.job.every)
-            elif runs.told and not trouble:
+            elif runs.warned and not trouble:
                 logger.info("%s runs again", name)
-            runs.told = trouble is not None
+            runs.warned = trouble is not None
 
 
 class Scheduler:

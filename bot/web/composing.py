@@ -44,7 +44,7 @@ programs = APIRouter(
 people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 Run = Callable[[Progress], Awaitable[Composition]]
-Told = Callable[[Composition], Awaitable[object]]
+Render = Callable[[Composition], Awaitable[object]]
 
 
 class ComposeBody(BaseModel):
@@ -206,7 +206,7 @@ def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
 def _stream(
     run: Run,
     step: Callable[[StepName], object],
-    told: Told,
+    render: Render,
     *,
     words: Words | None = None,
 ) -> StreamingResponse:
@@ -214,4 +214,4 @@ def _stream(
     steps: asyncio.Queue[object] = asyncio.Queue()
     # Begun here, where it is known who asks and whose budget is spent.
     running = asyncio.ensure_future(run(lambda name: steps.put_nowait(step(name))))
-    return stream_work(own_work(running), steps, told, words=words)
+    return stream_work(own_work(running), steps, render, words=words)

@@ -53,7 +53,7 @@ class PublicProphecy:
     published: datetime
     corpus: str
     external_id: str
-    told_at: datetime
+    shown_at: datetime
 
     @property
     def pair(self) -> tuple[str, str, str]:
@@ -147,12 +147,12 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
         DocumentLookup(shared.app.database),
     )
     entries = []
-    for told in await _list_told(shared, list(by_name)):
-        corpus = by_name[told.corpus]
+    for prophecy in await _list_prophecies(shared, list(by_name)):
+        corpus = by_name[prophecy.corpus]
         # A text that has been removed from its corpus since is not shown any more.
-        if document := await texts.document(corpus, told.external_id):
+        if document := await texts.document(corpus, prophecy.external_id):
             found = address_candidate(document.candidate, corpus)
-            entries.append(_build_entry(request, told, found))
+            entries.append(_build_entry(request, prophecy, found))
     origin = own_address(request)
     return PostedFeed(
         title=f"Presagio · {asked}" if asked else "Presagio",
@@ -164,15 +164,15 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     )
 
 
-async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[PublicProphecy]:
+async def _list_prophecies(shared: SharedState, corpora: Sequence[str]) -> list[PublicProphecy]:
     """Return what was posted and what the operator approved, each once, newest first."""
     database = shared.app.database
     posts = await Outbox(database).public_posts(corpora, limit=MOST_ENTRIES)
     wall = await open_wall(database, shared.settings.web)
     approved = await wall.list_approved(corpora, limit=MOST_ENTRIES)
     every = (*map(_tell_post, posts), *map(_tell_approved, approved))
-    once = {told.pair: told for told in reversed(every)}  # as it was posted, if it was
-    return sorted(once.values(), key=lambda told: told.told_at, reverse=True)[:MOST_ENTRIES]
+    distinct = {each.pair: each for each in reversed(every)}  # as it was posted, if it was
+    return sorted(distinct.values(), key=lambda each: each.shown_at, reverse=True)[:MOST_ENTRIES]
 
 
 def _tell_post(post: PublicPost) -> PublicProphecy:
@@ -185,7 +185,7 @@ def _tell_post(post: PublicPost) -> PublicProphecy:
         published=post.published,
         corpus=post.corpus,
         external_id=post.external_id,
-        told_at=post.posted_at,
+        shown_at=post.posted_at,
     )
 
 
@@ -200,33 +200,33 @@ def _tell_approved(entry: WallEntry) -> PublicProphecy:
         published=liked.headline.date or liked.asked_at,
         corpus=liked.corpus,
         external_id=liked.hit.candidate.external_id,
-        told_at=entry.decided_at or liked.asked_at,
+        shown_at=entry.decided_at or liked.asked_at,
     )
 
 
-def _build_entry(request: Request, told: PublicProphecy, found: Candidate) -> PostedEntry:
+def _build_entry(request: Request, prophecy: PublicProphecy, found: Candidate) -> PostedEntry:
     visitor, origin = find_visitor(request), own_address(request)
-    words, day = visitor.words, format_day(told.published)
+    words, day = visitor.words, format_day(prophecy.published)
     date = say_date(found.created_at, found.dated_by, words)
-    age = say_age(found.created_at, told.published, words)
+    age = say_age(found.created_at, prophecy.published, words)
     picture = visitor.link(
-        f"/card/{told.corpus}/{quote(told.external_id)}.png", headline=told.headline
+        f"/card/{prophecy.corpus}/{quote(prophecy.external_id)}.png", headline=prophecy.headline
     )
     entry = PostedEntry(
-        id=uuid.uuid5(_NAMESPACE, told.name).urn,
-        title=told.title,
+        id=uuid.uuid5(_NAMESPACE, prophecy.name).urn,
+        title=prophecy.title,
         url=origin
-        + visitor.link("/prophecy", headline=told.headline, date=day, corpus=told.corpus),
+        + visitor.link("/prophecy", headline=prophecy.headline, date=day, corpus=prophecy.corpus),
         quote=found.text,
         author=signature(found.voice, found.author, in_item=found.place is not None),
         when=" · ".join(filter(None, (date, age, *labels(found.flags.names, words)))),
         original=web_address(found.url),
-        source=told.source or "",
-        link=web_address(told.link),
+        source=prophecy.source or "",
+        link=web_address(prophecy.link),
         news_day=day,
-        news_date=words.date(told.published),
+        news_date=words.date(prophecy.published),
         picture=origin + picture if can_draw() else None,
-        posted_at=told.told_at,
+        posted_at=prophecy.shown_at,
     )
     return replace(entry, html=render_fragment(request, "posted.html", entry=entry))
 

@@ -156,8 +156,8 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         except Exception as error:  # as in the API: told, and logged if unexpected
             # Who started this program on stdio is its operator.
             words = words_for(DEFAULT, operator=context.request is None)
-            told = map_error(error).problem(words)
-            return _render_error(" ".join(filter(None, (told.message, told.fix))))
+            problem = map_error(error).problem(words)
+            return _render_error(" ".join(filter(None, (problem.message, problem.fix))))
 
     async def list_prompts(
         _: ServerRequestContext[Any], __: PaginatedRequestParams | None
@@ -173,8 +173,8 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         try:
             filled = TextContent(text=prompt.fill(asked.arguments or {}))
         except RequestValidationError as error:
-            told = map_error(error).problem()
-            raise MCPError(INVALID_PARAMS, told.message) from error
+            problem = map_error(error).problem()
+            raise MCPError(INVALID_PARAMS, problem.message) from error
         return GetPromptResult(
             description=prompt.description, messages=[PromptMessage(role="user", content=filled)]
         )

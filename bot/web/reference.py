@@ -83,16 +83,16 @@ def describe_operations(
     """Return the operations of an OpenAPI document; their examples ask `corpus`."""
     schemas = document["components"]["schemas"]
     for path, operations in document["paths"].items():
-        for method, told in operations.items():
-            given = told.get("parameters", ())
-            body = _resolve(_read_content(told.get("requestBody", {})), schemas)
-            answer = _resolve(_read_content(told["responses"][_ANSWERED]), schemas)
+        for method, operation in operations.items():
+            given = operation.get("parameters", ())
+            body = _resolve(_read_content(operation.get("requestBody", {})), schemas)
+            answer = _resolve(_read_content(operation["responses"][_ANSWERED]), schemas)
             yield OperationView(
                 method=method.upper(),
                 path=path,
-                title=_translate(told["summary"], words),
-                about=_translate(told.get("description", ""), words),
-                asks="ask" in told["tags"],
+                title=_translate(operation["summary"], words),
+                about=_translate(operation.get("description", ""), words),
+                asks="ask" in operation["tags"],
                 steers=path.startswith(STEERING),
                 parameters=sorted(
                     [
@@ -112,9 +112,9 @@ def _translate(text: str, words: Words) -> str:
     return words.say(text)
 
 
-def _read_content(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_content(message: Mapping[str, Any]) -> Mapping[str, Any]:
     schema: Mapping[str, Any] = (
-        told.get("content", {}).get("application/json", {}).get("schema", {})
+        message.get("content", {}).get("application/json", {}).get("schema", {})
     )
     return schema
 
@@ -182,5 +182,5 @@ def _build_body(schema: Mapping[str, Any], corpus: str) -> str:
 
 def _read_example_problem(document: Mapping[str, Any]) -> str:
     """Return a problem as the document has one, in lines."""
-    told = document["paths"]["/api/search"]["get"]["responses"]["404"]["content"]
-    return json.dumps(next(iter(told.values()))["example"], indent=2)
+    content = document["paths"]["/api/search"]["get"]["responses"]["404"]["content"]
+    return json.dumps(next(iter(content.values()))["example"], indent=2)

@@ -107,13 +107,13 @@ def wants_events(request: Request) -> bool:
 def stream_work(
     work: AbstractAsyncContextManager[asyncio.Future[Outcome]],
     steps: "asyncio.Queue[object]",
-    told: Callable[[Outcome], Awaitable[object]],
+    render: Callable[[Outcome], Awaitable[object]],
     *,
     words: Words | None = None,
 ) -> StreamingResponse:
-    """Return a stream of the `steps` of `work` and of its outcome, as `told` says it."""
+    """Return a stream of the `steps` of `work` and of its outcome, as `render` writes it."""
     return StreamingResponse(
-        _tell_events(work, steps, told, words),
+        _tell_events(work, steps, render, words),
         media_type=EVENTS,
         headers={"Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"},
     )
@@ -132,7 +132,7 @@ async def own_work(running: asyncio.Future[Outcome]) -> AsyncIterator[asyncio.Fu
 async def _tell_events(
     work: AbstractAsyncContextManager[asyncio.Future[Outcome]],
     steps: "asyncio.Queue[object]",
-    told: Callable[[Outcome], Awaitable[object]],
+    render: Callable[[Outcome], Awaitable[object]],
     words: Words | None,
 ) -> AsyncIterator[bytes]:
     async with work as running:
@@ -141,7 +141,7 @@ async def _tell_events(
         while (step := await _next_step(steps)) is not ended:
             yield b": still at it\n\n" if step is None else _write_event("step", step)
         try:
-            yield _write_event("done", await told(await asyncio.shield(running)))
+            yield _write_event("done", await render(await asyncio.shield(running)))
         except Exception as error:
             yield _write_event("failed", map_error(error).problem(words).model_dump())
 

@@ -97,11 +97,13 @@ class ShortAnswer(AnswerModel):
     @classmethod
     def of(cls, answer: AnswerModel) -> Self:
         """Return what a long answer says, shortly."""
-        told = answer.to_json()
-        shown = {name: list(map(_shorten_hit, told.get(name, ()))) for name in ("hits", "near")}
+        long_answer = answer.to_json()
+        shown = {
+            name: list(map(_shorten_hit, long_answer.get(name, ()))) for name in ("hits", "near")
+        }
         return cls(
-            corpus=told["corpus"],
-            notice=told["notice"],
+            corpus=long_answer["corpus"],
+            notice=long_answer["notice"],
             hits=shown["hits"],
             near=None if shown["hits"] else shown["near"] or None,
         )
@@ -111,9 +113,9 @@ class ShortAnswer(AnswerModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-def _shorten_hit(told: Mapping[str, Any]) -> ShortHit:
-    values = {name: told.get(name) for name in ShortHit.model_fields}
-    written, text = told["created_at"], " ".join(told["text"].split())
+def _shorten_hit(hit: Mapping[str, Any]) -> ShortHit:
+    values = {name: hit.get(name) for name in ShortHit.model_fields}
+    written, text = hit["created_at"], " ".join(hit["text"].split())
     cut_text = cut(text, _LONGEST_SHORT, lambda kept: len(kept.encode()))
     return ShortHit.model_validate(
         values | {"created_at": written and written[:10], "text": cut_text}
@@ -192,8 +194,8 @@ class ToolEntry:
 
     def describe_answer(self) -> dict[str, Any]:
         """Return the JSON schema of what the tool returns, which is an object."""
-        told: Any = self.returns | ShortAnswer if self._may_be_short else self.returns
-        return {"type": "object"} | TypeAdapter(told).json_schema()
+        returned: Any = self.returns | ShortAnswer if self._may_be_short else self.returns
+        return {"type": "object"} | TypeAdapter(returned).json_schema()
 
     async def call(self, shared: SharedState, arguments: Mapping[str, Any]) -> AnswerModel:
         """Return the answer, short if that is asked for.

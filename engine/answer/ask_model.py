@@ -32,7 +32,7 @@ from engine.llm.asking import (
 )
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
-from engine.search import told_date
+from engine.search import describe_date
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.snippet import one_line, visible_lines
@@ -227,7 +227,7 @@ def _question(question: Question) -> str:
 def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     found = passage.hit.candidate
-    shown: dict[str, object] = {"i": number, **told_date(found.created_at, found.dated_by)}
+    shown: dict[str, object] = {"i": number, **describe_date(found.created_at, found.dated_by)}
     if found.place:
         shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
     if author := found.voice or found.author:

@@ -14,7 +14,7 @@ from engine.errors import ModelError
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair, compact_json
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
-from engine.search import told_date
+from engine.search import describe_date
 from engine.text.snippet import one_line, visible_lines
 from engine.values import Corpus, Usage, add_usage
 
@@ -74,7 +74,7 @@ async def ask_step(
             hearing.error = await ask_and_repair(step.model, question, hearing.hear, now=now)
     except TimeoutError:
         hearing.late = step.seconds
-    return hearing.to_told()
+    return hearing.to_outcome()
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class _Hearing(Generic[T]):
             logger.warning("%s answered with damage: %s", answer.model, faults)
         return value is not None and self.satisfied(value)
 
-    def to_told(self) -> StepOutcome[T]:
+    def to_outcome(self) -> StepOutcome[T]:
         return StepOutcome(
             value=self.value,
             usage=add_usage(answer.usage for answer in self.answers),
@@ -124,7 +124,7 @@ class _Hearing(Generic[T]):
 def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
-    shown |= told_date(passage.date, passage.dated_by)
+    shown |= describe_date(passage.date, passage.dated_by)
     shown["title"] = plain(passage.title, _NAME_LENGTH)
     if passage.author:
         shown["author"] = plain(passage.author, _NAME_LENGTH)

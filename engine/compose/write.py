@@ -13,7 +13,7 @@ from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
-from engine.search import told_date
+from engine.search import describe_date
 from engine.settings.models import Voice
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
@@ -131,7 +131,7 @@ def _fact_line(fact: Fact, passage: SourcePassage) -> str:
     }
     if passage.author:
         shown["author"] = plain(passage.author, 120)
-    shown |= told_date(passage.date, passage.dated_by)
+    shown |= describe_date(passage.date, passage.dated_by)
     return compact_json(shown)
 
 

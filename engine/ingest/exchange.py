@@ -78,7 +78,7 @@ def record_of(document: Document, kind: Kind) -> dict[str, object]:
         "searched": (
             None
             if document.parts
-            else _told_search(document.search_text, searchable(document.text))
+            else _differing_search_text(document.search_text, searchable(document.text))
         ),
         "parts": [_part_record(part, search_text) for part, search_text in known],
         "pages": document.pages,
@@ -93,7 +93,7 @@ def _search_text(document: Document, part: Part) -> str:
     return searchable("\n".join(filter(None, (document.title, part.heading, part.text))))
 
 
-def _told_search(stored: str, made: str) -> str | None:
+def _differing_search_text(stored: str, made: str) -> str | None:
     """Return the search text if it is not the one that is made; a blank for none at all."""
     return None if stored == made else stored or " "
 
@@ -109,7 +109,7 @@ def _part_record(part: Part, search_text: str) -> dict[str, object]:
         "page": part.page,
         "last_page": part.last_page,
         "recognised": part.recognised,
-        "searched": _told_search(part.search_text, search_text),
+        "searched": _differing_search_text(part.search_text, search_text),
     }
     return {name: value for name, value in found.items() if value or name == "text"}
 

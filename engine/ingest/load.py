@@ -145,7 +145,7 @@ class Loader:
             self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
             languages = Counter(self.report.languages)
             languages.update(
-                each.lang for each in documents if each.lang and not each.is_language_told
+                each.lang for each in documents if each.lang and not each.is_language_named
             )
             self._looks[detect_documents_language(documents)] += 1
             looks = self._looks.most_common(1)[0][0]

@@ -112,7 +112,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         title=_clean(post.title),
         role=_clean(post.role),
         lang=language(post.lang) or detected,
-        is_language_told=not detected,
+        is_language_named=not detected,
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
         platform=post.platform,

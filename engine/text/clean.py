@@ -234,7 +234,7 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     """
     known = searchable(searched)
     for source in (text, f"{title}\n\n{text}") if title else (text,):
-        if _join_words(known) == _join_words(_searchable(source, _told_before)):
+        if _join_words(known) == _join_words(_searchable(source, _write_tag_as_before)):
             return searchable(clean_for_display(source))
     return known
 
@@ -341,7 +341,7 @@ def _readable(tagged: str) -> str:
     return f" {word} {' '.join(parts)} " if len(parts) > 1 else f" {word} "
 
 
-def _told_before(match: re.Match[str]) -> str:
+def _write_tag_as_before(match: re.Match[str]) -> str:
     """Return the words of a hashtag or handle by the rules before single-word handles counted."""
     word = match[1][1:]
     words = [part for part in camel_parts(word) if len(part) > 1 and part.isalpha()]

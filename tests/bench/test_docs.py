@@ -126,9 +126,9 @@ def is_known(arguments: Sequence[str]) -> bool:
 
 
 def test_commands_and_options_of_pages_exist() -> None:
-    told = [(path_of(page), each) for page in PAGES for each in commands_of(TEXTS[page])]
-    assert len(told) > 50
-    assert [each for each in told if not is_known(each[1])] == []
+    named = [(path_of(page), each) for page in PAGES for each in commands_of(TEXTS[page])]
+    assert len(named) > 50
+    assert [each for each in named if not is_known(each[1])] == []
 
 
 @pytest.mark.parametrize("wrong", ["serach x", "search x --limti 3", "corpora lits", "--nope demo"])
@@ -140,5 +140,5 @@ def test_a_command_or_option_that_does_not_exist_is_noticed(wrong: str) -> None:
 def test_the_page_of_a_command_lists_its_options(name: str) -> None:
     offered = {option for param in resolve([name]).params for option in param.opts}
     rows = re.findall(r"^\| (`--.+?) \|", TEXTS[DOCS / f"{name}.md"], re.MULTILINE)
-    told = {option for row in rows for option in re.findall(r"`(--[a-z-]+)", row)}
-    assert told == {option for option in offered if option.startswith("--")} - {"--verbose"}
+    documented = {option for row in rows for option in re.findall(r"`(--[a-z-]+)", row)}
+    assert documented == {option for option in offered if option.startswith("--")} - {"--verbose"}

@@ -109,8 +109,8 @@ class TestAlerts:
         )
 
     def test_are_each_explained(self) -> None:
-        told = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
-        assert told == [rule["alert"] for rule in rules()]
+        documented = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
+        assert documented == [rule["alert"] for rule in rules()]
 
 
 class TestPage:

@@ -120,11 +120,11 @@ async def test_the_operators_are_told_of_a_provider_that_fails(
         )
         web = open_web(chosen, storage, stack)
         assert web
-        told: list[WebSearchError] = []
-        web.report_to(told.append)
+        reported: list[WebSearchError] = []
+        web.report_to(reported.append)
         found = await web.gather(["harbour"], deadline=PATIENCE, now=NOW)
     assert found.pages == ()
-    (error,) = told
+    (error,) = reported
     # Troubles.report tells the operators of what others read in plainer words.
     assert error.plain not in (None, error.message)
     assert "searxng" in str(error).lower()

@@ -62,12 +62,12 @@ def test_its_wishes_are_understood(typed: str) -> None:
 
 
 def test_its_options_are_all_there_are() -> None:
-    told = {name for cell in OPTIONS for name in re.findall(r"`(\w+)", cell)} - {"coverage"}
+    documented = {name for cell in OPTIONS for name in re.findall(r"`(\w+)", cell)} - {"coverage"}
     start = Subscription(chat=CHAT)
     with pytest.raises(Exception, match="There are: ") as caught:
         read_subscription("nonsense", None, start, words_for("en"))
     known = set(str(caught.value).partition("There are: ")[2].rstrip(".").split(", "))
-    assert told == known - {"coverage"}
+    assert documented == known - {"coverage"}
     assert "`coverage`" in GUIDE
 
 

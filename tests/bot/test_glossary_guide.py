@@ -49,11 +49,11 @@ def test_both_files_say_the_same() -> None:
 
 def test_what_is_said_to_be_protected_is() -> None:
     is_word = WordLists()
-    told = re.findall(
+    documented = re.findall(
         r"`([^`]+)`", GUIDE.partition("## What is in no group")[2].partition("The dic")[0]
     )
-    assert len(told) == 7
-    assert all(explain_protection(term, is_word) for term in told)
+    assert len(documented) == 7
+    assert all(explain_protection(term, is_word) for term in documented)
     assert not any(explain_protection(term, is_word) for term in ("Fed", "kubernetes", "k8s"))
 
 

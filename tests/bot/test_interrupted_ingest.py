@@ -303,9 +303,9 @@ class TestEmbeddedServer:
             monkeypatch.setenv("PRESAGIO_DATA_DIR", str(small / "d"))
             file = write_tweets(tmp_path / "a.jsonl", range(30_000))
             # A server that cannot write its log either goes down before it can say why.
-            told = ("No space left on device", "The connection to the database was lost")
+            reasons = ("No space left on device", "The connection to the database was lost")
             complaint = invoke("ingest", str(file)).complaint()
-            assert any(said in complaint for said in told), complaint
+            assert any(said in complaint for said in reasons), complaint
             assert not (small / "d" / "postgres" / PID_FILE).exists()
             more = ["mount", "-o", "remount,size=400m", str(small)]
             subprocess.run(more, check=True)

@@ -176,9 +176,9 @@ async def test_private_texts_are_judged_only_where_they_may_be_sent(machines: Ma
         assert (await search(app, "tweets")).judged
         assert "The harbour" in machines.sent
         assert PUBLIC in machines.sent
-        told = await search(app, "diary")
-    assert not told.judged
-    assert told.notice == (
+        prophecy = await search(app, "diary")
+    assert not prophecy.judged
+    assert prophecy.notice == (
         "Not judged: Private text is not sent to models.example: diary."
         " To allow it, add the corpus to [llm] private_corpora."
     )
@@ -228,10 +228,10 @@ async def test_a_private_question_stays_here_with_its_passages(machines: Machine
         assert (await asked(app, "What of the harbour tax?", "tweets")).model
         assert PUBLIC in machines.sent
         for names in (["diary"], ["tweets", "diary"]):
-            told = await asked(app, "Who sleeps in the harbour?", *names)
-            assert told.model is None
-            assert told.sentences
-            assert "models.example: diary" in told.notice
+            given = await asked(app, "Who sleeps in the harbour?", *names)
+            assert given.model is None
+            assert given.sentences
+            assert "models.example: diary" in given.notice
     assert machines.model.calls == 1
     assert "sleeps" not in machines.sent
     async with machines.app(llm__private_corpora=ALLOWED) as app:
@@ -316,9 +316,9 @@ async def test_private_texts_are_embedded_only_where_they_may_be_sent(
     async with machines.app() as app:
         await embeds(app)
         await embedded(app, "")
-        told = capsys.readouterr()
-        assert "tweets: 4 embedded" in told.out
-        assert "diary is not embedded. Private text is not sent to models.example" in told.err
+        output = capsys.readouterr()
+        assert "tweets: 4 embedded" in output.out
+        assert "diary is not embedded. Private text is not sent to models.example" in output.err
         with pytest.raises(CorpusWithheld, match=r"\[embeddings\] private_corpora"):
             await embedded(app, "diary")
     assert any(PUBLIC in text for text in machines.vectors.texts)
@@ -343,9 +343,9 @@ async def test_what_a_private_corpus_is_asked_stays_here(machines: Machines) -> 
         ]
     before = machines.vectors.calls
     async with machines.app(embeddings__private_corpora="[]") as app:
-        told = await search(app, "diary")
-        assert told.mode is Mode.LEXICAL
-        assert (told.notice or "").startswith(
+        prophecy = await search(app, "diary")
+        assert prophecy.mode is Mode.LEXICAL
+        assert (prophecy.notice or "").startswith(
             "Searched by words alone: Private text is not sent to models.example: diary."
             " To allow it, add the corpus to [embeddings] private_corpora."
         )
@@ -435,7 +435,7 @@ async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(coffee_ur
         alice = stage.telegram.user("Alice")
         chat = stage.telegram.private_chat(alice)
 
-        async def told(stage: Stage) -> str:
+        async def ask_anew(stage: Stage) -> str:
             async with stage.serving():
                 texts: Sequence[str] = [
                     (await (await alice.says(chat, words)).answer()).text
@@ -444,11 +444,11 @@ async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(coffee_ur
                 await stage.telegram.until_acknowledged()
             return "\n".join(texts)
 
-        refused = await told(stage)
+        refused = await ask_anew(stage)
         assert SECRET not in refused
         assert "diary:" not in refused
         stage.environment["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{chat.id}"]'
-        assert SECRET in await told(stage)
+        assert SECRET in await ask_anew(stage)
 
 
 @row("webhooks")
@@ -506,7 +506,7 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
 
 @row("agents")
 async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> None:
-    async def told(app: App) -> str:
+    async def ask_anew(app: App) -> str:
         got: list[str] = []
 
         def asking(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
@@ -521,22 +521,22 @@ async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> 
         return got[0]
 
     async with machines.app() as app:
-        assert SECRET in await told(app)
-        assert SECRET not in await told(app.public)
+        assert SECRET in await ask_anew(app)
+        assert SECRET not in await ask_anew(app.public)
 
 
 @row("other agents")
 async def test_another_agent_is_shown_what_is_named(machines: Machines) -> None:
-    async def told(app: App) -> str:
+    async def ask_anew(app: App) -> str:
         shared = WebAdapter.of(app).share_state(now=lambda: NOW, read_headline=never_read)
         async with Client(create_tool_server(shared)) as client:
             asked = {"query": "harbour", "corpus": "diary"}
             return str((await client.call_tool("find", asked)).content)
 
     async with machines.app() as app:
-        assert SECRET not in await told(app)
+        assert SECRET not in await ask_anew(app)
     async with machines.app(web__corpora=ALLOWED) as app:
-        assert SECRET in await told(app)
+        assert SECRET in await ask_anew(app)
 
 
 async def never_read(text: str, *, now: datetime) -> Headline:

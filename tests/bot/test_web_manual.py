@@ -73,10 +73,10 @@ def test_every_parameter_is_in_the_table(
 
 
 async def test_the_figures_are_those_there_are(demo: str) -> None:
-    told = set(re.findall(r"`(presagio_\w+)`", OPERATING))
+    documented = set(re.findall(r"`(presagio_\w+)`", OPERATING))
     environ = {"DATABASE_URL": demo, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
     async with web_stage(environ) as web:
         text = (await web.get("/metrics")).text
     there = set(re.findall(r"^# TYPE (presagio_\w+) ", text, re.MULTILINE))
     of_standbys = {f"presagio_replica_{name}" for name in OF_STANDBYS}  # of which this has none
-    assert told == {name for name in there if not name.endswith("_created")} | of_standbys
+    assert documented == {name for name in there if not name.endswith("_created")} | of_standbys

@@ -156,10 +156,10 @@ async def test_a_placed_corpus_is_searched_and_changed_as_one_that_is_here(
 ) -> None:
     for opened in (citus, database):
         await load(opened, "c", _texts(50))
-    told: list[int] = []
+    counts: list[int] = []
     corpus = await Corpora(citus).get("c")
-    worker = await Placement(citus).move_to_worker(corpus, told.append)
-    assert (told, await Placement(citus).places()) == ([50], {"c": worker})
+    worker = await Placement(citus).move_to_worker(corpus, counts.append)
+    assert (counts, await Placement(citus).places()) == ([50], {"c": worker})
     placed, here = await Corpora(citus).get("c"), await Corpora(database).get("c")
     assert placed.placed
     assert await _find(citus, placed) == await _find(database, here)
@@ -168,7 +168,7 @@ async def test_a_placed_corpus_is_searched_and_changed_as_one_that_is_here(
         assert await statistics_differ(opened, own) is None
     assert await _find(citus, placed) == await _find(database, here)
     assert await _all_texts(citus, placed) == await _all_texts(database, here)
-    await Placement(citus).move_here(placed, told.append)
+    await Placement(citus).move_here(placed, counts.append)
     back = await Corpora(citus).get("c")
     assert not back.placed
     assert await statistics_differ(citus, back) is None

@@ -155,11 +155,11 @@ async def test_trap_4_one_failed_auth_test_consumes_the_event(slack: SlackServer
         await slack.quiet()
         assert [len(one.acks) for one in slack.envelopes] == [1, 1]
         await alice.commands(general, "/prophecy", "lost too")
-        told = await general.until(lambda message: message.ephemeral_to is alice)
+        notice = await general.until(lambda message: message.ephemeral_to is alice)
         await alice.mentions_bot(general, "the next one")
         await slack.until(lambda: heard)
     assert len(heard) == 1
-    assert "reinstall" in told.text
+    assert "reinstall" in notice.text
 
 
 async def test_trap_4_is_cured_by_an_authorize_of_ones_own(slack: SlackServer) -> None:

@@ -150,7 +150,7 @@ async def test_it_reads_every_answer(telegram: TelegramServer) -> None:
     alice = telegram.user("Alice")
     group = telegram.group("News", admins=[alice], forum=True)
     async with client(telegram) as bot:
-        told = [
+        updates = [
             await bot.get_me(),
             await bot.get_chat(group.id),
             await bot.get_chat_member(group.id, alice.id),
@@ -159,7 +159,7 @@ async def test_it_reads_every_answer(telegram: TelegramServer) -> None:
             await bot.get_webhook_info(),
             await bot.send_message(group.id, "x"),
         ]
-        assert not [one for one in models(told) if one.model_extra]
+        assert not [one for one in models(updates) if one.model_extra]
         commands = [types.BotCommand(command="p", description="Find")]
         await bot.set_my_commands(commands, scope=types.BotCommandScopeChat(chat_id=group.id))
         assert telegram.menu(alice, group) == {"p": "Find"}

@@ -330,9 +330,9 @@ async def test_an_inline_result_becomes_a_message_with_an_id_of_its_own(
     message = await alice.chooses(query, 1, group)
     assert (message.text, message.body.marked("bold")) == ("x", ["x"])
     await alice.presses(message, "up")
-    told, pressed = await bot.get_updates(update.update_id + 1, timeout=1)
-    assert told.message
-    assert told.message.via_bot == bot.bot
+    shown, pressed = await bot.get_updates(update.update_id + 1, timeout=1)
+    assert shown.message
+    assert shown.message.via_bot == bot.bot
     assert pressed.callback_query
     assert pressed.callback_query.message is None
     assert await pressed.callback_query.edit_message_text("counted")

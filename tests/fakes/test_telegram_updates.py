@@ -125,10 +125,10 @@ async def test_a_bot_that_is_added_is_told_twice_and_once_when_promoted(
 async def test_service_messages_pass_privacy_mode(telegram: TelegramServer, alice: User) -> None:
     basic = telegram.group("News", admins=[alice], basic=True)
     new = basic.migrate()
-    old_told, new_told = [one.content for one in telegram.updates.values()]
-    assert old_told["migrate_to_chat_id"] == new.id
-    assert new_told["migrate_from_chat_id"] == basic.id
-    assert (old_told["chat"]["id"], new_told["chat"]["id"]) == (basic.id, new.id)
+    old_event, new_event = [one.content for one in telegram.updates.values()]
+    assert old_event["migrate_to_chat_id"] == new.id
+    assert new_event["migrate_from_chat_id"] == basic.id
+    assert (old_event["chat"]["id"], new_event["chat"]["id"]) == (basic.id, new.id)
 
 
 async def test_in_a_topic_what_replies_to_nothing_replies_to_its_beginning(

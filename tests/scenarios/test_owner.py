@@ -30,8 +30,8 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
     group = telegram.group("Friends", admins=[alice, bob])
     group.remove_bot(by=bob)
     async with stage.serving():
-        told = await alice.says(home, f"/start {await code(stage, 'telegram')}")
-        assert (await told.answer()).text.startswith("You own this bot now.")
+        claimed = await alice.says(home, f"/start {await code(stage, 'telegram')}")
+        assert (await claimed.answer()).text.startswith("You own this bot now.")
         for typed in (HEADLINE[:-1], HEADLINE):
             offered = await (await bob.asks_inline(typed)).answered()
             assert offered.results == []
@@ -66,8 +66,8 @@ async def test_who_asked_in_a_topic_is_told_there_that_the_bot_was_let_in(stage:
         waits = await (await bob.says(forum, "/help", thread=topic)).answer()
         question = await home.until(lambda message: "asks to use this bot" in message.text)
         await alice.presses(question, "Allow")
-        told = await forum.until(lambda message: "has let you in" in message.text)
-    assert waits.thread_id == told.thread_id == topic.id
+        notice = await forum.until(lambda message: "has let you in" in message.text)
+    assert waits.thread_id == notice.thread_id == topic.id
 
 
 async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(

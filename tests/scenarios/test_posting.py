@@ -555,9 +555,9 @@ async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
             await process.jobs.poll()
             await room.deliver(process)
         assert room.said("telegram") == []
-        (told,) = home.bot_messages
-        assert "The feed The Paper has failed since" in told.text
-        assert "503" in told.text
+        (notice,) = home.bot_messages
+        assert "The feed The Paper has failed since" in notice.text
+        assert "503" in notice.text
 
 
 async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(

@@ -137,11 +137,13 @@ async def test_real_news_is_foretold_by_real_tweets(coffee_url: str, shared_data
 
     assert posts == len(on_telegram) + len(on_slack)
     for said in (on_telegram, on_slack):
-        told = {title: text for title in titles for text in said if title in text}
-        assert len(told) == len(said), "one story a post, once"
-        assert told.keys() <= judged.foretold.keys(), "nobody has judged the others to be foretold"
-        assert len(told) >= 5
-        for title, text in told.items():
+        posted = {title: text for title in titles for text in said if title in text}
+        assert len(posted) == len(said), "one story a post, once"
+        assert posted.keys() <= judged.foretold.keys(), (
+            "nobody has judged the others to be foretold"
+        )
+        assert len(posted) >= 5
+        for title, text in posted.items():
             shown = " ".join(text.replace(NOBODY_CALLED, "").split())
             assert any(tweet[:60] in shown for tweet in judged.foretold[title])
             assert "before" in shown

@@ -38,8 +38,8 @@ async def test_without_any_token_the_page_opens_and_what_is_missing_is_said(stag
         assert any(
             said.startswith("No chat is set up. Set TELEGRAM_BOT_TOKEN") for said in stage.said
         )
-        (told,) = (said for said in stage.said if said.startswith("The web page is at "))
-        async with httpx.AsyncClient(base_url=told.removeprefix("The web page is at ")) as client:
+        (line,) = (said for said in stage.said if said.startswith("The web page is at "))
+        async with httpx.AsyncClient(base_url=line.removeprefix("The web page is at ")) as client:
             assert (await client.get("/readyz")).json() == {"status": "ready"}
             assert (await client.get("/")).status_code == 200
 

@@ -101,9 +101,9 @@ async def test_an_event_is_retried_over_a_restart_under_the_same_id(coffee_url: 
         await room.deliver(first)
         room.clock.wind(MINUTE)
         await room.deliver(first)
-        told = await state(room, first)
-        assert (told.sent, told.owed) == (0, 1)
-        assert "did not accept the event (500)" in str(told.last_error)
+        health = await state(room, first)
+        assert (health.sent, health.owed) == (0, 1)
+        assert "did not accept the event (500)" in str(health.last_error)
         room.clock.wind(HOUR)
         room.web.pages[HOOK] = reply(200)
         second = await room.process()
@@ -147,9 +147,9 @@ async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
 async def test_410_turns_a_webhook_off_until_it_has_another_address(coffee_url: str) -> None:
     async with hooked(coffee_url, reply(410)) as room:
         process = await owing(room)
-        told: list[PresagioError] = []
-        await deliver(replace(process.jobs.delivering, report=told.append), clock=room.clock)
-        assert [type(error) for error in told] == [WebhookOff], "operators hear of it"
+        reported: list[PresagioError] = []
+        await deliver(replace(process.jobs.delivering, report=reported.append), clock=room.clock)
+        assert [type(error) for error in reported] == [WebhookOff], "operators hear of it"
         again = await room.process()  # a restart changes nothing
         off = await state(room, again)
         assert (off.active, off.failed) == (False, 1)

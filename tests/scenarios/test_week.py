@@ -95,11 +95,11 @@ class Play:
         week.publish(day + 1)  # read when the papers are next due, which they are at six
         week.set_time(day, 6)
         await week.stories_were_judged(len(news.ARCHIVES))
-        for hour, told in ((8, self.early), (9, self.subscribed)):
-            before = {seat: len(seat.said) for seat in told}
+        for hour, seats in ((8, self.early), (9, self.subscribed)):
+            before = {seat: len(seat.said) for seat in seats}
             photos = len(self.people.omen.bot_messages)
             await self._told_at(day, hour)
-            for seat, language in told.items():
+            for seat, language in seats.items():
                 (post,) = seat.said[before[seat] :]
                 headline = (news.ENGLISH if language == "en" else news.SPANISH)[day]
                 assert headline in getattr(post, "visible", post.text)
@@ -133,11 +133,11 @@ class Play:
     async def remarks(self, day: int) -> None:
         """Laugh at, doubt and thank for the bot's last answer; it says nothing."""
         people = self.people
-        told = people.bob_with_friends.said[-1]
+        answer = people.bob_with_friends.said[-1]
         said = REMARKS[day % len(REMARKS)]
         everybody = (people.carla, people.dani, people.zoe, people.bob_with_friends)
         for seat, text in zip(everybody, said, strict=True):
-            await seat.says(text, answers=0, reply_to=told)
+            await seat.says(text, answers=0, reply_to=answer)
         await people.carla.says(f"@presagio_bot {said[0]}", answers=0)
         general = people.carol_in_general
         if general.said:

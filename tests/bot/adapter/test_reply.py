@@ -137,7 +137,7 @@ def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("date", "told", "english", "spanish"),
+    ("date", "dated_by", "english", "spanish"),
     [
         (datetime(2012, 3, 14, tzinfo=UTC), None, "March 14, 2012", "14 de marzo de 2012"),
         (
@@ -156,7 +156,7 @@ def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
     ],
 )
 def test_a_date_is_named_for_what_it_is_and_none_is_made_up(
-    date: datetime | None, told: DateKind | None, english: str, spanish: str
+    date: datetime | None, dated_by: DateKind | None, english: str, spanish: str
 ) -> None:
-    assert say_date(date, told, words_for("en")) == english
-    assert say_date(date, told, words_for("es")) == spanish
+    assert say_date(date, dated_by, words_for("en")) == english
+    assert say_date(date, dated_by, words_for("es")) == spanish

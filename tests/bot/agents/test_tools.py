@@ -39,14 +39,14 @@ class Asking:
 
     def __init__(self, tool: str, arguments: dict[str, Any]) -> None:
         self.call = ToolCallPart(tool, arguments)
-        self.told: list[Any] = []
+        self.results: list[Any] = []
         self.tools: dict[str, dict[str, Any]] = {}
 
     def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.tools = {tool.name: tool.parameters_json_schema for tool in info.function_tools}
         last = messages[-1].parts[-1]
         if isinstance(last, ToolReturnPart | RetryPromptPart):
-            self.told.append(last.content)
+            self.results.append(last.content)
             return ModelResponse(parts=[TextPart("done")])
         return ModelResponse(parts=[self.call])
 
@@ -55,7 +55,7 @@ async def ask(app: App, tool: str, **arguments: Any) -> Any:
     """Return what a tool tells a model."""
     model = Asking(tool, arguments)
     await Agent(FunctionModel(model), toolsets=[search_tools(app)]).run("Search.")
-    return model.told[-1]
+    return model.results[-1]
 
 
 async def test_the_model_sees_the_contracts(app: App) -> None:
@@ -118,8 +118,8 @@ async def test_a_corpus_of_another_kind_is_not_searched(app: App) -> None:
 async def test_a_wrong_argument_is_told_to_the_model(
     app: App, arguments: dict[str, Any], said: str
 ) -> None:
-    told = await ask(app, "personal_search", query="coffee", **arguments)
-    assert said in str(told)
+    answer = await ask(app, "personal_search", query="coffee", **arguments)
+    assert said in str(answer)
 
 
 async def test_each_search_is_logged_under_the_run(app: App) -> None:

@@ -124,8 +124,8 @@ class TestDrop:
         os.close(ours)
         assert done.code == code
         assert done.out == ("" if left else "Dropped mine with 5 documents.\n")
-        told = "presagio: Nothing was changed.\n" if left else ""
-        assert done.err == f"Remove 'mine' and all it holds? [y/N] {told}"
+        remark = "presagio: Nothing was changed.\n" if left else ""
+        assert done.err == f"Remove 'mine' and all it holds? [y/N] {remark}"
         assert ask(mine, "SELECT count(*) FROM corpus") == left
 
 

@@ -143,11 +143,11 @@ async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
         {"headline": HEADLINE, "link": "https://news.example/2", "reason": "word missing"}
     ]
     name = f"slack:{subscription.chat.external_id}"
-    told = await run(room, "posts", "--dry-run", "--chat", name)
-    assert told.out.startswith(f"{name} (Friends): daily, next post ")
-    assert f"\n1. {HEADLINE}\n" in told.out
-    assert f"before: {TWEETS[0]}\n" in told.out
-    assert told.out.endswith("-  1 more stories: too few words in common with any tweet\n")
+    posts = await run(room, "posts", "--dry-run", "--chat", name)
+    assert posts.out.startswith(f"{name} (Friends): daily, next post ")
+    assert f"\n1. {HEADLINE}\n" in posts.out
+    assert f"before: {TWEETS[0]}\n" in posts.out
+    assert posts.out.endswith("-  1 more stories: too few words in common with any tweet\n")
     assert room.said("slack") == room.said("telegram") == []
     nothing = await run(room, "posts", "--dry-run", "--since", "0m", "--chat", name)
     assert "Nothing would be posted." in nothing.out
@@ -226,8 +226,8 @@ async def test_what_one_chat_added_is_listed_without_its_token_and_never_made_ev
     assert (await run(room, "run-once", "--json")).json["feeds"] == 1
     listed = await run(room, "feeds", "--json")
     assert (listed.json["url"], listed.json["chats"]) == (url.replace("s3cret", "…"), 1)
-    told = [await run(room, *words) for words in (("feeds",), ("feeds", "export"), ("doctor",))]
-    assert "s3cret" not in "".join(one.out + one.err for one in told)
+    runs = [await run(room, *words) for words in (("feeds",), ("feeds", "export"), ("doctor",))]
+    assert "s3cret" not in "".join(one.out + one.err for one in runs)
     exported = await run(room, "feeds", "export", *named)
     assert [feed.url for feed in read_opml(exported.out.encode())] == [url]
     found = await run(room, "find", "village", "--corpus", "news", "--json")

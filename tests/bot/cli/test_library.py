@@ -40,9 +40,9 @@ def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder
     assert (hit["page"], hit["place"]["pages"]) == (1, 2) or hit["page"] == 2
     assert hit["attribution"].startswith("library/harbours.pdf#page=")
 
-    told = invoke("ask", "What did the harbour cost?", "--corpus", "library").out
-    assert "Harbours of old, p" in told
-    assert "The harbour cost nine million." in " ".join(told.split())
+    answer = invoke("ask", "What did the harbour cost?", "--corpus", "library").out
+    assert "Harbours of old, p" in answer
+    assert "The harbour cost nine million." in " ".join(answer.split())
     foretold = invoke("search", "Council wants a canal", "--corpus", "library").out
     assert "Minutes" in foretold
 
@@ -51,8 +51,8 @@ def test_a_page_is_cited_as_it_is_printed(invoke: Invoke, database: str, tmp_pat
     pages = [["A harbour costs money."], ["The canal cost two million."]]
     (tmp_path / "offprint.pdf").write_bytes(pdf(*pages, title="Offprint", first_number=214))
     invoke("ingest", str(tmp_path / "offprint.pdf"), "--corpus", "library", "--kind", "library")
-    told = invoke("ask", "What did the canal cost?", "--corpus", "library").out
-    assert "Offprint, p. 214 (1 of 2)" in told
+    answer = invoke("ask", "What did the canal cost?", "--corpus", "library").out
+    assert "Offprint, p. 214 (1 of 2)" in answer
 
 
 def test_the_language_of_a_document_is_told_by_its_words(
@@ -73,9 +73,9 @@ def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) 
     (tmp_path / "scan.pdf").write_bytes(scanned(lines))
     done = invoke("ingest", str(tmp_path / "scan.pdf"), "--corpus", "library", "--json")
     assert done.json["inserted"] == 1
-    told = invoke("ask", "What did the harbour cost?", "--corpus", "library")
-    assert "p. 1 (read from a picture)" in told.out
-    assert "nine million" in told.out
+    answer = invoke("ask", "What did the harbour cost?", "--corpus", "library")
+    assert "p. 1 (read from a picture)" in answer.out
+    assert "nine million" in answer.out
     [hit] = invoke("find", "harbour", "--corpus", "library", "--json").json["hits"]
     assert hit["flags"] == ["recognised"]
 
@@ -128,10 +128,10 @@ def test_a_file_without_a_date_has_none_wherever_it_is_shown(
     assert dates["Old"] == (None, None, None)
     assert dates["New"][:2] == ("1999-01-01T00:00:00+00:00", None)
     assert dates["Word"][:2] == ("2020-03-01T10:00:00+00:00", "modified")
-    told = invoke("search", "Harbour froze", "--corpus", "library", "--no-llm", "--near").out
-    lines = {line.partition("Old, ")[0] for line in told.splitlines() if "Old" in line}
+    output = invoke("search", "Harbour froze", "--corpus", "library", "--no-llm", "--near").out
+    lines = {line.partition("Old, ")[0] for line in output.splitlines() if "Old" in line}
     assert lines and not any("before" in line or "20" in line for line in lines)
-    assert "changed March 1, 2020" in told
+    assert "changed March 1, 2020" in output
 
     for narrowed in (("--date", "2021"), ("--before", "2021"), ("--after", "1990")):
         left = invoke(

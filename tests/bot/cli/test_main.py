@@ -361,8 +361,8 @@ class TestDatabaseWithoutTables:
         env = os.environ | {"DATABASE_URL": empty_database}
         outcomes = [finish(one) for one in [start("init", env=env) for _ in range(3)]]
         assert [(done.code, done.err) for done in outcomes] == [(0, "")] * 3
-        told = "".join(done.out for done in outcomes).splitlines()
-        applied = sorted(line for line in told if line.startswith("applied migration"))
+        lines = "".join(done.out for done in outcomes).splitlines()
+        applied = sorted(line for line in lines if line.startswith("applied migration"))
         assert applied[0] == "applied migration 0001 schema"
         assert len(set(applied)) == len(applied) == len(available())
 

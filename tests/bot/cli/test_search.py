@@ -178,13 +178,13 @@ class TestLink:
     async def test_alone_is_read_for_its_title_and_date(self) -> None:
         async with WebServer(pages={"/uk-1": page(BRITISH)}) as site:
             found = (await search(site.url("/uk-1"), "--json")).json
-            told = await search(site.url("/uk-1"), "--date", "2012-01-01", "--near")
+            output = await search(site.url("/uk-1"), "--date", "2012-01-01", "--near")
         assert found["query"] == site.url("/uk-1")
         hits = found["hits"] + found["near"]
         assert hits
         assert max(hit["created_at"] for hit in hits) < "2019-11-05T06:30:12"
-        assert "Ministers to scrap the Wexcombe tunnel" in told.out
-        assert "The headline is of January 1, 2012." in told.out
+        assert "Ministers to scrap the Wexcombe tunnel" in output.out
+        assert "The headline is of January 1, 2012." in output.out
 
     async def test_that_leads_nowhere_is_told(self) -> None:
         async with WebServer() as site:

@@ -65,11 +65,11 @@ async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> N
         return False
 
     asked = {"place": GROUP, "is_admin": admin, "hears_all": hears_little}
-    for told, typed in ((True, "listening all"), (False, "listening mentions")):
+    for hears_all, typed in ((True, "listening all"), (False, "listening mentions")):
         reply = await bot.say(f"/settings {typed}", **asked)
-        assert ("Telegram shows me every message only where" in (reply.text or "")) is told
+        assert ("Telegram shows me every message only where" in (reply.text or "")) is hears_all
         shown = await bot.say("/settings", **asked)
-        assert ("Telegram shows me every message only where" in (shown.text or "")) is told
+        assert ("Telegram shows me every message only where" in (shown.text or "")) is hears_all
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,8 @@ def test_the_page_and_the_command_name_every_format(invoke: Invoke) -> None:
     named = set(re.findall(r"`([a-z-]+)`", " ".join(row.rsplit("|", 2)[1] for row in _FORMATS)))
     assert named == set(READERS) == set(format_names(""))
     assert format_names("trump") == ["trump-archive-json", "trump-archive-csv"]
-    told = invoke("ingest", "x", "--format", "?").complaint(2)
-    assert all(name in told for name in READERS)
+    complaint = invoke("ingest", "x", "--format", "?").complaint(2)
+    assert all(name in complaint for name in READERS)
 
 
 def test_the_page_tells_the_usual_kind_of_every_format() -> None:
@@ -100,10 +100,12 @@ def test_the_page_tells_the_usual_kind_of_every_format() -> None:
 
 def test_the_page_lists_the_fields_of_json_lines() -> None:
     table = _PAGE.partition("| field |")[2].partition("\n\n")[0]
-    told = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[1:]))
+    documented = re.findall(
+        r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[1:])
+    )
     source = inspect.getsource(jsonl)
     read = re.findall(r"payload\.get\(\"(\w+)\"\)", source)
-    assert set(told) == {*read, *jsonl._NEEDED, *jsonl._FLAGS, *jsonl._LISTS}
+    assert set(documented) == {*read, *jsonl._NEEDED, *jsonl._FLAGS, *jsonl._LISTS}
 
 
 def test_chats_do_not_go_among_posts(invoke: Invoke, database: str, files: Path) -> None:

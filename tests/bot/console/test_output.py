@@ -94,16 +94,16 @@ def test_an_ingest_keeps_it_from_its_results(database: str, tmp_path: Path, ends
     environment = os.environ | {"TERM": "xterm"}
     process = start("ingest", str(tmp_path / "a"), stderr=theirs, env=environment)
     os.close(theirs)
-    told = b""
+    written = b""
     with contextlib.suppress(OSError):  # how a terminal tells its end
         while chunk := os.read(ours, 65_536):
-            told += chunk
+            written += chunk
     os.close(ours)
     done = finish(process)
-    assert b"ingest tweets" in told
-    assert told.count(b"\x1b[?25l") == told.count(b"\x1b[?25h") == 1  # the cursor comes back
+    assert b"ingest tweets" in written
+    assert written.count(b"\x1b[?25l") == written.count(b"\x1b[?25h") == 1  # the cursor comes back
     if ends == "done":
         assert done.out == "tweets: 3 read, 3 inserted, 0 updated, 0 unchanged, 0 rejected\n"
     else:
         assert (done.code, done.out) == (1, "")
-        assert b"presagio: Nothing could be stored" in told
+        assert b"presagio: Nothing could be stored" in written

@@ -186,8 +186,8 @@ class TestQueue:
                 for n in range(3)
             ]
             await asyncio.sleep(0)
-            told = await bot.say("Tea")
-            assert told.text == BUSY
+            reply = await bot.say("Tea")
+            assert reply.text == BUSY
             bot.engine.gate.set()
             await asyncio.gather(*waiting)
             assert (await bot.say("Tea")).hits
@@ -223,8 +223,8 @@ class TestQueue:
             bot.engine.gate.set()
             bot.adapter.hold.set()
             await asyncio.gather(*tasks)
-            told = [r.place.chat_id for r, reply in bot.adapter.delivered if reply.text == BUSY]
-            assert sorted(told) == ["1", "2", "g"]
+            chats = [r.place.chat_id for r, reply in bot.adapter.delivered if reply.text == BUSY]
+            assert sorted(chats) == ["1", "2", "g"]
 
     async def test_a_chat_that_says_too_much_takes_no_room_from_others(
         self, storage: Database
@@ -334,14 +334,14 @@ class TestErrors:
     async def test_what_an_operator_has_to_mend_is_reported(
         self, storage: Database, trigger: Trigger
     ) -> None:
-        told: list[PresagioError] = []
+        reported: list[PresagioError] = []
         missing = ExtraMissing(Message("Pictures need libraries."), extra="pictures")
-        async with bot_on(storage, report=told.append) as bot:
+        async with bot_on(storage, report=reported.append) as bot:
             await bot.set_up(listening=Listening.parse("all"))
             bot.engine.errors["Senate"] = missing
             text = HEADLINE if trigger is Trigger.OVERHEARD else f"/prophecy {HEADLINE}"
             reply = await bot.hear(event(text, place=GROUP, trigger=trigger))
-        assert told == [missing]
+        assert reported == [missing]
         assert (reply and reply.text) == (
             None
             if trigger is Trigger.OVERHEARD

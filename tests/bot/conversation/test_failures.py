@@ -53,13 +53,13 @@ def made(kind: type[PresagioError]) -> PresagioError:
 @pytest.mark.parametrize("kind", sorted(set(classes()), key=str))
 def test_an_error_is_either_for_people_or_told_plainly(kind: type[PresagioError]) -> None:
     error, asked = made(kind), event("/prophecy Coffee", place=GROUP)
-    told = explanation(asked, error)
+    sentence = explanation(asked, error)
     if error.plain is None:
         assert issubclass(kind, FOR_PEOPLE)
-        assert told == str(error)
+        assert sentence == str(error)
     else:
-        assert not TECHNICAL.search(told)
-        assert str(WHAT) not in told
+        assert not TECHNICAL.search(sentence)
+        assert str(WHAT) not in sentence
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_only_operators_read_in_private_what_they_have_to_mend(
 ) -> None:
     asked = event("Coffee", place=replace(GROUP, private=private), owner=owner)
     asked = replace(asked, words=words_to(asked, operators))
-    told = explanation(asked, ModelError(WHAT, fix=FIX))
-    assert (told == f"{WHAT} {FIX}") is in_full
-    assert (told == "I cannot ask my model just now. Try again later.") is not in_full
+    sentence = explanation(asked, ModelError(WHAT, fix=FIX))
+    assert (sentence == f"{WHAT} {FIX}") is in_full
+    assert (sentence == "I cannot ask my model just now. Try again later.") is not in_full
 
 
 def test_a_missing_corpus_names_no_command_of_the_terminal() -> None:
@@ -88,8 +88,8 @@ def test_a_missing_corpus_names_no_command_of_the_terminal() -> None:
         resolve_corpus([])
     with pytest.raises(CorpusNotFound) as unknown:
         resolve_corpus([], "x")
-    told = [explanation(event("x"), one.value) for one in (several, none, unknown)]
-    assert told == [
+    sentences = [explanation(event("x"), one.value) for one in (several, none, unknown)]
+    assert sentences == [
         "There are several corpora: one, two.",
         "There is no corpus yet.",
         "There is no corpus 'x'.",
@@ -101,5 +101,5 @@ def test_a_refused_address_names_no_setting() -> None:
     with pytest.raises(errors.FetchRefused) as caught, mapped_fetch_errors("a.example"):
         raise UnicodeError
     assert "fetch.allow_networks" in str(caught.value)
-    told = explanation(event("x"), caught.value)
-    assert told.endswith("Links must begin with http:// or https://.")
+    sentence = explanation(event("x"), caught.value)
+    assert sentence.endswith("Links must begin with http:// or https://.")

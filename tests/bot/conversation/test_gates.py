@@ -307,18 +307,18 @@ class TestBusy:
     async def test_everybody_is_told_once_a_minute(self, storage: Database) -> None:
         chosen = gates(storage)
 
-        async def told(seconds: float, **changes: object) -> bool:
+        async def is_told(seconds: float, **changes: object) -> bool:
             request = event("Coffee", now=NOW + timedelta(seconds=seconds), **changes)
             stopped = await chosen.admit(request, crowded=True)
             assert isinstance(stopped, Stop)
             return stopped.reply is not None
 
-        assert await told(0)
-        assert not await told(59)
-        assert await told(59, person=Person(id="ben"))
-        assert await told(59, place=GROUP)
-        assert await told(60)
-        assert not await told(119)
+        assert await is_told(0)
+        assert not await is_told(59)
+        assert await is_told(59, person=Person(id="ben"))
+        assert await is_told(59, place=GROUP)
+        assert await is_told(60)
+        assert not await is_told(119)
 
     def test_who_finds_no_room_at_all_is_told_in_his_language(self, storage: Database) -> None:
         chosen = gates(storage, block=("test:g",))

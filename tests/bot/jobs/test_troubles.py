@@ -105,12 +105,12 @@ async def test_spent_credit_is_told_although_a_key_was_refused_just_before(
     endpoint = Endpoint(section="llm", base_url="https://a.example/v1", model="m")
     unpaid = status_fault(402, "Insufficient credits", endpoint, headers={}, now=NOW).error
     await desk.report(REFUSED, unpaid, unpaid)
-    told = [await said(storage, leased) for leased in await desk.owed()]
+    notices = [await said(storage, leased) for leased in await desk.owed()]
     desk.now += timedelta(seconds=2)
-    told += [await said(storage, leased) for leased in await desk.owed()]
-    assert len(told) == 2
-    assert "rejects the API key" in told[0]
-    assert "says that the credit is spent (402)" in told[1]
+    notices += [await said(storage, leased) for leased in await desk.owed()]
+    assert len(notices) == 2
+    assert "rejects the API key" in notices[0]
+    assert "says that the credit is spent (402)" in notices[1]
 
 
 async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
@@ -120,10 +120,10 @@ async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
     admins = ("telegram:42", "slack:U1", "slack:U2", "console:x")
     desk = Desk(storage, *admins, platforms=("slack", "telegram"))
     await desk.report(REFUSED)
-    told = {one.delivery.chat.external_id: await said(storage, one) for one in await desk.owed()}
-    assert set(told) == {"D1", "42", "U2"}
-    assert told["D1"].startswith("Esto es para quien me administra: ")
-    assert told["D1"].endswith("Revisa OPENROUTER_API_KEY.")
+    notices = {one.delivery.chat.external_id: await said(storage, one) for one in await desk.owed()}
+    assert set(notices) == {"D1", "42", "U2"}
+    assert notices["D1"].startswith("Esto es para quien me administra: ")
+    assert notices["D1"].endswith("Revisa OPENROUTER_API_KEY.")
 
 
 async def test_what_nobody_has_to_mend_is_told_to_nobody(storage: Database) -> None:

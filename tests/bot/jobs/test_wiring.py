@@ -14,7 +14,7 @@ CHAT = Chat(id=1, platform="telegram", external_id="42", private=False)
 
 
 @pytest.mark.parametrize(
-    ("kinds", "chosen", "told"),
+    ("kinds", "chosen", "address"),
     [
         ({"mine": Kind.TWEETS}, None, "mine"),
         ({"zebra": Kind.TWEETS, "ant": Kind.TWEETS}, None, "zebra"),  # the one that there was
@@ -29,14 +29,14 @@ async def test_a_chat_is_told_of_what_it_may_see(
     database_url: str,
     kinds: dict[str, Kind],
     chosen: str | None,
-    told: str | dict[str, str] | None,
+    address: str | dict[str, str] | None,
     trusted: bool,
 ) -> None:
     environ = {"DATABASE_URL": database_url}
     if trusted:
         environ["PRESAGIO_CHAT__PRIVATE"] = '["telegram:42"]'
-    if isinstance(told, dict):
-        told = told["trusted"] if trusted else None
+    if isinstance(address, dict):
+        address = address["trusted"] if trusted else None
     async with open_app(
         load_settings(environ=environ), progress=lambda _: None, set_up=True
     ) as app:
@@ -44,4 +44,4 @@ async def test_a_chat_is_told_of_what_it_may_see(
             await app.corpora.ensure(
                 name, kind=kind, language="english", author=None, url_template=None
             )
-        assert await deciding_of(app).corpus(replace(CHAT, corpus=chosen)) == told
+        assert await deciding_of(app).corpus(replace(CHAT, corpus=chosen)) == address

@@ -160,14 +160,14 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
     prophecy = make_prophecy(verdict=verdict, notice=verdict.notice)
     operator = words_for("en", operator=True)
 
-    def told(words: Words) -> str | None:
+    def notice_in(words: Words) -> str | None:
         return prophecy_reply(
             prophecy, [], now=NOW, words=words, compact=compact, operator=words.operator
         ).notice
 
-    assert told(operator) == f"Not judged: {spent}"
+    assert notice_in(operator) == f"Not judged: {spent}"
     plain = "Not judged: My model has done all that it may today. Try again tomorrow."
-    assert told(ENGLISH) == ("I cannot judge just now; ranked by words." if compact else plain)
+    assert notice_in(ENGLISH) == ("I cannot judge just now; ranked by words." if compact else plain)
 
 
 def test_words_that_no_tweet_says_are_told_with_the_words_that_were_found_instead() -> None:

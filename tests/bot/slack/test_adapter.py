@@ -78,9 +78,9 @@ async def test_a_missing_scope_is_named_to_the_asker(
     slack: SlackServer, adapter: SlackAdapter, alice: User
 ) -> None:
     slack.api.app = App(scopes=frozenset({"chat:write"}))
-    told = await notice(slack, adapter, alice)
-    assert "files:write" in told
-    assert "install" in told
+    text = await notice(slack, adapter, alice)
+    assert "files:write" in text
+    assert "install" in text
 
 
 @pytest.mark.parametrize(

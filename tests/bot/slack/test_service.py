@@ -102,8 +102,10 @@ async def test_an_outage_at_the_start_is_waited_for(
     async with running(slack, service(slack, bot)):
         await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
-    told = [record.message for record in caplog.records if "cannot be reached" in record.message]
-    assert len(told) == 3
+    warnings = [
+        record.message for record in caplog.records if "cannot be reached" in record.message
+    ]
+    assert len(warnings) == 3
 
 
 @pytest.mark.parametrize("refusals", [1, 3])

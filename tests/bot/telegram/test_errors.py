@@ -74,9 +74,9 @@ async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None
 )
 async def test_what_a_description_quotes_is_not_told(error: TelegramError, expected: str) -> None:
     assert describe_telegram_error(error) == expected
-    told = str(await raised(error))
-    assert expected in told
-    assert SECRET not in told
+    message = str(await raised(error))
+    assert expected in message
+    assert SECRET not in message
 
 
 def test_a_broken_connection_is_told_by_its_type() -> None:

@@ -47,12 +47,12 @@ class WebStage:
         """Return what is said about a question that is not answered."""
         answered = await self.get(path, **parameters)
         assert answered.status_code == status, answered.text
-        told = answered.json()
+        body = answered.json()
         assert answered.headers["content-type"] == "application/problem+json"
-        assert set(told) == {"type", "title", "status", "detail", "message", "fix"}
-        assert (told["status"], told["detail"]) == (status, told["message"])
-        assert (told["type"], told["title"]) == ("about:blank", HTTPStatus(status).phrase)
-        return " ".join(filter(None, (told["message"], told["fix"])))
+        assert set(body) == {"type", "title", "status", "detail", "message", "fix"}
+        assert (body["status"], body["detail"]) == (status, body["message"])
+        assert (body["type"], body["title"]) == ("about:blank", HTTPStatus(status).phrase)
+        return " ".join(filter(None, (body["message"], body["fix"])))
 
 
 def speaking(key: str) -> dict[str, str]:

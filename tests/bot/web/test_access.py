@@ -60,12 +60,12 @@ class TestNames:
 
     async def test_that_are_refused_are_told_what_to_set(self, coffee_web: WebStage) -> None:
         foreign = {"host": "omen.example.org"}
-        told = (await coffee_web.client.get("/api/corpora", headers=foreign)).json()
-        assert (told["status"], told["message"]) == (400, "This name does not lead here.")
-        assert told["fix"] == "Use localhost, or name it in web.public_url or web.hosts."
+        problem = (await coffee_web.client.get("/api/corpora", headers=foreign)).json()
+        assert (problem["status"], problem["message"]) == (400, "This name does not lead here.")
+        assert problem["fix"] == "Use localhost, or name it in web.public_url or web.hosts."
         page = LexborHTMLParser((await coffee_web.client.get("/", headers=foreign)).text)
         [said] = [node.text() for node in page.css(".nothing")]
-        assert said == f"{told['message']} {told['fix']}"
+        assert said == f"{problem['message']} {problem['fix']}"
         spanish = await coffee_web.client.get("/", params={"lang": "es"}, headers=foreign)
         assert "web.public_url" in spanish.text
         assert "lead here" not in spanish.text
@@ -91,8 +91,8 @@ class TestNames:
         ):
             web.settings = changed.settings
             assert await statuses(web, "bot:8080") == {400}
-            told = await web.client.post("/api/admin/reload", headers=speaking("boss"))
-            assert "web.hosts" in told.json()["applied"]
+            response = await web.client.post("/api/admin/reload", headers=speaking("boss"))
+            assert "web.hosts" in response.json()["applied"]
             assert await statuses(web, "bot:8080") == {200}
 
     @pytest.mark.parametrize(
@@ -174,11 +174,11 @@ class TestLinks:
     async def test_of_feeds_do_too(self, database_url: str) -> None:
         async with web_stage(named(database_url, public_url=PAGE)) as web:
             await filled(web.app.database, await posted(web.app.database, 1))
-            told = await web.json("/feed.json")
+            feed = await web.json("/feed.json")
             read = feedparser.parse((await web.get("/feed.xml")).content)
-        assert told["home_page_url"] == f"{PAGE}/"
-        assert told["feed_url"] == f"{PAGE}/feed.json"
-        assert told["items"][0]["url"].startswith(f"{PAGE}/prophecy?")
+        assert feed["home_page_url"] == f"{PAGE}/"
+        assert feed["feed_url"] == f"{PAGE}/feed.json"
+        assert feed["items"][0]["url"].startswith(f"{PAGE}/prophecy?")
         links = [link.href for link in read.feed.links] + [read.entries[0].link]
         assert len(links) == 3
         assert all(link.startswith(f"{PAGE}/") for link in links)
@@ -220,12 +220,12 @@ DEAR: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def told(headers: dict[str, str]) -> str:
+def name_headers(headers: dict[str, str]) -> str:
     return ",".join(headers.values()) or "nothing"
 
 
 class TestPages:
-    @pytest.mark.parametrize("headers", FOREIGN, ids=told)
+    @pytest.mark.parametrize("headers", FOREIGN, ids=name_headers)
     async def test_of_other_sites_cost_no_money(
         self, coffee_url: str, headers: dict[str, str]
     ) -> None:
@@ -237,7 +237,7 @@ class TestPages:
                     assert "may link here" in answered.text
             assert model.calls == 0
 
-    @pytest.mark.parametrize("headers", OWN, ids=told)
+    @pytest.mark.parametrize("headers", OWN, ids=name_headers)
     async def test_of_this_site_and_links_are_answered(
         self, coffee_web: WebStage, headers: dict[str, str]
     ) -> None:
@@ -245,7 +245,7 @@ class TestPages:
             answered = await coffee_web.client.get(path, params=asked, headers=headers)
             assert answered.status_code == 200, path
 
-    @pytest.mark.parametrize("headers", [*FOREIGN, LINK], ids=told)
+    @pytest.mark.parametrize("headers", [*FOREIGN, LINK], ids=name_headers)
     async def test_of_other_sites_send_nothing_in_a_visitor_s_name(
         self, coffee_url: str, headers: dict[str, str]
     ) -> None:

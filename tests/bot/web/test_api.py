@@ -106,10 +106,10 @@ class TestNames:
     async def test_of_a_document(self, coffee_web: WebStage) -> None:
         found = await find(coffee_web.app, "harvest moon", corpus="demo")
         hit = FindAnswer.of("harvest moon", found, elapsed_ms=1).hits[0]
-        told = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
-        assert set(told) == set(DocumentAnswer.model_fields)
-        corpus = told.pop("corpus")
-        assert (corpus, told) == ("demo", {name: hit[name] for name in told})
+        document = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
+        assert set(document) == set(DocumentAnswer.model_fields)
+        corpus = document.pop("corpus")
+        assert (corpus, document) == ("demo", {name: hit[name] for name in document})
 
 
 class TestSearch:
@@ -149,8 +149,8 @@ class TestSearch:
             assert (answer["corpus"], answer["kind"]) == ("news", "published")
             assert (answer["searched"], answer["category"]) == (1, "Tech")
             [hit] = answer["hits"]
-            told = {name: hit[name] for name in ("id", "title", "source", "category")}
-            assert told == {
+            fields = {name: hit[name] for name in ("id", "title", "source", "category")}
+            assert fields == {
                 "id": "machine", "title": "Machines think", "source": "The Bean", "category": "tech"
             }  # fmt: skip
             assert answer["generated_at"] == NOW.isoformat()

@@ -54,30 +54,30 @@ class TestPrograms:
     async def test_json_as_the_command_line_prints_it(self, stage: WebStage) -> None:
         answered = await stage.client.post("/api/compose", json=ASKED | {"variants": 2})
         assert answered.status_code == 200, answered.text
-        told = answered.json()
-        assert [len(one["tweets"]) for one in told["variants"]] == [1, 1]
-        assert "[1]" in told["variants"][0]["tweets"][0]["text"]
-        assert told["variants"][0]["checked"]
-        source = told["sources"][0]
+        body = answered.json()
+        assert [len(one["tweets"]) for one in body["variants"]] == [1, 1]
+        assert "[1]" in body["variants"][0]["tweets"][0]["text"]
+        assert body["variants"][0]["checked"]
+        source = body["sources"][0]
         assert (source["n"], source["kind"], source["corpus"]) == (1, "internal", "demo")
-        assert [step["name"] for step in told["steps"] if not step["skipped"]] == RUN
-        assert told["corpora"] == ["demo"]
+        assert [step["name"] for step in body["steps"] if not step["skipped"]] == RUN
+        assert body["corpora"] == ["demo"]
 
     async def test_progress_as_events(self, stage: WebStage) -> None:
         answered = await stage.client.post("/api/compose", json=ASKED, headers=EVENTS)
         assert answered.headers["content-type"].startswith("text/event-stream")
-        *steps, (last, told) = events(answered.text)
+        *steps, (last, body) = events(answered.text)
         assert [one["step"] for name, one in steps if name == "step"] == RUN
         assert last == "done"
-        assert told["variants"][0]["thread"] is False
+        assert body["variants"][0]["thread"] is False
 
     async def test_what_fails_in_the_middle_is_an_event(
         self, stage: WebStage, environ: dict[str, str]
     ) -> None:
         async with web_stage({**environ, "PRESAGIO_LLM__DAILY_TOKENS": "1"}) as poor:
             answered = await poor.client.post("/api/compose", json=ASKED, headers=EVENTS)
-            ((name, told),) = events(answered.text)
-            assert (name, told["status"]) == ("failed", 503)
+            ((name, body),) = events(answered.text)
+            assert (name, body["status"]) == ("failed", 503)
             refused = await poor.client.post("/api/compose", json=ASKED)
             assert refused.status_code == 503
 
@@ -85,9 +85,9 @@ class TestPrograms:
         self, stage: WebStage, model: ModelServer
     ) -> None:
         model.script = [failure(503)]
-        told = (await stage.client.post("/api/compose", json=ASKED)).json()
-        assert told["variants"] == []
-        assert told["notice"]
+        body = (await stage.client.post("/api/compose", json=ASKED)).json()
+        assert body["variants"] == []
+        assert body["notice"]
 
     async def test_without_a_model_it_is_refused(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.client.post("/api/compose", json=ASKED)
@@ -209,11 +209,11 @@ class TestPage:
         answered = await stage.client.post(
             "/compose?lang=es", data={"prompt": "coffee prices"}, headers=EVENTS
         )
-        *steps, (last, told) = events(answered.text)
+        *steps, (last, body) = events(answered.text)
         assert {"says": "Escribiendo…"} in [one for _, one in steps]
         assert last == "done"
-        assert "Variante 1 de 3" in told["html"]
-        assert "<html" not in told["html"]
+        assert "Variante 1 de 3" in body["html"]
+        assert "<html" not in body["html"]
 
     async def test_what_models_and_sources_say_is_escaped(
         self, stage: WebStage, model: ModelServer

@@ -44,7 +44,7 @@ OPERATIONS = {
 
 async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -> None:
     written = create_application(coffee_web.shared).openapi()
-    told = {
+    documented = {
         (path, method): operation["responses"]
         for path, operations in written["paths"].items()
         for method, operation in operations.items()
@@ -54,13 +54,13 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
         for operations in written["paths"].values()
         for operation in operations.values()
     }
-    statuses = {key: {int(status) for status in responses} for key, responses in told.items()}
+    statuses = {key: {int(status) for status in responses} for key, responses in documented.items()}
     assert statuses == OPERATIONS
     assert operation_ids == {
         *("search", "find", "prophecy", "ask", "compose", "corpora", "document"),
         *("clear_vectors", "reload_settings", "healthz", "readyz", "metrics"),
     }
-    for responses in told.values():
+    for responses in documented.values():
         for status, response in responses.items():
             if status != "200":
                 assert list(response["content"]) == ["application/problem+json"]

@@ -86,10 +86,10 @@ async def test_both_forms_say_the_same(web: WebStage) -> None:
     atoms = feedparser.parse((await web.get("/feed.xml")).content).entries
     answered = await web.get("/feed.json", lang="es")
     assert answered.headers["content-type"] == "application/feed+json"
-    told = answered.json()
-    assert (told["version"], told["language"]) == ("https://jsonfeed.org/version/1.1", "es")
-    assert [item["id"] for item in told["items"]] == [entry.id for entry in atoms]
-    newest = told["items"][0]
+    body = answered.json()
+    assert (body["version"], body["language"]) == ("https://jsonfeed.org/version/1.1", "es")
+    assert [item["id"] for item in body["items"]] == [entry.id for entry in atoms]
+    newest = body["items"][0]
     for content in (newest["content_text"], newest["content_html"]):
         assert say_years(10, "es") in content
     assert newest["image"] in html.unescape(newest["content_html"])
@@ -134,8 +134,8 @@ async def test_a_page_alone_tells_what_its_operator_approved(coffee_url: str) ->
 async def test_a_text_that_was_removed_is_not_shown(web: WebStage) -> None:
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen[:1])
-    told = await web.json("/feed.json")
-    assert [item["title"] for item in told["items"]] == [f"{chosen[0].find.story.text}!"]
+    feed = await web.json("/feed.json")
+    assert [item["title"] for item in feed["items"]] == [f"{chosen[0].find.story.text}!"]
 
 
 async def test_only_corpora_that_are_shown_are_in_it(web: WebStage) -> None:

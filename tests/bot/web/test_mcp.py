@@ -74,10 +74,10 @@ class TestTools:
                 ("corpora", "/api/corpora", {}),
             ):
                 answered = (await client.call_tool(tool, given)).structured_content
-                told = await coffee_web.json(path, **given)
-                for timed in (answered, told):
+                body = await coffee_web.json(path, **given)
+                for timed in (answered, body):
                     timed.pop("elapsed_ms", None)
-                assert answered == told
+                assert answered == body
 
     async def test_three_short_hits_have_less_than_1500_bytes(self, demo_web: WebStage) -> None:
         headline = "Container Ship Wedged Across Canal Halts Trade for Sixth Day"
@@ -141,7 +141,7 @@ class TestTools:
         assert read["text"] in TWEETS
 
     @pytest.mark.parametrize(
-        ("tool", "arguments", "told"),
+        ("tool", "arguments", "expected"),
         [
             ("search", {}, "The parameter q is missing."),
             ("search", {"q": "x", "limit": 101}, "The parameter limit is wrong"),
@@ -153,12 +153,12 @@ class TestTools:
         ],
     )
     async def test_a_mistake_is_told_to_the_agent(
-        self, coffee_web: WebStage, tool: str, arguments: dict[str, Any], told: str
+        self, coffee_web: WebStage, tool: str, arguments: dict[str, Any], expected: str
     ) -> None:
         async with Client(create_tool_server(coffee_web.shared)) as client:
             answered = await client.call_tool(tool, arguments)
         assert answered.is_error
-        assert said(answered).startswith(told)
+        assert said(answered).startswith(expected)
 
     async def test_there_is_no_other_tool(self, coffee_web: WebStage) -> None:
         async with Client(create_tool_server(coffee_web.shared)) as client:
@@ -328,14 +328,14 @@ class TestOverHttp:
             if not await can_keep_vectors(stage.app.database):
                 pytest.skip("this server has no pgvector 0.7 or newer")
             async with Client(create_tool_server(stage.shared)) as client:  # as on stdio
-                told = said(await client.call_tool("search", asked))
-        assert told == "demo has no vectors yet. Run: presagio embed --corpus demo"
+                message = said(await client.call_tool("search", asked))
+        assert message == "demo has no vectors yet. Run: presagio embed --corpus demo"
         async with (
             served(environ, mcp="true") as one,
             agent(one.service.address, MODERN_PROTOCOL_VERSIONS[-1]) as client,
         ):
-            told = said(await client.call_tool("search", asked))
-        assert told == "demo has no vectors yet."
+            message = said(await client.call_tool("search", asked))
+        assert message == "demo has no vectors yet."
 
     @ERAS
     async def test_a_cancelled_call_ends_its_work(self, coffee_url: str, mode: str) -> None:

@@ -164,8 +164,8 @@ class TestAdmin:
                 )
                 await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
             assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
-            status, told = await _clear(stage, "old one")
-            assert (status, told["message"]) == (409, "No vectors of a model 'old one' are kept.")
+            status, body = await _clear(stage, "old one")
+            assert (status, body["message"]) == (409, "No vectors of a model 'old one' are kept.")
             async with stage.app.database.connection() as connection:
                 table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
             assert table is None

@@ -18,13 +18,13 @@ async def test_every_operation_is_there_with_its_parameters_and_an_example(
     document = create_application(coffee_web.shared).openapi()
     page = read(await coffee_web.get("/docs"))
     for path, operations in document["paths"].items():
-        for method, told in operations.items():
+        for method, operation in operations.items():
             section = one(
                 page, f"section[aria-labelledby='{method.upper()}{path.replace('/', '-')}']"
             )
-            assert told["summary"] in section.text()
+            assert operation["summary"] in section.text()
             named = {node.text() for node in section.css(".operation > .fields dt code")}
-            assert {each["name"] for each in told.get("parameters", ())} <= named
+            assert {each["name"] for each in operation.get("parameters", ())} <= named
             command = shlex.split(one(section, "pre").text())
             assert command[0] == "curl"
             assert any(word.startswith(ADDRESS) for word in command)

@@ -45,8 +45,8 @@ def test_figures_are_the_parts_that_there_are() -> None:
     ]
     assert card.percent == 83
     assert "not judged" in card.marks
-    told = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
-    assert "not judged" not in told.marks
+    built = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
+    assert "not judged" not in built.marks
 
 
 @pytest.mark.parametrize(

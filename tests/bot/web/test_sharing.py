@@ -50,8 +50,8 @@ async def test_a_page_that_shows_a_text_names_its_picture(
 ) -> None:
     tags = await read_image_tags(coffee_web, path, **asked)
     shown = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
-    told = int(tags["og:image:width"]), int(tags["og:image:height"])
-    assert told == size_of(shown.content) == (1200, 630)
+    size = int(tags["og:image:width"]), int(tags["og:image:height"])
+    assert size == size_of(shown.content) == (1200, 630)
     assert tags["og:image:alt"]
 
 

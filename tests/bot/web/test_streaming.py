@@ -164,15 +164,15 @@ class TestPage:
                 assert unready not in page.text
             async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
                 lines = stream.aiter_lines()
-                name, told = await read_event(lines)
-                assert (name, "judging" in told["says"]) == ("step", True)
+                name, body = await read_event(lines)
+                assert (name, "judging" in body["says"]) == ("step", True)
                 slow.go.set()
-                name, told = await read_event(lines)
+                name, body = await read_event(lines)
             assert name == "done"
-            assert told["says"] == "Judged: 3 texts found."
-            assert "Being judged" not in told["html"]
-            assert 'class="vote"' in told["html"]
-            assert "<html" not in told["html"]
+            assert body["says"] == "Judged: 3 texts found."
+            assert "Being judged" not in body["html"]
+            assert 'class="vote"' in body["html"]
+            assert "<html" not in body["html"]
         assert slow.server.calls == 1
 
     @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ class TestPage:
                 "PRESAGIO_WEB__JUDGE": "true",
             }
             async with web_stage(environ) as stage:
-                told = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
-        assert said in told.text.partition("event: done")[2]
+                page = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
+        assert said in page.text.partition("event: done")[2]
 
     async def test_without_scripts_the_page_asks_again_for_the_same(
         self, judging: Served, slow: Slow

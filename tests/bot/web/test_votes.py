@@ -199,8 +199,8 @@ class TestAStrangersWords:
             assert not page.css(".leads .story")
             for tool in TOOLS:
                 if tool.name != "compose":
-                    told = await tool.call(web.shared, ARGUMENTS[tool.name])
-                    assert WORD not in str(told).lower(), tool.name
+                    answer = await tool.call(web.shared, ARGUMENTS[tool.name])
+                    assert WORD not in str(answer).lower(), tool.name
 
     async def test_of_another_day_or_from_another_address_count_no_more(
         self, coffee_url: str

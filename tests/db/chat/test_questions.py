@@ -92,7 +92,7 @@ def answer_to(question: str) -> str:
 
 
 @dataclass
-class Told:
+class Talk:
     """Asks questions that follow what they may follow, and answers each with a message."""
 
     questions: Questions
@@ -111,106 +111,106 @@ class Told:
 
 
 @pytest.fixture
-async def told(database: Database, questions: Questions) -> AsyncIterator[Told]:
+async def talk(database: Database, questions: Questions) -> AsyncIterator[Talk]:
     async with EventClaims(database) as claims:
-        yield Told(questions, claims)
+        yield Talk(questions, claims)
 
 
-async def test_a_question_follows_the_last_three_oldest_first(told: Told, chat: Chat) -> None:
+async def test_a_question_follows_the_last_three_oldest_first(talk: Talk, chat: Chat) -> None:
     for number in range(5):
-        await told.ask(f"{number}?", asked(chat, thread="t"))
-    assert await told.ask("so?", asked(chat, thread="t")) == ("2?", "3?", "4?")
+        await talk.ask(f"{number}?", asked(chat, thread="t"))
+    assert await talk.ask("so?", asked(chat, thread="t")) == ("2?", "3?", "4?")
 
 
 async def test_threads_and_chats_know_nothing_of_each_other(
-    database: Database, told: Told, chat: Chat
+    database: Database, talk: Talk, chat: Chat
 ) -> None:
     other = await Chats(database).meet("test", "2", private=True, title=None)
-    await told.ask("in none?", asked(chat))
-    await told.ask("in a?", asked(chat, thread="a"))
-    assert await told.ask("so?", asked(chat)) == ("in none?",)
-    assert await told.ask("so?", asked(chat, thread="a")) == ("in a?",)
-    assert await told.ask("so?", asked(chat, thread="b")) == ()
-    assert await told.ask("so?", asked(other)) == ()
+    await talk.ask("in none?", asked(chat))
+    await talk.ask("in a?", asked(chat, thread="a"))
+    assert await talk.ask("so?", asked(chat)) == ("in none?",)
+    assert await talk.ask("so?", asked(chat, thread="a")) == ("in a?",)
+    assert await talk.ask("so?", asked(chat, thread="b")) == ()
+    assert await talk.ask("so?", asked(other)) == ()
 
 
-async def test_a_question_follows_those_of_the_same_person_alone(told: Told, chat: Chat) -> None:
-    await told.ask("cookies?", asked(chat, person="test:carla"))
-    await told.ask("wind?", asked(chat, person="test:ben"))
-    assert await told.ask("so?", asked(chat, person="test:carla")) == ("cookies?",)
-    await told.ask("nobody's?", asked(chat, person=None))
-    assert await told.ask("so?", asked(chat, person=None)) == ()
+async def test_a_question_follows_those_of_the_same_person_alone(talk: Talk, chat: Chat) -> None:
+    await talk.ask("cookies?", asked(chat, person="test:carla"))
+    await talk.ask("wind?", asked(chat, person="test:ben"))
+    assert await talk.ask("so?", asked(chat, person="test:carla")) == ("cookies?",)
+    await talk.ask("nobody's?", asked(chat, person=None))
+    assert await talk.ask("so?", asked(chat, person=None)) == ()
 
 
 async def test_in_reply_it_follows_the_question_of_that_answer_whoever_asked(
-    told: Told, chat: Chat
+    talk: Talk, chat: Chat
 ) -> None:
-    await told.ask("cookies?", asked(chat, person="test:carla"))
-    await told.ask("in 2015?", asked(chat, person="test:carla"))
-    await told.ask("wind?", asked(chat, person="test:ben"))
+    await talk.ask("cookies?", asked(chat, person="test:carla"))
+    await talk.ask("in 2015?", asked(chat, person="test:carla"))
+    await talk.ask("wind?", asked(chat, person="test:ben"))
     ben = asked(chat, person="test:ben", quoted_id=answer_to("in 2015?"))
-    assert await told.ask("and in 2016?", ben) == ("cookies?", "in 2015?")
+    assert await talk.ask("and in 2016?", ben) == ("cookies?", "in 2015?")
     ben = asked(chat, person="test:ben")
-    assert await told.ask("and before?", ben) == ("cookies?", "in 2015?", "and in 2016?")
+    assert await talk.ask("and before?", ben) == ("cookies?", "in 2015?", "and in 2016?")
     ben = asked(chat, person="test:ben", quoted_id=answer_to("wind?"))
-    assert await told.ask("and at sea?", ben) == ("wind?",)
+    assert await talk.ask("and at sea?", ben) == ("wind?",)
     ben = asked(chat, person="test:ben", quoted_id="and_the_rest_of_it")
-    assert await told.ask("so?", ben) == ("wind?", "and at sea?")
+    assert await talk.ask("so?", ben) == ("wind?", "and at sea?")
 
 
-async def test_in_reply_to_a_question_it_follows_that(told: Told, chat: Chat) -> None:
+async def test_in_reply_to_a_question_it_follows_that(talk: Talk, chat: Chat) -> None:
     cookies = asked(chat, person="test:carla")
-    await told.ask("cookies?", cookies)
-    await told.ask("wind?", asked(chat))
+    await talk.ask("cookies?", cookies)
+    await talk.ask("wind?", asked(chat))
     reply = asked(chat, quoted_id="17", quoted_event=cookies.event_id)
-    assert await told.ask("and in 2015?", reply) == ("cookies?",)
+    assert await talk.ask("and in 2015?", reply) == ("cookies?",)
 
 
 async def test_in_reply_to_what_is_no_answer_it_follows_the_person_s_own(
-    told: Told, chat: Chat
+    talk: Talk, chat: Chat
 ) -> None:
-    await told.ask("wind?", asked(chat))
+    await talk.ask("wind?", asked(chat))
     reply = asked(chat, quoted_id="17", quoted_event="1:17")
-    assert await told.ask("and in 2015?", reply) == ("wind?",)
+    assert await talk.ask("and in 2015?", reply) == ("wind?",)
 
 
 async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(
-    told: Told, chat: Chat
+    talk: Talk, chat: Chat
 ) -> None:
-    await told.ask("cookies?", asked(chat, person="test:carla"))
+    await talk.ask("cookies?", asked(chat, person="test:carla"))
     below = {"quoted_id": answer_to("cookies?"), "thread": answer_to("cookies?")}
-    assert await told.ask("and tea?", asked(chat, **below)) == ("cookies?",)
-    assert await told.ask("and in 2015?", asked(chat, **below)) == ("cookies?", "and tea?")
+    assert await talk.ask("and tea?", asked(chat, **below)) == ("cookies?",)
+    assert await talk.ask("and in 2015?", asked(chat, **below)) == ("cookies?", "and tea?")
 
 
-async def test_an_edited_question_does_not_follow_itself(told: Told, chat: Chat) -> None:
+async def test_an_edited_question_does_not_follow_itself(talk: Talk, chat: Chat) -> None:
     question = asked(chat)
-    await told.ask("cofee?", question)
-    assert (await told.questions.earlier(question)).texts == ()
+    await talk.ask("cofee?", question)
+    assert (await talk.questions.earlier(question)).texts == ()
 
 
-async def test_a_question_follows_those_of_its_corpus_alone(told: Told, chat: Chat) -> None:
-    await told.ask("private?", asked(chat, corpus="diary"))
+async def test_a_question_follows_those_of_its_corpus_alone(talk: Talk, chat: Chat) -> None:
+    await talk.ask("private?", asked(chat, corpus="diary"))
     reply = asked(chat, quoted_id=answer_to("private?"))
-    assert await told.ask("public?", reply) == ()
-    assert await told.ask("so?", asked(chat)) == ("public?",)
-    assert await told.ask("so?", asked(chat, corpus="diary")) == ("private?",)
+    assert await talk.ask("public?", reply) == ()
+    assert await talk.ask("so?", asked(chat)) == ("public?",)
+    assert await talk.ask("so?", asked(chat, corpus="diary")) == ("private?",)
 
 
 async def test_what_comes_an_hour_later_follows_nothing_but_in_reply(
-    told: Told, chat: Chat
+    talk: Talk, chat: Chat
 ) -> None:
-    await told.ask("so?", asked(chat))
+    await talk.ask("so?", asked(chat))
     soon, late = NOW + timedelta(minutes=59), NOW + timedelta(minutes=61)
-    assert (await told.questions.earlier(asked(chat, now=soon))).texts == ("so?",)
-    assert (await told.questions.earlier(asked(chat, now=late))).texts == ()
+    assert (await talk.questions.earlier(asked(chat, now=soon))).texts == ("so?",)
+    assert (await talk.questions.earlier(asked(chat, now=late))).texts == ()
     reply = asked(chat, now=late, quoted_id=answer_to("so?"))
-    assert (await told.questions.earlier(reply)).texts == ("so?",)
+    assert (await talk.questions.earlier(reply)).texts == ("so?",)
 
 
-async def test_questions_are_forgotten_after_a_day(told: Told, chat: Chat) -> None:
-    await told.ask("so?", asked(chat))
-    await told.questions.forget(now=NOW + timedelta(hours=23))
-    assert (await told.questions.earlier(asked(chat))).texts == ("so?",)
-    await told.questions.forget(now=NOW + timedelta(hours=25))
-    assert (await told.questions.earlier(asked(chat))).texts == ()
+async def test_questions_are_forgotten_after_a_day(talk: Talk, chat: Chat) -> None:
+    await talk.ask("so?", asked(chat))
+    await talk.questions.forget(now=NOW + timedelta(hours=23))
+    assert (await talk.questions.earlier(asked(chat))).texts == ("so?",)
+    await talk.questions.forget(now=NOW + timedelta(hours=25))
+    assert (await talk.questions.earlier(asked(chat))).texts == ()

@@ -167,8 +167,8 @@ async def test_a_date_and_what_it_tells_are_kept_for_each_part_and_none_is_made_
     corpus, documents = await _library(database), Documents(database)
     dates = {"a": (NOW, DateKind.MODIFIED), "b": (None, None), "c": (NOW, None)}
     items = [
-        replace(_item(name, f"storm {name}", "rain"), created_at=date, dated_by=told)
-        for name, (date, told) in dates.items()
+        replace(_item(name, f"storm {name}", "rain"), created_at=date, dated_by=dated_by)
+        for name, (date, dated_by) in dates.items()
     ]
     assert await documents.upsert(corpus, items) == (3, 0)
     for name, expected in dates.items():

@@ -23,15 +23,15 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
         database, "c", [document(name, name, day=day) for name, day in days.items()]
     )
     shown, overview = DocumentLookup(database), Overview(database)
-    told = {}
+    counts = {}
     for name in days:
         found = await shown.document(corpus, name)
         assert found and found.candidate.created_at
         before, after = await overview.neighbours(
             corpus, found.candidate.id, found.candidate.created_at
         )
-        told[name] = (before and before.external_id, after and after.external_id)
-    assert told == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", None)}
+        counts[name] = (before and before.external_id, after and after.external_id)
+    assert counts == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", None)}
     assert before
     assert (before.text, before.created_at) == ("c", START + timedelta(days=1))
 

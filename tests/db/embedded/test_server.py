@@ -220,12 +220,12 @@ class TestSharing:
     ) -> None:
         monkeypatch.setattr("db.embedded.gate.LOCK_SECONDS", 0.2)
         monkeypatch.setattr("db.embedded.gate._NOTICE_SECONDS", 0.1)
-        told: list[str] = []
+        lines: list[str] = []
         with hold(data_dir / "postgres.gate.lock") as holder:
             with pytest.raises(StorageUnreachable, match="End the presagio process that hangs"):
-                EmbeddedServer(data_dir, progress=told.append).acquire()
+                EmbeddedServer(data_dir, progress=lines.append).acquire()
             holder.kill()
-        assert told == ["Waiting for another process that starts or stops the database."]
+        assert lines == ["Waiting for another process that starts or stops the database."]
         with careless(data_dir):
             assert state(data_dir) is State.READY
 
@@ -458,9 +458,9 @@ class TestCopies:
             before = sorted(each.name for each in (copy / "postgres").iterdir())
             with pytest.raises(
                 StorageError, match=r"is a copy of .*/d/postgres, made while"
-            ) as told:
+            ) as raised:
                 careless(copy).acquire()
-            assert f"rm {copy}/postgres/postmaster.pid" in str(told.value)
+            assert f"rm {copy}/postgres/postmaster.pid" in str(raised.value)
             assert sorted(each.name for each in (copy / "postgres").iterdir()) == before
             assert await ask(original.url(), "SELECT 1") == 1
 
@@ -507,9 +507,11 @@ class TestOwners:
     ) -> None:
         restored = server_folder / "it's restored"
         shutil.copytree(data_dir, restored, symlinks=True)
-        with pytest.raises(StorageRights, match="belongs to root, but its server runs as") as told:
+        with pytest.raises(
+            StorageRights, match="belongs to root, but its server runs as"
+        ) as raised:
             careless(restored).acquire()
-        subprocess.run(command_of(told.value), shell=True, check=True)
+        subprocess.run(command_of(raised.value), shell=True, check=True)
         with careless(restored):
             assert state(restored) is State.READY
 
@@ -542,9 +544,9 @@ class TestOwners:
     @pytest.mark.needs("chmod")
     def test_a_folder_that_others_may_enter_is_told_how_to_mend(self, data_dir: Path) -> None:
         (data_dir / "postgres").chmod(0o755)
-        with pytest.raises(StorageRights, match="is open to others") as told:
+        with pytest.raises(StorageRights, match="is open to others") as raised:
             careless(data_dir).acquire()
-        subprocess.run(command_of(told.value), shell=True, check=True)
+        subprocess.run(command_of(raised.value), shell=True, check=True)
         with careless(data_dir):
             assert state(data_dir) is State.READY
 

@@ -51,10 +51,10 @@ async def watched(server: Server) -> None:
 @pytest.mark.parametrize("look", [FULL, True], ids=["fails", "dies"])
 async def test_five_times_are_the_end(look: bool | StorageError) -> None:
     await watched(Server([look] * 4))
-    with pytest.raises(StorageUnreachable, match="has ended 5 times, or could not") as told:
+    with pytest.raises(StorageUnreachable, match="has ended 5 times, or could not") as raised:
         await watched(Server([look] * 5))
     if look is FULL:
-        assert str(told.value).endswith(": The disk is full. Free some disk space.")
+        assert str(raised.value).endswith(": The disk is full. Free some disk space.")
 
 
 async def test_one_that_ran_well_for_long_may_die_again(monkeypatch: pytest.MonkeyPatch) -> None:

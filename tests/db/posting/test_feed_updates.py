@@ -113,8 +113,8 @@ async def test_headlines_of_two_feeds_are_one_story(database: Database) -> None:
     linked = make_headline("Quite another title", link="http://www.a.test/vote#x")
     two, stories = await brought(database, two, later, linked, now=NOW + 47 * HOUR)
     assert stories == []
-    told = await Stories(database).get([storm.id, vote.id])
-    assert [(story.title, story.categories) for story in told] == [
+    known = await Stories(database).get([storm.id, vote.id])
+    assert [(story.title, story.categories) for story in known] == [
         (storm.title, ("a", "b")),
         (vote.title, ("a", "b")),
     ]
@@ -151,12 +151,12 @@ async def test_private_news_that_everybody_gets_is_told_in_public_words(
     (shared,) = await configured(database, URL)
     shared, stories = await brought(database, shared, make_headline(STORM, link="https://p.test/2"))
     assert stories == []
-    (told,) = await Stories(database).get([story.id])
-    assert (told.title, told.text, told.link) == (f"{STORM}!", STORM, "https://p.test/2")
+    (retold,) = await Stories(database).get([story.id])
+    assert (retold.title, retold.text, retold.link) == (f"{STORM}!", STORM, "https://p.test/2")
     assert await count(database, "find") == 0  # it holds the private words
     late = await Finds(database).keep(story, "demo", FindState.DULL, coverage=0.1, now=NOW)
     assert late is None
-    await found(database, told, [tweet(1)])
+    await found(database, retold, [tweet(1)])
     again = make_headline(STORM_AGAIN, identity="again")
     assert (await brought(database, shared, again, now=NOW + MINUTE))[1] == []
     assert await count(database, "find") == 1  # told in public words once, it stays so
@@ -237,8 +237,8 @@ async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
         lookup = f"EXPLAIN {sql['like_stories']}"
         words = [str(number) for number in range(40)]
         plan = await connection.fetch(lookup, ["a.test/1"], words, NOW - DAY, NOW + DAY, 1)
-    told = "\n".join(row[0] for row in plan)
-    assert "Bitmap Index Scan on story_words" in told
+    lines = "\n".join(row[0] for row in plan)
+    assert "Bitmap Index Scan on story_words" in lines
 
 
 async def test_a_poll_that_cannot_be_stored_changes_nothing(database: Database) -> None:
@@ -327,8 +327,8 @@ async def test_two_feeds_of_the_settings_stay_apart(database: Database) -> None:
     old, _ = await configured(database, URL, OTHER_URL)
     moved = replace(read(old).feed, url=OTHER_URL)
     assert await Feeds(database).settle(old, Decision(feed=moved), now=NOW) == []
-    told = await Feeds(database).health(now=NOW)
-    assert [one.feed.url for one in told] == [URL, OTHER_URL]
+    health = await Feeds(database).health(now=NOW)
+    assert [one.feed.url for one in health] == [URL, OTHER_URL]
 
 
 # Forgetting

@@ -46,8 +46,8 @@ async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -
     feeds = Feeds(database)
 
     async def known() -> list[tuple[str, str | None, bool]]:
-        told = [one.feed for one in await feeds.health(now=NOW)]
-        return [(feed.url, feed.category, feed.configured) for feed in told]
+        feeds_known = [one.feed for one in await feeds.health(now=NOW)]
+        return [(feed.url, feed.category, feed.configured) for feed in feeds_known]
 
     await feeds.configure_feeds([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
     assert await known() == [(URL, None, True), (OTHER_URL, None, True)]
@@ -213,10 +213,10 @@ async def test_health_counts_chats_and_new_headlines_a_day(database: Database) -
     texts = [f"number{one} happens in city{one} town{one}" for one in range(14)]
     feed, _ = await brought(database, feed, *map(make_headline, texts))
     await Feeds(database).add(await met(database), URL, now=NOW)
-    (told,) = await Feeds(database).health(now=NOW + DAY)
-    assert (told.headlines_a_day, told.chats, told.feed.title) == (2.0, 1, "The News")
-    (told,) = await Feeds(database).health(now=NOW + 8 * DAY)
-    assert told.headlines_a_day == 0
+    (health,) = await Feeds(database).health(now=NOW + DAY)
+    assert (health.headlines_a_day, health.chats, health.feed.title) == (2.0, 1, "The News")
+    (health,) = await Feeds(database).health(now=NOW + 8 * DAY)
+    assert health.headlines_a_day == 0
 
 
 async def follower_names(database: Database, feed: Feed) -> Sequence[str]:
@@ -239,8 +239,8 @@ async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database)
         await Subscriptions(database).set(subscription, now=NOW)
     await met(database, "stranger")
     assert await follower_names(database, added) == ["daily", "silent"]
-    told = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
-    assert told == {"daily": PostingMode.DAILY, "silent": PostingMode.OFF}
+    modes = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
+    assert modes == {"daily": PostingMode.DAILY, "silent": PostingMode.OFF}
     await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
     assert await follower_names(database, added) == ["daily", "silent", "tech", "all"]
 

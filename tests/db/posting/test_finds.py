@@ -43,14 +43,14 @@ async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> No
     high, low, posted, unjudged = await some_stories(database, 4)
     good = await found(database, high, [tweet(1)])
     await found(database, low, [tweet(2)])
-    told = await found(database, posted, [tweet(3)])
+    find = await found(database, posted, [tweet(3)])
     async with database.connection() as connection:
         await connection.execute("UPDATE find SET best = 5")
         await connection.execute("UPDATE find SET best = 4 WHERE story_id = $1", low.id)
     prophecy = make_prophecy(tweet(4), verdict=UNJUDGED)
     finds = Finds(database)
     await finds.keep(unjudged, "demo", FindState.UNJUDGED, coverage=0.9, prophecy=prophecy, now=NOW)
-    chosen = Chosen(find=told, hit=told.prophecy.hits[0])
+    chosen = Chosen(find=find, hit=find.prophecy.hits[0])
     assert await decide_instant(Outbox(database), subscription, chosen, content="{}", now=NOW)
     everything = await finds.for_chat(subscription, "demo", since=NOW)
     some = (await finds.postable([(subscription, "demo")], since=NOW))[subscription.chat.id]
@@ -142,14 +142,14 @@ async def test_what_promises_most_comes_first(database: Database) -> None:
     await finds.keep(stories[0], "other", FindState.PROMISING, coverage=0.8, now=NOW)
     await finds.keep(stories[1], "other", FindState.DULL, coverage=0.8, now=NOW)
     await finds.keep(stories[3], "demo", FindState.UNJUDGED, coverage=0.7, now=NOW)
-    told = await finds.find_promising(["demo", "other"], since=NOW, limit=3)
-    assert told == [
+    promising = await finds.find_promising(["demo", "other"], since=NOW, limit=3)
+    assert promising == [
         (stories[1], "demo", 0.9),
         (stories[0], "other", 0.8),
         (stories[2], "demo", 0.5),
     ]
-    told = await finds.find_promising(["demo"], since=NOW, limit=9)
-    assert [one.coverage for one in told] == [0.9, 0.5, 0.2]
+    promising = await finds.find_promising(["demo"], since=NOW, limit=9)
+    assert [one.coverage for one in promising] == [0.9, 0.5, 0.2]
     assert await finds.find_promising(["demo"], since=NOW + SECOND, limit=9) == []
 
 
@@ -160,8 +160,11 @@ async def test_what_promises_little_is_not_waited_for_longer(database: Database)
     for story, coverage, at in searched:
         await finds.keep(story, "demo", FindState.PROMISING, coverage=coverage, now=at)
     await finds.give_up(found_before=NOW + SECOND, below=0.33)
-    told = await finds.find_promising(["demo"], since=NOW, limit=9)
-    assert [(one.story, one.coverage) for one in told] == [(stories[1], 0.5), (stories[2], 0.2)]
+    promising = await finds.find_promising(["demo"], since=NOW, limit=9)
+    assert [(one.story, one.coverage) for one in promising] == [
+        (stories[1], 0.5),
+        (stories[2], 0.2),
+    ]
 
 
 async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: Database) -> None:
@@ -183,8 +186,8 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     )
     _, stories = await brought(database, public, headline)
     assert stories == []
-    (told,) = await Stories(database).get([own.id])
-    find = await found(database, told, [tweet(1)])
+    (story,) = await Stories(database).get([own.id])
+    find = await found(database, story, [tweet(1)])
     (theirs,) = await seen(database, two)
     assert (theirs.id, theirs.story.id) == (find.id, own.id)
     assert (theirs.story.title, theirs.story.link) == ("Storm!", "https://news.test/1")

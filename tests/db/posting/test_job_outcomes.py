@@ -29,16 +29,16 @@ async def test_every_outcome_can_be_stored_and_none_is_lost(database: Database) 
     await asyncio.gather(
         *(outcomes.count("poll", outcome, now=NOW) for outcome in RunOutcome for _ in range(5))
     )
-    told = {one.outcome: one.times for one in await outcomes.summary(NOW)}
-    assert told == dict.fromkeys(RunOutcome, 5)
+    times = {one.outcome: one.times for one in await outcomes.summary(NOW)}
+    assert times == dict.fromkeys(RunOutcome, 5)
 
 
 async def test_a_long_error_is_cut_and_old_days_go(database: Database) -> None:
     outcomes = JobOutcomes(database)
     await outcomes.count("poll", RunOutcome.FAILED, now=NOW, error="x" * 10_000)
-    (told,) = await outcomes.summary(NOW)
-    assert told.last_error is not None
-    assert 0 < len(told.last_error) < 1_000
+    (summed,) = await outcomes.summary(NOW)
+    assert summed.last_error is not None
+    assert 0 < len(summed.last_error) < 1_000
     await outcomes.forget(now=NOW + 89 * DAY)
     assert await count(database, "job_outcome") == 1
     await outcomes.forget(now=NOW + 91 * DAY)

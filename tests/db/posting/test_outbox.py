@@ -151,8 +151,8 @@ async def test_many_are_decided_at_once_each_as_far_as_it_still_can_be(
     await Chats(database).set_active("test", "1", active=False)  # gone
     await Subscriptions(database).set(replace(chats[2], mode=PostingMode.INSTANT), now=NOW)
     assert await decide_daily(outbox, chats[3], TODAY, content=None)  # decided elsewhere
-    told = await decide_daily(outbox, chats[4], TODAY - DAY, content="{}", chosen=chosen[:1])
-    assert told
+    other = await decide_daily(outbox, chats[4], TODAY - DAY, content="{}", chosen=chosen[:1])
+    assert other
 
     def daily(subscription: Subscription) -> OwedPost:
         key = f"daily:{subscription.chat.id}:{TODAY}"
@@ -599,13 +599,13 @@ async def test_history_tells_what_became_of_each(database: Database, outbox: Out
     second = next(one for one in await lease(outbox) if one.delivery.key == "b")
     assert await outbox.fail(second, as_message("refused"), now=NOW)
     await owe(database, subscription, "c")
-    told = await outbox.history(subscription.chat, 9)
-    assert [(one.key, one.state, one.error) for one in told] == [
+    past = await outbox.history(subscription.chat, 9)
+    assert [(one.key, one.state, one.error) for one in past] == [
         ("c", DeliveryState.OWED, None),
         ("b", DeliveryState.FAILED, "refused"),
         ("a", DeliveryState.SENT, None),
     ]
-    assert told[0].content == '{"say": "\\u0000"}'
+    assert past[0].content == '{"say": "\\u0000"}'
     assert [one.key for one in await outbox.history(subscription.chat, 1)] == ["c"]
 
 
@@ -617,9 +617,9 @@ async def test_health_counts_what_is_owed_and_given_up(database: Database, outbo
     leased = await lease(outbox)
     assert await outbox.fail(leased[0], as_message("refused"), now=NOW)
     assert await outbox.retry(leased[1], at=NOW + HOUR, error=as_message("busy"), not_shown=True)
-    told = await outbox.health(NOW - DAY)
-    assert (told.owed, told.retried, told.failed) == (2, 1, 1)
-    assert (told.oldest_owed_at, told.last_error) == (NOW - HOUR, "busy")
+    health = await outbox.health(NOW - DAY)
+    assert (health.owed, health.retried, health.failed) == (2, 1, 1)
+    assert (health.oldest_owed_at, health.last_error) == (NOW - HOUR, "busy")
     assert (await outbox.health(NOW + DAY)).failed == 0
 
 
@@ -658,8 +658,8 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     await Subscriptions(database).set(off, now=NOW)
     assert await outbox.sent(sending, "1", now=NOW)
     assert not await lease(outbox, now=NOW + DAY)
-    told = await outbox.history(subscription.chat, 9)
-    assert [(one.key, one.error) for one in told] == [("b", "the chat unsubscribed"), ("a", None)]
+    past = await outbox.history(subscription.chat, 9)
+    assert [(one.key, one.error) for one in past] == [("b", "the chat unsubscribed"), ("a", None)]
 
 
 async def test_who_unsubscribes_is_still_told_what_only_an_operator_can_mend(

@@ -11,8 +11,8 @@ OTHER_URL = "https://other.test/feed"
 
 
 async def known(database: Database) -> list[tuple[str, str | None, bool]]:
-    told = [one.feed for one in await Feeds(database).health(now=NOW)]
-    return [(feed.url, feed.category, feed.configured) for feed in told]
+    found = [one.feed for one in await Feeds(database).health(now=NOW)]
+    return [(feed.url, feed.category, feed.configured) for feed in found]
 
 
 async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:

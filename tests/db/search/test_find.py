@@ -392,8 +392,8 @@ def test_there_is_one_statement_a_plan_and_number_of_lexemes() -> None:
 async def test_what_has_no_date_comes_last_and_is_of_no_time(
     database: Database, query: str, expected: list[str]
 ) -> None:
-    told = {"1": "storm hits old Lima", "2": "storm over wet Oslo", "3": "storm near big Rome"}
-    dated = [document(name, text, day=int(name)) for name, text in told.items()]
+    texts = {"1": "storm hits old Lima", "2": "storm over wet Oslo", "3": "storm near big Rome"}
+    dated = [document(name, text, day=int(name)) for name, text in texts.items()]
     undated = replace(document("none", "storm leaves dry Cairo"), created_at=None)
     await load(database, "c", [undated, *dated])
     found = await ask(database, query, "c")

@@ -231,10 +231,10 @@ async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
 
 async def test_what_the_search_had_to_say_comes_before(bench: Bench) -> None:
     found = gathered("Coffee is dear.")
-    told = type(found)(
+    error = type(found)(
         corpora=(ME,), passages=found.passages, notice=as_message("Corpus a is empty.")
     )
-    got = await bench.answerer.answer(QUESTION, told, now=NOW, model=False)
+    got = await bench.answerer.answer(QUESTION, error, now=NOW, model=False)
     assert got.notice == "Corpus a is empty. Not answered by a model, as asked."
 
 

@@ -105,7 +105,7 @@ def test_any_text_fits_on_its_line(text: str, asked: str, author: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("date", "dated_by", "told"),
+    ("date", "dated_by", "expected"),
     [
         (datetime(2014, 5, 4, tzinfo=UTC), None, {"date": "2014-05-04"}),
         (datetime(2014, 5, 4, tzinfo=UTC), DateKind.CREATED, {"created": "2014-05-04"}),
@@ -114,12 +114,12 @@ def test_any_text_fits_on_its_line(text: str, asked: str, author: str) -> None:
     ],
 )
 def test_a_date_is_told_for_what_it_is_and_none_is_made_up(
-    date: datetime | None, dated_by: DateKind | None, told: dict[str, str]
+    date: datetime | None, dated_by: DateKind | None, expected: dict[str, str]
 ) -> None:
     one = passage("Coffee.")
     found = replace(one.hit.candidate, created_at=date, dated_by=dated_by)
     dated = replace(one, hit=replace(one.hit, candidate=found))
     [_, line] = lines(request(dated))
-    assert {name: line[name] for name in line if name not in ("i", "author", "text")} == told
+    assert {name: line[name] for name in line if name not in ("i", "author", "text")} == expected
     written = json.loads(passage_line(1, source_passage(dated, ME), 90))
-    assert {k: v for k, v in written.items() if k in ("date", "created", "modified")} == told
+    assert {k: v for k, v in written.items() if k in ("date", "created", "modified")} == expected

@@ -567,5 +567,5 @@ async def test_the_writer_is_told_the_voice(bench: Bench) -> None:
     bench.settings = ComposeSettings(voice="dry")
     await bench.compose()
     await bench.compose(voice="plain")
-    told = [lines_of(asked)[0]["voice"] for asked in bench.writer.asked["draft"]]
-    assert told == ["dry", "plain"]
+    voices = [lines_of(asked)[0]["voice"] for asked in bench.writer.asked["draft"]]
+    assert voices == ["dry", "plain"]

@@ -157,8 +157,8 @@ def polls(feed: Feed, outcomes: Sequence[Polled]) -> list[Decision]:
 
 def test_failing_is_told_once_after_a_day_and_back_once() -> None:
     decisions = polls(KNOWN, [failed()] * 40 + [read(ENTRY)] * 3)
-    told = [(number, notice) for number, one in enumerate(decisions) for notice in one.notices]
-    (first, failing), (last, back) = told
+    notices = [(number, notice) for number, one in enumerate(decisions) for notice in one.notices]
+    (first, failing), (last, back) = notices
     assert isinstance(failing, FeedFailing) and isinstance(back, FeedBack)
     assert (failing.since, failing.gone, failing.feed.error) == (
         NOW,
@@ -270,12 +270,12 @@ def test_a_next_poll_is_neither_past_nor_more_than_a_day_away(
 
 @given(first=feeds, course=st.lists(outcomes, max_size=30))
 def test_notices_alternate_and_match_what_was_told(first: Feed, course: list[Polled]) -> None:
-    told = first.told_failing
+    is_known = first.told_failing
     for decision in polls(first, course):
         for notice in decision.notices:
-            assert isinstance(notice, FeedBack) == told
-            told = not told
-        assert decision.feed.told_failing == told
+            assert isinstance(notice, FeedBack) == is_known
+            is_known = not is_known
+        assert decision.feed.told_failing == is_known
 
 
 @given(first=feeds, course=st.lists(outcomes, max_size=30))
@@ -286,16 +286,16 @@ def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("failures", "hours", "told"),
+    ("failures", "hours", "is_reported"),
     [(2, 24, True), (1, 24, False), (2, 23.9, False), (2, 25, True)],
 )
 def test_failing_is_told_from_the_third_time_and_a_whole_day_on(
-    failures: int, hours: float, told: bool
+    failures: int, hours: float, is_reported: bool
 ) -> None:
     failing = replace(KNOWN, failures=failures, failing_since=NOW - timedelta(hours=hours))
     decision = decide(failing, failed(), now=NOW, settings=SETTINGS, jitter=0)
-    assert bool(decision.notices) is told
-    assert decision.feed.told_failing is told
+    assert bool(decision.notices) is is_reported
+    assert decision.feed.told_failing is is_reported
 
 
 def test_a_redirect_that_comes_back_is_no_move_and_ends_the_count() -> None:

@@ -50,7 +50,7 @@ def as_table(exported: Sequence[Document], kind: Kind = Kind.SOCIAL) -> bytes:
 
 def plain(found: Sequence[Document]) -> list[Document]:
     """The documents without what is about their file."""
-    return [replace(each, digest=0, is_language_told=True, unread=None) for each in found]
+    return [replace(each, digest=0, is_language_named=True, unread=None) for each in found]
 
 
 def assert_comes_back(exported: Sequence[Document]) -> None:

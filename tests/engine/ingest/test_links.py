@@ -81,8 +81,8 @@ def test_a_file_of_a_folder_is_refused_by_name(
     stored, rejects = documents(folder)
     assert [document.external_id for document in stored] == ["good.md"]
     # A link to a folder is no file, and is passed over as such.
-    told = [] if (folder / "notes.md").is_dir() else [(f"{folder}/notes.md", reason)]
-    assert [(reject.file, reject.reason) for reject in rejects] == told
+    expected = [] if (folder / "notes.md").is_dir() else [(f"{folder}/notes.md", reason)]
+    assert [(reject.file, reject.reason) for reject in rejects] == expected
     with pytest.raises(InputError, match=reason):
         FolderFiles(folder).open("notes.md")
 
@@ -149,8 +149,8 @@ def test_what_lies_beside_the_records_is_refused_too(tmp_path: Path, named: str)
     (data / "note-tweet.js").symlink_to("/dev/zero")
     (document,), rejects = documents(tmp_path / "export" / named)
     assert document.author is None
-    told = sorted((reject.file, reject.reason) for reject in rejects)
-    assert told == [(f"{data}/account.js", LEAVES), (f"{data}/note-tweet.js", LEAVES)]
+    reasons = sorted((reject.file, reject.reason) for reject in rejects)
+    assert reasons == [(f"{data}/account.js", LEAVES), (f"{data}/note-tweet.js", LEAVES)]
 
 
 @pytest.mark.parametrize(

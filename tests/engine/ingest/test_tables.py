@@ -35,8 +35,8 @@ PANDAS = (
 HAND = "2015-03-02, Bread will be dear, very dear\n2015-03-03, A canal is narrow\n"
 
 
-def layout_of(path: Path, told: Defaults | None = None) -> TableLayout:
-    with open_source(str(path), defaults=told) as stream:
+def layout_of(path: Path, defaults: Defaults | None = None) -> TableLayout:
+    with open_source(str(path), defaults=defaults) as stream:
         assert stream.table
         return stream.table
 
@@ -129,11 +129,11 @@ def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
 
 def test_columns_may_be_named(path: Path) -> None:
     path.write_text("when,what,who,id\n2019-05-23,Hello,ana,0\n")
-    told = {"created_at": "when", "text": "what", "author": "WHO", "id": ""}
-    (document,), _ = documents(path, defaults=Defaults(columns=told))
+    columns = {"created_at": "when", "text": "what", "author": "WHO", "id": ""}
+    (document,), _ = documents(path, defaults=Defaults(columns=columns))
     assert (document.text, document.author) == ("Hello", "ana")
     assert len(document.external_id) == 24
-    layout = layout_of(path, Defaults(columns=told | {"id": "id"}))
+    layout = layout_of(path, Defaults(columns=columns | {"id": "id"}))
     assert not layout.needs_consent
 
 

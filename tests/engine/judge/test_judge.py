@@ -325,8 +325,8 @@ async def test_reasons_are_asked_for_where_that_is_set(bench: Bench) -> None:
     verdict = await bench.hear(scoring(by_text))
     assert (verdict.reasons, verdict.prompt_version) == ({}, JUDGE.version)
     first, second = (one.body for one in bench.server.requests)
-    told = [one["messages"][0]["content"] for one in (first, second)]
-    assert ['"why"' in one for one in told] == [True, False]
+    prompts = [one["messages"][0]["content"] for one in (first, second)]
+    assert ['"why"' in one for one in prompts] == [True, False]
     schemas = [one["response_format"]["json_schema"] for one in (first, second)]
     assert [one["name"] for one in schemas] == ["judgments", "judgments"]
     assert ["why" in one["schema"]["properties"] for one in schemas] == [True, False]

@@ -656,11 +656,11 @@ async def test_the_log_names_the_model_and_the_cost_but_no_content(
 
 async def test_errors_are_reported_but_not_those_of_hurried_calls(server: ModelServer) -> None:
     server.script = [failure(401)]
-    told: list[ModelError] = []
+    reported: list[ModelError] = []
     async with client_for(server) as client:
-        client.report_to(told.append)
+        client.report_to(reported.append)
         with pytest.raises(ModelRefused) as caught:
             await ask(client)
         with pytest.raises(ModelRefused):
             await ask(client.for_small_calls(1.0, longest_answer=50))
-    assert told == [caught.value]
+    assert reported == [caught.value]

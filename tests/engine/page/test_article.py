@@ -125,7 +125,7 @@ def test_real_articles_come_out_whole_and_alone(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "date", "told"),
+    ("head", "date", "expected"),
     [
         ('<meta property="article:modified_time" content="2014-05-04">', "2014-05-04", "modified"),
         (
@@ -138,9 +138,9 @@ def test_real_articles_come_out_whole_and_alone(shared_data: Path) -> None:
     ],
 )
 def test_a_date_is_that_of_publication_or_named_for_what_it_is(
-    head: str, date: str, told: str | None
+    head: str, date: str, expected: str | None
 ) -> None:
     sentence = "The harbour was dredged again, as everybody in the town had long foretold."
     body = f"<body><article>{f'<p>{sentence}</p>' * 6}</article></body>"
     found = read(f"<html><head>{head}</head>{body}</html>")
-    assert (str(found.date)[:10], found.dated_by) == (date, told)
+    assert (str(found.date)[:10], found.dated_by) == (date, expected)

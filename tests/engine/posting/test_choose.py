@@ -15,7 +15,9 @@ from tests.engine.posting.subscriptions import subscribed
 OPEN = subscribed(unjudged=True)
 
 
-def told(finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None) -> list[str]:
+def chosen_texts(
+    finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None
+) -> list[str]:
     """The texts that are posted."""
     choice = choose(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
@@ -29,15 +31,15 @@ def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = Non
 
 
 def test_a_find_that_reaches_the_threshold_is_posted() -> None:
-    assert told([find(1, hit("old", judgment=5))]) == ["old"]
+    assert chosen_texts([find(1, hit("old", judgment=5))]) == ["old"]
     assert reason(find(1, hit("old", judgment=4))) is RejectionReason.BELOW_THRESHOLD
-    assert told([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
+    assert chosen_texts([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
 
 
 def test_what_was_not_judged_is_posted_only_where_the_chat_said_so() -> None:
     guess = find(1, hit("guess", judgment=None, lexical=0.6))
     assert reason(guess) is RejectionReason.NOT_JUDGED
-    assert told([guess], chat=OPEN) == ["guess"]
+    assert chosen_texts([guess], chat=OPEN) == ["guess"]
     weak = find(1, hit("weak", judgment=None, lexical=0.59))
     assert reason(weak, chat=OPEN) is RejectionReason.TOO_LITTLE_IN_COMMON
 
@@ -65,12 +67,14 @@ def test_a_filter_is_a_reason() -> None:
 def test_a_story_is_posted_once_for_ever() -> None:
     found = find(1, hit("another"))
     assert reason(found, posted("one", story_id=1, days_ago=400)) is RejectionReason.STORY_POSTED
-    assert told([found], posted("one", story_id=None)) == ["another"]
+    assert chosen_texts([found], posted("one", story_id=None)) == ["another"]
 
 
 def test_a_story_found_twice_is_posted_once() -> None:
     news = story(7)
-    assert told([find(1, hit("first"), of=news), find(2, hit("second"), of=news)]) == ["first"]
+    assert chosen_texts([find(1, hit("first"), of=news), find(2, hit("second"), of=news)]) == [
+        "first"
+    ]
 
 
 TEXT = "The price of coffee will go up and nobody will do anything about it."
@@ -89,7 +93,7 @@ TEXT = "The price of coffee will go up and nobody will do anything about it."
 def test_a_text_is_not_posted_again_for_a_long_while(before: str) -> None:
     found = find(1, hit(TEXT))
     assert reason(found, posted(before, days_ago=179.9)) is RejectionReason.TEXT_POSTED
-    assert told([found], posted(before, days_ago=180)) == [TEXT]
+    assert chosen_texts([found], posted(before, days_ago=180)) == [TEXT]
 
 
 def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> None:
@@ -99,19 +103,19 @@ def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> No
     again = replace(again, candidate=same)
     assert reason(find(1, again), past) is RejectionReason.TEXT_POSTED
     elsewhere = posted("As it was ingested at first.", corpus="other")
-    assert told([find(1, again)], elsewhere) == [again.candidate.text]
+    assert chosen_texts([find(1, again)], elsewhere) == [again.candidate.text]
 
 
 def test_two_stories_of_one_post_do_not_share_a_text() -> None:
     finds = [find(1, hit("same words"), hit("second best")), find(2, hit("same words"))]
-    assert told(finds) == ["same words"]
+    assert chosen_texts(finds) == ["same words"]
     finds = [find(1, hit("same words")), find(2, hit("same words"), hit("second best"))]
-    assert told(finds) == ["same words", "second best"]
+    assert chosen_texts(finds) == ["same words", "second best"]
 
 
 def test_the_next_good_hit_stands_in_for_one_that_was_read() -> None:
     found = find(1, hit("read"), hit("weak", judgment=2), hit("fresh", judgment=5))
-    assert told([found], posted("read")) == ["fresh"]
+    assert chosen_texts([found], posted("read")) == ["fresh"]
 
 
 def test_judged_finds_go_before_guesses_and_better_ones_before_worse() -> None:
@@ -122,12 +126,15 @@ def test_judged_finds_go_before_guesses_and_better_ones_before_worse() -> None:
         find(4, hit("better six", judgment=6, score=0.8)),
     ]
     chat = subscribed(unjudged=True, best=10)
-    assert told(finds, chat=chat) == ["better six", "six", "five", "guess"]
+    assert chosen_texts(finds, chat=chat) == ["better six", "six", "five", "guess"]
 
 
 def test_equal_finds_go_by_age() -> None:
     older = story(1, published=NOW - timedelta(days=1))
-    assert told([find(2, hit("younger")), find(3, hit("older"), of=older)]) == ["older", "younger"]
+    assert chosen_texts([find(2, hit("younger")), find(3, hit("older"), of=older)]) == [
+        "older",
+        "younger",
+    ]
 
 
 def test_no_more_than_the_chat_wants() -> None:
@@ -191,17 +198,17 @@ def test_a_good_hit_that_was_read_is_the_reason_even_behind_a_weak_one() -> None
 def test_one_post_says_a_text_once_though_two_documents_hold_it() -> None:
     twin = hit(f"{TEXT} Sad!")
     twin = replace(twin, candidate=replace(twin.candidate, external_id="another"))
-    assert told([find(1, hit(TEXT)), find(2, twin)]) == [TEXT]
+    assert chosen_texts([find(1, hit(TEXT)), find(2, twin)]) == [TEXT]
 
 
 def test_one_post_shows_a_document_once_though_its_text_was_corrected_between_two_finds() -> None:
     first, later = hit("As it was ingested at first."), hit("What stands there now, and more.")
     same = replace(later.candidate, external_id=first.candidate.external_id)
     later = replace(later, candidate=same)
-    assert told([find(1, first), find(2, later)]) == [first.candidate.text]
+    assert chosen_texts([find(1, first), find(2, later)]) == [first.candidate.text]
 
 
 def test_a_find_is_as_good_as_its_best_judged_hit() -> None:
     first = find(1, hit("older, thus higher", judgment=5, score=0.9), hit("six", judgment=6))
     second = find(2, hit("five", judgment=5, score=0.95))
-    assert told([second, first]) == ["older, thus higher", "five"]
+    assert chosen_texts([second, first]) == ["older, thus higher", "five"]

@@ -40,7 +40,7 @@ def posts(
     subscription = replace(subscription, since=utc(start), timed_from=utc(start))
     zone = ZoneInfo(subscription.chat.time_zone)
     decided: date | None = None
-    told = []
+    posts = []
     look = utc(start)
     for now in ticks(start, end, step):
         if down and utc(down[0]) <= now < utc(down[1]):
@@ -53,8 +53,8 @@ def posts(
             assert day is None, "who looks only where next_look says sees the same"
         if day is not None:
             decided = day
-            told.append(f"{day} {now.astimezone(zone):%d %H:%M %z}")
-    return told
+            posts.append(f"{day} {now.astimezone(zone):%d %H:%M %z}")
+    return posts
 
 
 def ticks(start: str, end: str, step: timedelta) -> Iterator[datetime]:

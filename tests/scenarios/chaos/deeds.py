@@ -79,9 +79,9 @@ class Deeds(World):
         await self.until(self._judged, "the stories so far were judged", 3 * PATIENCE)
         soon = (self.clock() + timedelta(minutes=2)).time().replace(second=0, microsecond=0)
         subscriptions = Subscriptions(self.database)
-        for told in self.chats:
-            if told.subscription.mode is PostingMode.DAILY:
-                changed = replace(told.subscription, at=soon)
+        for known in self.chats:
+            if known.subscription.mode is PostingMode.DAILY:
+                changed = replace(known.subscription, at=soon)
                 await subscriptions.set(changed, now=changed.since or self.clock())
 
     async def _kill_sender(self, platform: str) -> None:

@@ -133,11 +133,11 @@ class World:
         """Return the published stories that a chat should have been told at once and was not."""
         shown = self.shown("telegram") + self.shown("slack")
         return {
-            Known(told.external_id, (story.code,))
-            for told in self.chats
-            if told.subscription.mode is PostingMode.INSTANT
+            Known(known.external_id, (story.code,))
+            for known in self.chats
+            if known.subscription.mode is PostingMode.INSTANT
             for story in self.stories[: self._published]
-            if story.category in told.subscription.categories
+            if story.category in known.subscription.categories
         } - shown.keys()
 
     # Looking

@@ -22,8 +22,8 @@ async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -
     asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
     (answer,) = await slack_bot.replies(1)
     assert is_below_its_headline(answer, asked)
-    told = {one.event_type for one in slack_bot.slack.envelopes}
-    assert told == {"app_mention", "message", "reaction_added"}
+    events = {one.event_type for one in slack_bot.slack.envelopes}
+    assert events == {"app_mention", "message", "reaction_added"}
 
 
 async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) -> None:
@@ -234,11 +234,11 @@ async def test_a_bare_mention_in_a_thread_asks_about_its_first_message(
     slack_bot: SlackStage,
 ) -> None:
     alice, general = slack_bot.alice, slack_bot.general
-    told = await alice.says(general, HEADLINE)
-    await alice.says(general, "Have you seen this?", thread=told)
-    await slack_bot.bob.mentions_bot(general, "", thread=told)
+    headline = await alice.says(general, HEADLINE)
+    await alice.says(general, "Have you seen this?", thread=headline)
+    await slack_bot.bob.mentions_bot(general, "", thread=headline)
     (answer,) = await slack_bot.replies(1)
-    assert answer.thread_ts == told.ts
+    assert answer.thread_ts == headline.ts
     assert "Coffee prices will hit a record high" in answer.visible
 
 
@@ -247,7 +247,7 @@ async def test_where_slack_does_not_show_the_thread_a_bare_mention_gets_a_hint(
 ) -> None:
     slack, alice, general = slack_bot.slack, slack_bot.alice, slack_bot.general
     slack.fail("conversations.replies", Fault(error="missing_scope"))
-    told = await alice.says(general, HEADLINE)
-    await alice.mentions_bot(general, "", thread=told)
+    headline = await alice.says(general, HEADLINE)
+    await alice.mentions_bot(general, "", thread=headline)
     (hint,) = await slack_bot.replies(1)
     assert hint.visible.startswith("Send me a headline")

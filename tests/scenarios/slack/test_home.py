@@ -33,8 +33,8 @@ async def test_the_home_tab_tells_what_the_app_is_and_sets_it_up(slack_bot: Slac
     await shown(slack_bot, "Siempre hay un tuit.")
     assert slack.bot_messages == []
     await alice.commands(slack.im(alice), "/presagio", "settings")
-    (told,) = await slack_bot.replies(1)
-    assert "9:00" in told.visible or "es" in told.visible
+    (answer,) = await slack_bot.replies(1)
+    assert "9:00" in answer.visible or "es" in answer.visible
 
 
 async def test_a_remark_stands_above_what_the_tab_shows(slack_bot: SlackStage) -> None:

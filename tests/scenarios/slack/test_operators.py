@@ -26,11 +26,11 @@ async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
             await slack.until(
                 lambda: sum(said in message.visible for message in general.messages) == 2
             )
-            told = await home.until(lambda message: "whoever runs me" in message.visible)
-            assert "rejects the API key (401): no such key" in told.visible
+            notice = await home.until(lambda message: "whoever runs me" in message.visible)
+            assert "rejects the API key (401): no such key" in notice.visible
             await slack.quiet()
         private = [message for message in home.messages if "whoever runs me" in message.visible]
-        assert private == [told]
+        assert private == [notice]
         assert not any("401" in message.visible for message in general.messages)
 
 
@@ -48,5 +48,5 @@ async def test_the_owner_is_told_of_a_part_that_is_missing(
             await alice.commands(general, "/presagio", "picture")
             said = "A part of me that this needs is not installed."
             await general.until(lambda message: said in message.visible)
-            told = await home.until(lambda message: "whoever runs me" in message.visible)
-            assert "pictures" in told.visible
+            notice = await home.until(lambda message: "whoever runs me" in message.visible)
+            assert "pictures" in notice.visible

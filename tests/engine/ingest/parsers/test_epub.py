@@ -70,7 +70,7 @@ def test_faults_are_told_apart(content: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dates", "date", "told"),
+    ("dates", "date", "dated_by"),
     [
         ("", None, None),
         ("<dc:date/>", None, None),
@@ -101,7 +101,7 @@ def test_faults_are_told_apart(content: bytes, reason: str) -> None:
     ],
 )
 def test_a_date_is_that_of_publication_or_named_for_what_it_is(
-    dates: str, date: datetime | None, told: DateKind | None
+    dates: str, date: datetime | None, dated_by: DateKind | None
 ) -> None:
     found = parse_epub(epub("<p>Hello.</p>", dates=dates))
-    assert (found.date, found.dated_by) == (date, told)
+    assert (found.date, found.dated_by) == (date, dated_by)
