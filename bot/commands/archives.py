@@ -160,7 +160,7 @@ async def require_archive(request: Request, services: Services) -> None:
         raise UsageError(
             request.words.say(
                 "Posts come from one archive. Choose it with /corpus first, such as: {example}",
-                example=f"/corpus {found[0].name}",
+                example=request.words.write_commands(f"/corpus {found[0].name}"),
             )
         )
 

@@ -75,7 +75,10 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
         )
         return aside(request, text)
     if not request.place.kept:
-        return aside(request, words.say("/{name} needs a chat. Use it in one with me.", name=_NAME))
+        command = words.write_commands(f"/{_NAME}")
+        return aside(
+            request, words.say("{command} needs a chat. Use it in one with me.", command=command)
+        )
     with points_to_corpora():
         corpora = await composing.corpora(task.corpora)
     await composing.charge(request.payer, now=request.now)

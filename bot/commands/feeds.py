@@ -187,23 +187,22 @@ async def _read_feed_list(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]
 
 
 async def _feeds(request: Request, services: Services) -> Reply:
-    verb, rest = (*request.text.split(maxsplit=1), "", "")[:2]
+    words, (verb, rest) = request.words, (*request.text.split(maxsplit=1), "", "")[:2]
     if not verb or verb.lower() == "list":
         return await _list(request, services)
     handler = _VERBS.get(verb.lower())
     if handler is None:
         raise UsageError(
-            request.words.say(
+            words.say(
                 "/feeds knows no {verb}. There are: {known}. For example: {example}",
                 verb=cut(verb, _LONGEST_ECHO),
                 known=", ".join(("list", *_VERBS)),
-                example=_EXAMPLE,
+                example=words.write_commands(_EXAMPLE),
             )
         )
     if not rest and verb.lower() != "export":
-        raise UsageError(
-            request.words.say("For example: {example}", example=_EXAMPLES[verb.lower()])
-        )
+        example = words.write_commands(_EXAMPLES[verb.lower()])
+        raise UsageError(words.say("For example: {example}", example=example))
     return await handler(request, rest.strip(), services)
 
 
@@ -214,8 +213,11 @@ async def _list(request: Request, services: Services) -> Reply:
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
     outcomes = await news.outcomes.summary(request.now - _COUNTED)
     known = well_known_in(words.language)
-    named, by_name = ", ".join(feed.name for feed in known), f"/feeds add {known[0].name}"
-    lines += ["", words.say("For example: {example}", example=f"/feeds add {known[0].url}")]
+    by_url, by_name = (
+        words.write_commands(f"/feeds add {feed}") for feed in (known[0].url, known[0].name)
+    )
+    named = ", ".join(feed.name for feed in known)
+    lines += ["", words.say("For example: {example}", example=by_url)]
     lines.append(words.say("By name: {names}, such as {example}", names=named, example=by_name))
     lines += trouble_lines(outcomes, words)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)

@@ -65,7 +65,7 @@ async def _list_all(request: Request, commands: Sequence[Command]) -> str:
         " foretold it."
     )
     example = words.say("For example: {example}", example=words.say(commands[0].example))
-    more = words.say("{help} NAME explains one of them.", help="/help")
+    more = words.say("{help} NAME explains one of them.", help=words.write_commands("/help"))
     private = words.say("Here every message is taken for a headline.")
     here = private if request.place.private else await listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
@@ -77,7 +77,7 @@ def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]
     others = tuple(command.name for command in commands if command.name not in named)
     for title, names in (*_GROUPS, (marked("This chat"), others)):
         known = {command.name for command in commands}
-        listed = ", ".join(f"/{name}" for name in names if name in known)
+        listed = words.write_commands(", ".join(f"/{name}" for name in names if name in known))
         yield f"{words.say(title)}: {listed}"
 
 
@@ -124,7 +124,7 @@ def _one(command: Command, request: Request) -> str:
     words, platform = request.words, request.place.platform
     lines = [_line(command, request)]
     if others := command.names_on(platform)[1:]:
-        also = ", ".join(f"/{alias}" for alias in others)
+        also = words.write_commands(", ".join(f"/{alias}" for alias in others))
         lines.append(words.say("Also: {also}", also=also))
     example = words.say(command.example)
     lines += [words.say(detail) for detail in command.details]

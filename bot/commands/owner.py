@@ -43,7 +43,10 @@ async def _access(request: Request, services: Services) -> Reply:
     words = request.words
     known = await services.access.ownership.access.admissions(request.place.platform)
     if not known:
-        text = words.say("Nobody has asked yet. To let somebody in: {example}", example=_EXAMPLE)
+        text = words.say(
+            "Nobody has asked yet. To let somebody in: {example}",
+            example=words.write_commands(_EXAMPLE),
+        )
         return aside(request, text)
     lines = [words.say("Who asked to use this bot:")]
     lines += [
@@ -85,7 +88,9 @@ async def _decided_by_name(request: Request, verb: str, name: str, services: Ser
     words, platform = request.words, request.place.platform
     state, chat = _WORDS.get(verb), name.removeprefix(f"{platform}:")
     if state is None or not chat or len(chat.split()) > 1:
-        raise UsageError(words.say("For example: {example}", example=_EXAMPLE))
+        raise UsageError(
+            words.say("For example: {example}", example=words.write_commands(_EXAMPLE))
+        )
     known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
     if known is None and state is AdmissionState.ALLOWED:
         language = request.person.language
@@ -210,7 +215,7 @@ async def _glossary(request: Request, services: Services) -> Reply:
             request.words.say(
                 "/glossary knows: {known}. For example: {example}",
                 known=", ".join(_VERBS),
-                example=_GROUP_EXAMPLE,
+                example=request.words.write_commands(_GROUP_EXAMPLE),
             )
         )
     return await handler(request, services, await _corpus(request, services), rest.strip())
@@ -242,7 +247,9 @@ async def _list_pending(request: Request, services: Services, corpus: Corpus, _:
         ),
         words.count("{number} waits.", "{number} wait.", len(waiting)) if waiting else "",
         *(_line(group) for group in shown),
-        "" if waiting else words.say("For example: {example}", example=_GROUP_EXAMPLE),
+        ""
+        if waiting
+        else words.say("For example: {example}", example=words.write_commands(_GROUP_EXAMPLE)),
     ]
     buttons = tuple(tuple(_review_buttons(group, request)) for group in shown)
     text = "\n".join(filter(None, lines))

@@ -4,10 +4,12 @@ import difflib
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bot.commands.plain_text import count_headlines
 from bot.commands.rights import SEARCHES, Act, refusal
 from bot.commands.services import Services
+from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
@@ -152,6 +154,8 @@ class Registry:
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
+        shared = [name for each in commands if not each.distinctive for name in each.names]
+        self._shared_names = re.compile(rf"(?<![\w/.:@])/(?=(?:{'|'.join(shared)})\b)")
         self._actions: dict[str, tuple[Command, ActionHandler]] = {
             name: (command, handler)
             for command in commands
@@ -250,30 +254,26 @@ class Registry:
         # The answer stands in the message that was pressed, below what it is about.
         return reply and replace(reply, replaces=reply.picture is None)
 
-    def write_for(self, platform: str, reply: Reply) -> Reply:
-        """Return a reply that names commands as people type them on the platform."""
-        return replace(
-            reply,
-            text=reply.text and self.write_as_typed(platform, reply.text),
-            notice=reply.notice and self.write_as_typed(platform, reply.notice),
-            toast=reply.toast and self.write_as_typed(platform, reply.toast),
-        )
+    def words_on(self, platform: str, words: Words) -> Words:
+        """Return words that name commands as people type them on the platform."""
+        if platform not in ONE_FOR_ALL:
+            return words
+        return words.naming_commands(partial(self.write_as_typed, platform))
 
     def write_as_typed(self, platform: str, text: str) -> str:
         """Return a text of the bot in which commands stand as people type them on the platform."""
         if platform not in ONE_FOR_ALL:
             return text
-        names = "|".join(
-            name for each in self.commands if not each.distinctive for name in each.names
-        )
-        return re.sub(rf"(?<![\w/.:@])/(?=(?:{names})\b)", f"{ONE_FOR_ALL[platform]} ", text)
+        return self._shared_names.sub(f"{ONE_FOR_ALL[platform]} ", text)
 
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         sentences = [words.say("I know no command /{name}.", name=name)]
         if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):
-            sentences.append(words.say("Did you mean {command}?", command=f"/{close[0]}"))
-        sentences.append(words.say("{help} lists all of them.", help="/help"))
+            meant = words.write_commands(f"/{close[0]}")
+            sentences.append(words.say("Did you mean {command}?", command=meant))
+        help_ = words.write_commands("/help")
+        sentences.append(words.say("{help} lists all of them.", help=help_))
         return " ".join(sentences)
 
 

@@ -25,10 +25,10 @@ _CODE_LENGTH = 8
 CODE_VALID = timedelta(days=1)
 CODE_SHOWN = CODE_VALID / 2  # for as long it is shown again; then another one is made
 _LONGEST_TITLE = 60
-_ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
+_ADMINS_ONLY = marked("Only admins of this chat may use {command}. Ask one of them.")
 # For platforms without admins of single chats.
 _ADMINS_ONLY_ON = {
-    "slack": marked("Only admins of this workspace may use /{name}. Ask one of them.")
+    "slack": marked("Only admins of this workspace may use {command}. Ask one of them.")
 }
 
 
@@ -123,21 +123,22 @@ async def refusal(
     if may(await _who(request, effect, where, operators), effect, where):
         return None
     words, least = request.words, RIGHTS[effect, where]
+    command = words.write_commands(f"/{name}")
     if least is None and where is Where.SHARED:
-        return words.say("/{name} works in a private chat with me alone.", name=name)
+        return words.say("{command} works in a private chat with me alone.", command=command)
     if least is None:
-        return words.say("/{name} needs a chat. Use it in one with me.", name=name)
+        return words.say("{command} needs a chat. Use it in one with me.", command=command)
     if least is Who.OWNER:
-        return words.say("Only the owner of this bot may use /{name}.", name=name)
+        return words.say("Only the owner of this bot may use {command}.", command=command)
     if least is Who.OPERATOR:
         return words.say(
-            "Only my operators may use /{name}, which changes what every chat is told. Ask whoever"
-            " runs me; you are {who}.",
-            name=name,
+            "Only my operators may use {command}, which changes what every chat is told. Ask"
+            " whoever runs me; you are {who}.",
+            command=command,
             who=request.who,
         )
     sentence = _ADMINS_ONLY_ON.get(request.place.platform, _ADMINS_ONLY)
-    return words.say(sentence, name=name)
+    return words.say(sentence, command=command)
 
 
 async def _who(request: Request, effect: Effect, where: Where, operators: Collection[str]) -> Who:

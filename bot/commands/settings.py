@@ -12,7 +12,7 @@ from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
-from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
@@ -293,7 +293,7 @@ async def _change_setting(
     if key == "threshold" and (subscription := await posts.get(chat)):
         # It means the same wherever something is said unasked.
         await posts.set(replace(subscription, threshold=chat.threshold), now=request.now)
-    return chat, words_for(chat.language or request.person.language)
+    return chat, request.words.in_language(chat.language or request.person.language)
 
 
 async def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:

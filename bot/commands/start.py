@@ -19,7 +19,7 @@ from bot.commands.subscribe import (
     obstacles,
     say_city,
 )
-from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked, words_for
+from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
 from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
@@ -189,7 +189,8 @@ async def _zone(request: Request, services: Services) -> Reply:
     )
     rows = tuple(buttons[start : start + 2] for start in range(0, len(buttons), 2))
     text = words.say(
-        "What time is it where you are? Any other city: {example}", example=_ZONE_EXAMPLE
+        "What time is it where you are? Any other city: {example}",
+        example=words.write_commands(_ZONE_EXAMPLE),
     )
     return _step(request, text, rows, "hour")
 
@@ -250,7 +251,7 @@ async def _sum_up_posts(request: Request, services: Services) -> list[str]:
         return [
             words.say(
                 "No feed is chosen: I post nothing until there is one. {example} adds one.",
-                example=f"/feeds add {well_known_in(words.language)[0].name}",
+                example=words.write_commands(f"/feeds add {well_known_in(words.language)[0].name}"),
             )
         ]
     return [
@@ -321,7 +322,7 @@ async def _show_step(request: Request, step: _Step, services: Services) -> Reply
     chat = (
         await services.stores.chats.find_chat(place.platform, place.chat_id) or request.known_chat
     )
-    words = words_for(chat.language or request.person.language)
+    words = request.words.in_language(chat.language or request.person.language)
     reply = await step(replace(request, chat=chat, words=words), services)
     return replace(reply, replaces=True)
 

@@ -209,7 +209,8 @@ async def _subscribe(request: Request, services: Services) -> Reply:
     reply = await _show_subscription(request, subscription, news, help_wanted=wanted)
     if wanted:
         return reply
-    more = request.words.say("{help} explains what can be set.", help=f"/{_NAME} {_HELP}")
+    help_ = request.words.write_commands(f"/{_NAME} {_HELP}")
+    more = request.words.say("{help} explains what can be set.", help=help_)
     return replace(reply, text=f"{reply.text}\n{more}")
 
 
@@ -285,7 +286,7 @@ async def _show_subscription(
     lines += await obstacles(request, subscription, news)
     if help_wanted:
         if subscription:
-            typed = f"/{_NAME} {as_typed(subscription)}"
+            typed = words.write_commands(f"/{_NAME} {as_typed(subscription)}")
             lines += ["", words.say("As you would type it: {subscription}", subscription=typed)]
         lines += ["", *map(words.say, _OPTIONS)]
         lines += ["", words.say("For example:"), *map(words.say, _EXAMPLES)]
@@ -312,7 +313,10 @@ def _about(subscription: Subscription | None, feeds: Sequence[str], request: Req
         lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
     if subscription.mode is PostingMode.DAILY and subscription.chat.time_zone == "UTC":
         lines.append(
-            words.say("Times are UTC here; another zone: {example}", example=_ZONE_EXAMPLE)
+            words.say(
+                "Times are UTC here; another zone: {example}",
+                example=words.write_commands(_ZONE_EXAMPLE),
+            )
         )
     return lines
 
@@ -349,7 +353,9 @@ async def obstacles(
     elif all(feed.gone for feed in feeds):
         lines.append(words.say("No feed of this chat exists any more; /feeds add brings another."))
     if not news.has_model and not subscription.unjudged:
-        unless = words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
+        unless = words.say(
+            "So nothing is posted, unless: {example}", example=words.write_commands(_UNJUDGED)
+        )
         lines.append(f"{words.render(NO_MODEL)} {unless}")
     if subscription.compose and not news.has_model:
         lines.append(words.say("No tweet is drafted: no language model is set up."))

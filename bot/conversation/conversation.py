@@ -268,13 +268,14 @@ class Conversation:
             reply = admitted.reply
         else:
             request, reply = admitted, await self._reply(admitted, adapter)
-        return request, reply and self._commands.write_for(request.place.platform, reply)
+        return request, reply
 
     async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
         services = self._trusted.get(_chat_name(request), self._services)
-        request = replace(request, words=words_to(request, services.access.admins))
+        words = words_to(request, services.access.admins)
+        request = replace(request, words=self._commands.words_on(request.place.platform, words))
         if asked and self._commands.needs_sign(request):
             await adapter.show_busy(request)
             if request.needs_step:
@@ -310,7 +311,6 @@ class Conversation:
                 reply = await finish()
                 async with self._order.setdefault(_chat_name(request), asyncio.Lock()):
                     if reply and request.event in self._unfinished:
-                        reply = self._commands.write_for(request.place.platform, reply)
                         show = partial(adapter.deliver, request, reply)
                         change = partial(adapter.change, request, message or "", reply)
                         await self._sender.send(request, change if message else show)

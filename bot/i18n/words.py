@@ -2,6 +2,7 @@
 
 import gettext
 import logging
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
@@ -51,23 +52,41 @@ class Words:
     """Translates into one language. The messages in the code are English.
 
     What only an operator can mend (engine.messages.for_operators) is told in full with `operator`,
-    and plainly to everybody else.
+    and plainly to everybody else. `write_commands` returns a text of the bot itself with the
+    commands as people type them; the values that fill a message in are left as they are.
     """
 
     def __init__(
-        self, language: str, catalogue: gettext.NullTranslations, *, operator: bool = False
+        self,
+        language: str,
+        catalogue: gettext.NullTranslations,
+        *,
+        operator: bool = False,
+        write_commands: Callable[[str], str] = str,
     ) -> None:
         self.language = language
         self.operator = operator
+        self.write_commands = write_commands
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
         return f"Words({self.language!r})"
 
+    def naming_commands(self, write_commands: Callable[[str], str]) -> "Words":
+        """Return the same words, which write commands so."""
+        return Words(
+            self.language, self._catalogue, operator=self.operator, write_commands=write_commands
+        )
+
+    def in_language(self, language: str) -> "Words":
+        """Return words for the same reader in another language."""
+        words = words_for(language, operator=self.operator)
+        return words.naming_commands(self.write_commands)
+
     def say(self, message: str, **values: object) -> str:
         """Return `message` in this language, with `{name}` filled in from `values`."""
         # gettext returns the catalogue's header for the empty message.
-        text = self._catalogue.gettext(message) if message else ""
+        text = self.write_commands(self._catalogue.gettext(message)) if message else ""
         return text.format(**values) if values else text
 
     def render(self, message: str) -> str:
@@ -79,7 +98,8 @@ class Words:
             return str(message)
         if both := wordings(message):
             return self.render(both[0 if self.operator else 1])
-        if self.language == DEFAULT and not _has_two_wordings(message):
+        as_written = self.language == DEFAULT and self.write_commands is str
+        if as_written and not _has_two_wordings(message):
             return str(message)
         if len(sentences := split_messages(message)) > 1:
             return " ".join(filter(None, map(self.render, sentences)))
@@ -94,7 +114,7 @@ class Words:
 
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
         """Return the plural form for `number`, with `{number}` and `values` filled in."""
-        text = self._catalogue.ngettext(singular, plural, number)
+        text = self.write_commands(self._catalogue.ngettext(singular, plural, number))
         return text.format(number=self.number(number), **values)
 
     def number(self, number: int) -> str:

@@ -7,7 +7,6 @@ escaping, and nothing in them can mention anybody.
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
@@ -28,12 +27,10 @@ from slack_sdk.models.blocks import (
 from slack_sdk.models.blocks.basic_components import SlackFile
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.commands import standard_commands
-from bot.commands.registry import ONE_FOR_ALL
 from bot.replies.limits import cut
 from bot.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.slack.client import read_code
-from bot.slack.events import ACTION_PREFIX, PLATFORM
+from bot.slack.events import ACTION_PREFIX
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
 # not listed here (dates, labels, counts) need less than 1,500.
@@ -62,26 +59,13 @@ def escape_mrkdwn(text: str) -> str:
     return _drop_nulls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def as_called_here(text: str) -> str:
-    """Return the bot's words with its commands as they are called in Slack: /presagio why."""
-    return _commands().sub(rf"{ONE_FOR_ALL[PLATFORM]} \1", text)
-
-
-@lru_cache(maxsize=1)
-def _commands() -> re.Pattern[str]:
-    named = [
-        command.name for command in standard_commands().commands if not command.names_on(PLATFORM)
-    ]
-    return re.compile(rf"(?<![\w/.:-])/({'|'.join(named)})(?![\w/.-])")
-
-
 def render_fallback(reply: Reply) -> str:
     """Return the text for notifications and screen readers; it is never empty."""
     first = [*reply.hits, *(item.hit for item in reply.items)][:1]
     titles = (item.headline for item in reply.items[:1])
     parts = [
         reply.headline,
-        _write_text(reply),
+        reply.text,
         *titles,
         *(hit.text for hit in first),
         reply.notice,
@@ -96,7 +80,7 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     if headline := _drop_nulls(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if elements := [
-        *_render_text(_write_text(reply), _OWN_LINE if reply.inert else _LINK),
+        *_render_text(reply.text or "", _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
         *_render_items(reply),
         *_render_left_out(reply),
@@ -113,14 +97,9 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     return [*found, *render_actions(reply.buttons)]
 
 
-def _write_text(reply: Reply) -> str:
-    """Return the text of a reply; commands are the bot's own words only."""
-    return reply.text or "" if reply.inert else as_called_here(reply.text or "")
-
-
 def render_remark(text: str, block_id: str | None = None) -> ContextBlock:
     """Return a block of small text."""
-    line = cut(_drop_nulls(as_called_here(text)).strip(), _NOTICE)
+    line = cut(_drop_nulls(text).strip(), _NOTICE)
     return ContextBlock(elements=[_plain(line)], block_id=block_id)
 
 

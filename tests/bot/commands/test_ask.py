@@ -21,6 +21,7 @@ class StandInAsk:
 
     calls: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
     error: CorpusNotFound | None = None
+    answer: str = "It is dear."
 
     async def __call__(
         self, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
@@ -32,7 +33,7 @@ class StandInAsk:
             question=Question(text=question),
             outcome=AnswerOutcome.ANSWERED,
             corpora=(corpus,),
-            sentences=(Sentence(text="It is dear.", sources=(1,)),),
+            sentences=(Sentence(text=self.answer, sources=(1,)),),
             sources=(CitedSource(number=1, passage=passage("Coffee is dear.")),),
         )
 
@@ -60,6 +61,17 @@ async def test_a_full_answer_lists_its_sources(bot: Bot) -> None:
     await bot.say("/settings answers full")
     reply = await bot.say("/ask What about coffee?")
     assert (reply.text or "").startswith("It is dear. [1]\n\n[1] August 30, 2013 · @ana")
+
+
+async def test_on_slack_only_the_bot_s_own_sentences_name_commands_as_they_are_there(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    slack = replace(GROUP, platform="slack")
+    asked.answer = "They ask /why, and /find nothing."
+    reply = await bot.say("/ask What about coffee?", place=slack)
+    assert reply.text == "They ask /why, and /find nothing. [1]"
+    hint = await bot.say("/ask", place=slack)
+    assert "such as: /presagio ask What" in (hint.text or "")
 
 
 async def test_the_next_question_of_a_thread_carries_those_before_it(

@@ -132,12 +132,10 @@ def test_addresses_in_the_bots_own_words_can_be_clicked() -> None:
 
 
 def test_in_words_of_others_only_an_address_alone_in_its_line_can_be_clicked() -> None:
-    text = "See https://evil.example and /find. [1]\n   https://x.com/ana/status/1\n"
+    text = "See https://evil.example and think. [1]\n   https://x.com/ana/status/1\n"
     shown = seen(Reply(words=WORDS, text=text, inert=True))
     assert [link.url for link in shown.links] == [HIT.url]
-    assert "See https://evil.example and /find. [1]" in shown.text
-    assert "/find." in render_fallback(Reply(words=WORDS, text=text, inert=True))
-    assert "/presagio find" in seen(Reply(words=WORDS, text="/find")).text
+    assert "See https://evil.example and think. [1]" in shown.text
 
 
 def test_a_small_one_says_whose_words_it_holds() -> None:
