@@ -121,7 +121,7 @@ class Prophet:
                 request.mode or self._settings.search.chosen_mode,
                 expansion,
             )
-        async with self._alone():
+        async with self._one_at_a_time():
             pool = self._pool_candidates(retrieved)
         if retrieved.mode is not Mode.SEMANTIC:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
@@ -138,14 +138,14 @@ class Prophet:
         )
         if retrieved.rerank and self._may_compare(request, pool.verdict):
             pool, scorer = await self._compare(corpus, request, retrieved.rerank, pool, scorer)
-        async with self._alone():
+        async with self._one_at_a_time():
             return _answer(corpus, request, pool, scorer)
 
     def _pool_candidates(self, retrieved: RetrievedCandidates) -> "Pool":
         """Return the eldest of the candidates that are alike, with words of their own."""
         found = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
         groups = alike(found, similarity=self._settings.similarity)
-        groups = groups[: self._most(retrieved.expansion)]
+        groups = groups[: self._limit_pool(retrieved.expansion)]
         return Pool(
             retrieved=retrieved,
             proposed=_list_proposed_ids(found, groups),
@@ -162,7 +162,7 @@ class Prophet:
     ) -> tuple["Pool", Scorer]:
         """Compare the best few by meaning. Where no model judged any, what is learned from that
         decides."""
-        async with self._alone():
+        async with self._one_at_a_time():
             best = scorer.best(_propose_by_words(pool.candidates), reranker.best)
         comparison = await reranker.compare(
             corpus, request.headline.text, best, patience=request.patience
@@ -208,12 +208,12 @@ class Prophet:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def _most(self, expansion: Expansion) -> int:
+    def _limit_pool(self, expansion: Expansion) -> int:
         chosen = self._settings
         return chosen.most_with_phrases if expansion.phrases else chosen.most
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
+    async def _one_at_a_time(self) -> AsyncIterator[None]:
         """Run the CPU-bound block (some milliseconds) for one headline at a time, and yield to the
         event loop after it, so that many concurrent headlines do not block other tasks."""
         async with self._thinking:
@@ -261,8 +261,8 @@ def _answer(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) 
     return Prophecy(
         headline=request.headline,
         corpus=corpus.name,
-        hits=_as_shown(hits, corpus, verdict),
-        near=_as_shown(near, corpus, verdict),
+        hits=_finish_hits(hits, corpus, verdict),
+        near=_finish_hits(near, corpus, verdict),
         terms=tuple(scorer.terms),
         candidates=pool.proposed,
         verdict=verdict,
@@ -307,7 +307,7 @@ def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [replace(candidate, similarity=None) for candidate in candidates if candidate.matched]
 
 
-def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
+def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
     """Return the hits with their addresses and the model's reasons."""
     return tuple(
         replace(
