@@ -58,11 +58,15 @@ def timezone_key(value: str | None) -> str | None:
     return zone.key
 
 
-def consent_to_tables(sources: Sequence["ReadSource"], *, yes: bool, output: Output) -> None:
+def consent_to_tables(
+    sources: Sequence["ReadSource"], *, yes: bool, output: Output
+) -> Mapping[str, str]:
     """Show what was guessed about tables, and ask whether it is right.
 
-    Raises PresagioError if it is not, UsageError if there is nobody to ask.
+    Returns the time zones that were named, by source. Raises PresagioError if it is not right,
+    UsageError if there is nobody to ask.
     """
+    zones = {}
     for source in sources:
         table = source.table
         if table is None or not table.guessed:
@@ -78,8 +82,10 @@ def consent_to_tables(sources: Sequence["ReadSource"], *, yes: bool, output: Out
                 f" {DEFAULT_LANGUAGE.capitalize()} without --language {name}."
             )
         if "timezone" in table.guessed and sys.stdin.isatty():
-            source.read_times_in(_ask_for_zone())
+            zones[source.name] = _ask_for_zone()
+            source.read_times_in(zones[source.name])
         confirm(f"Store {source.name} like this?")
+    return zones
 
 
 def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
@@ -101,7 +107,10 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
     for record in table.first:
         yield f"  {' · '.join(_record_fields(record))}"
     if table.guessed:
-        yield "If that is wrong: --columns text=NAME,created_at=NAME, --timezone, --day-first."
+        yield (
+            "If that is wrong: presagio ingest has"
+            " --columns text=NAME,created_at=NAME, --timezone, --day-first."
+        )
 
 
 def _dates(table: "TableLayout") -> str:

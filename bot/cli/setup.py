@@ -30,7 +30,7 @@ from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import with_setting, with_variable, write_whole
 from bot.signals import exit_while_asking, run_until_signal
 from db.chat.chats import Access, Chats
-from engine.errors import PresagioError, UsageError
+from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat, UsageError
 from engine.values import CorpusRole
 
 ACCESS = ("owner", "open")
@@ -118,12 +118,16 @@ class Wishes:
 
 
 class Checks:
-    """Checks answers against the services themselves. `names` is what the bots are called."""
+    """Checks answers against the services themselves.
+
+    `names` is what the bots are called, `zones` the time zones of archives that were asked for.
+    """
 
     def __init__(self, settings: Settings, output: Output) -> None:
         self._settings = settings
         self._output = output
         self.names: dict[str, str] = {}
+        self.zones: Mapping[str, str] = {}
 
     async def all(self, wishes: Wishes) -> None:
         """Check everything that is to be set. Raises PresagioError."""
@@ -132,13 +136,20 @@ class Checks:
 
     async def archive(self, wishes: Wishes) -> None:
         """Recognise the files. Raises InputError, UsageError."""
-        if wishes.archive:
-            options = IngestOptions(author=wishes.author or None)
+        if not wishes.archive:
+            return
+        options = IngestOptions(author=wishes.author or None)
+        try:
             async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
                 for source in sources:
                     self._output.remark(f"archive: {source.name} is {source.format}")
-                # What is stored is all that the options say, so nobody is asked for a zone.
-                consent_to_tables(sources, yes=not sys.stdin.isatty(), output=self._output)
+                has_no_person = not sys.stdin.isatty()
+                self.zones = consent_to_tables(sources, yes=has_no_person, output=self._output)
+        except UnknownFormat as error:
+            if "--" not in str(error.fix):
+                raise
+            elsewhere = "These are options of presagio ingest: store this archive with it instead."
+            raise UnknownFormat(error.message, fix=f"{error.fix} {elsewhere}") from error
 
     async def model(self, wishes: Wishes) -> None:
         """Ask the model for a word. Raises ModelError."""
@@ -152,7 +163,13 @@ class Checks:
             update={key: value for key, value in changed.items() if value}
         )
         endpoint = chat_endpoint(llm, wishes.model_key or None)
-        self._output.remark(f"model: {await check_model(endpoint)}")
+        unanswered = "Check the network."
+        if wishes.model_url:
+            unanswered = "Check the address, the name of the model, and whether the server runs."
+        copied = f"Copy the key whole from the pages of {endpoint.host}, and look at its credit."
+        refused = copied if wishes.model_key else unanswered
+        with _fixed_by(ModelUnreachable, unanswered), _fixed_by(ModelRefused, refused):
+            self._output.remark(f"model: {await check_model(endpoint)}")
 
     async def telegram(self, wishes: Wishes) -> None:
         """Ask Telegram who the bot is. Raises AdapterFailed."""
@@ -160,7 +177,7 @@ class Checks:
             from bot.telegram.client import check_telegram
 
             chosen = self._settings.telegram
-            with _names_source("Copy it whole from the message of @BotFather."):
+            with _fixed_by(TokenRefused, "Copy it whole from the message of @BotFather."):
                 found = await check_telegram(
                     wishes.telegram_token, chosen.api_base, chosen.webhook_url
                 )
@@ -173,9 +190,10 @@ class Checks:
             from bot.slack.client import check_slack
 
             base = self._settings.slack.api_base
-            with _names_source(
+            with _fixed_by(
+                TokenRefused,
                 "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and"
-                " the app token from its Basic Information."
+                " the app token from its Basic Information.",
             ):
                 found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
             self.names["slack"] = found.partition(",")[0]
@@ -183,12 +201,12 @@ class Checks:
 
 
 @contextmanager
-def _names_source(fix: str) -> Iterator[None]:
-    """Say where a refused token stands, in place of the variable that setup will write."""
+def _fixed_by(refusal: type[PresagioError], fix: str) -> Iterator[None]:
+    """Say what to do about what was typed, in place of settings that are not written yet."""
     try:
         yield
-    except TokenRefused as error:
-        raise TokenRefused(error.message, fix=fix) from error
+    except refusal as error:
+        raise type(error)(error.message, fix=fix) from error
 
 
 if TYPE_CHECKING:
@@ -214,7 +232,7 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
     _write_wishes(path, wishes, output)
     settings = load_settings(path)
     async with open_app(settings, progress=output.remark, set_up=True) as app:
-        await _load(app, wishes, output)
+        await _load(app, wishes, checks.zones, output)
         await _tell_the_rest(app, wishes, checks.names, output)
 
 
@@ -246,11 +264,16 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
             wishes,
         )
         wishes = await _ask_person(lambda: _slack(wishes), checks.slack, wishes)
-        answer = _line(
-            "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
-        )
-        wishes = replace(wishes, access=answer if answer in ACCESS else "owner")
+        if wishes.telegram_token or wishes.slack_bot_token:
+            wishes = replace(wishes, access=wishes.access or _ask_access())
     return wishes
+
+
+def _ask_access() -> str:
+    question = "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
+    while (answer := _line(question).lower() or ACCESS[0]) not in ACCESS:
+        Output.of_process().remark("Write owner or open.")
+    return answer
 
 
 def _model(wishes: Wishes) -> Wishes:
@@ -328,12 +351,15 @@ def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:
             output.line(f"Wrote {place}")
 
 
-async def _load(app: "App", wishes: Wishes, output: Output) -> None:
+async def _load(app: "App", wishes: Wishes, zones: Mapping[str, str], output: Output) -> None:
     """Store the archive and what its author is called. Raises as `ingest_files` does."""
     name = wishes.corpus
     if wishes.archive:
         options = IngestOptions(corpus=wishes.corpus, author=wishes.author or None)
         async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
+            for source in sources:
+                if source.name in zones:
+                    source.read_times_in(zones[source.name])
             name = await ingest_files(app, sources, options, output=output)
     if name and (wishes.name or wishes.author):
         await app.corpora.change(
@@ -370,6 +396,4 @@ def command(context: typer.Context, options: Wishes) -> None:
 
     Example: presagio setup --archive twitter-2024.zip --corpus me
     """
-    from bot.console.screen import Output
-
     run_until_signal(set_up(options, context.obj, output=Output.of_process()))

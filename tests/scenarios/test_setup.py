@@ -22,7 +22,7 @@ from db.chat.chats import Chats
 from engine.fetch.client import Fetcher
 from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
-from tests.fakes.model import ModelServer, scoring
+from tests.fakes.model import ModelServer, raw, scoring
 from tests.fakes.telegram import Message, TelegramServer, User
 from tests.fakes.web import WebServer, reply
 from tests.patience import PATIENCE
@@ -274,7 +274,7 @@ def typed(environ: dict[str, str], answers: list[str]) -> tuple[str, int]:
             said += os.read(terminal, 4096)
         except OSError:  # it has ended
             break
-        if left and said.endswith(b": "):
+        if left and said.endswith((b": ", b"[y/N] ")):
             os.write(terminal, left.pop(0).encode() + b"\n")
     os.close(terminal)
     return said.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -294,6 +294,40 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     assert telegram.token in (folder / "presagio.env").read_text()
     assert 'access = "owner"' in (folder / "config.toml").read_text()
     assert "Ana Ruiz" in await run("corpora", "show", "tweets", environ=environ)
+
+
+@pytest.mark.slow
+async def test_a_table_is_stored_in_the_time_zone_that_was_asked_for(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    open_order = tmp_path / "open.csv"
+    open_order.write_text("Tweet,When\nTrains will fly,03/04/2015\n")
+    table = tmp_path / "table.csv"
+    table.write_text("Tweet,When\nTrains will fly,23/05/2019 14:54\n")
+    answers = [str(open_order), str(table), "Madrid", "y", "ana", "", "", "", ""]
+    said, code = await asyncio.to_thread(typed, environ, answers)
+    assert code == 0, said
+    assert "--month-first. These are options of presagio ingest" in said
+    assert "Who may use it" not in said, "there is no bot"
+    exported = await run("corpora", "export", "tweets", environ=environ)
+    assert '"created_at":"2019-05-23T12:54:00+00:00"' in exported
+
+
+@pytest.mark.slow
+async def test_what_was_typed_is_named_and_not_the_settings_that_it_becomes(
+    telegram: TelegramServer, environ: dict[str, str]
+) -> None:
+    async with ModelServer([raw("{}", status=401)]) as refusing:
+        asked_there = environ | {"PRESAGIO_LLM__BASE_URL": refusing.base_url}
+        refused = await run("setup", "--model-key", "sk-wrong", environ=asked_there, code=1)
+    assert "refuses the key. Copy the key whole from the pages of 127.0.0.1" in refused
+    answers = ["", "http://127.0.0.1:9/v1", "qwen", "", telegram.token, "", "everyone", "open"]
+    said, code = await asyncio.to_thread(typed, environ, answers)
+    assert code == 0, said
+    assert "does not answer (ConnectError). Check the address, the name of the model" in said
+    assert "Write owner or open." in said
+    settings = Path(environ["XDG_CONFIG_HOME"]) / "presagio" / "config.toml"
+    assert 'access = "open"' in settings.read_text()
 
 
 @pytest.mark.slow
