@@ -15,7 +15,9 @@ from bot.cli.ingest_tables import (
     DEFAULT_LANGUAGE,
     RejectsReport,
     consent_to_tables,
+    count_records,
     read_columns,
+    tell_other_language,
     timezone_key,
 )
 from bot.cli.shared import (
@@ -40,7 +42,6 @@ from engine.settings.fetching import IngestSettings
 from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
-SIMPLE = "simple"  # words as they are written, without endings and stop words
 _LONG = 10.0  # seconds after which the rate is told at the end
 
 
@@ -190,7 +191,8 @@ async def ingest_files(
         output.remark(f"Before that: {_in_words(report)}")
         raise damage
     _write_counts(report, options, output)
-    await _tell_other_language(app, report, options, output, is_new=is_new)
+    if not options.language:
+        await tell_other_language(app, report, output, is_new=is_new)
     seconds = time.monotonic() - begun
     if seconds > _LONG:
         output.remark(f"It took {seconds:,.0f} s: {_rate(report, seconds)}.")
@@ -239,7 +241,7 @@ async def _load_sources(
 def _nothing_usable(report: IngestReport) -> NothingUsable:
     advice = "See the reasons above" if report.read else "Export it again"
     return NothingUsable(
-        f"Nothing could be stored: {report.read:,} records read.",
+        f"Nothing could be stored: {count_records(report.read)} read.",
         fix=f"{advice}, or name the format with --format.",
     )
 
@@ -328,33 +330,14 @@ def _rate(report: IngestReport, seconds: float) -> str:
 
 def _write_counts(report: IngestReport, options: IngestOptions, output: Output) -> None:
     output.tell({"corpus": report.corpus, **_counts(report)}, _in_words(report), json=options.json)
+    if report.replaced:
+        output.remark(
+            f"{count_records(report.replaced)} gave way to a later one of the same id."
+            " If these are other texts, name another column of ids, or none: --columns id="
+        )
     if languages := report.languages:
         named = ", ".join(f"{languages[code]:,} {NAMES[code]}" for code in sorted(languages))
         output.remark(f"Languages that the words tell, as the files do not: {named}.")
-
-
-async def _tell_other_language(
-    app: "App", report: IngestReport, options: IngestOptions, output: Output, *, is_new: bool
-) -> None:
-    """Say how to have texts searched in the language that they look like, not the corpus's."""
-    corpus, looks = await app.corpora.get(report.corpus), report.looks
-    if options.language or not looks or corpus.language in {NAMES[looks], SIMPLE}:
-        return
-    language, name = await language_setting(app, looks), NAMES[looks].capitalize()
-    again = (
-        f"Run: presagio corpora drop {corpus.name} --yes, then this again with"
-        if is_new
-        else "Give them a corpus of their own: --corpus NAME"
-    )
-    output.remark(
-        f"These texts look {name}, but {corpus.name} reads them as {corpus.language.capitalize()}."
-        f" {again} --language {language}"
-    )
-
-
-async def language_setting(app: "App", code: str) -> str:
-    """Return what `--language` names texts of a language by: its name, if the database has it."""
-    return NAMES[code] if NAMES[code] in await app.corpora.languages() else SIMPLE
 
 
 def _in_words(report: IngestReport) -> str:

@@ -19,10 +19,13 @@ from engine.ingest.records import Reject
 from engine.text.language import NAMES
 
 if TYPE_CHECKING:
+    from bot.app import App
+    from engine.ingest.load import IngestReport
     from engine.ingest.isolated_reader import ReadSource
     from engine.ingest.records import TableLayout
 
 DEFAULT_LANGUAGE = "english"
+SIMPLE = "simple"  # words as they are written, without endings and stop words
 _BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _ATTEMPTS = 3
@@ -108,7 +111,7 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
         yield f"  {' · '.join(_record_fields(record))}"
     if table.guessed:
         yield (
-            "If that is wrong: presagio ingest has"
+            "If that is wrong, tell presagio ingest:"
             " --columns text=NAME,created_at=NAME, --timezone, --day-first."
         )
 
@@ -129,6 +132,30 @@ def _record_fields(record: Mapping[str, str]) -> Iterator[str]:
             yield value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
 
 
+async def tell_other_language(
+    app: "App", report: "IngestReport", output: Output, *, is_new: bool
+) -> None:
+    """Say how to have texts searched in the language that they look like, not the corpus's."""
+    corpus, looks = await app.corpora.get(report.corpus), report.looks
+    if not looks or corpus.language in {NAMES[looks], SIMPLE}:
+        return
+    language, name = await language_setting(app, looks), NAMES[looks].capitalize()
+    again = (
+        f"Run: presagio corpora drop {corpus.name} --yes, then this again with"
+        if is_new
+        else "Give them a corpus of their own: --corpus NAME"
+    )
+    output.remark(
+        f"These texts look {name}, but {corpus.name} reads them as {corpus.language.capitalize()}."
+        f" {again} --language {language}"
+    )
+
+
+async def language_setting(app: "App", code: str) -> str:
+    """Return what `--language` names texts of a language by: its name, if the database has it."""
+    return NAMES[code] if NAMES[code] in await app.corpora.languages() else SIMPLE
+
+
 def _ask_for_zone() -> str:
     for _ in range(_ATTEMPTS):
         zone = ask_line("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
@@ -137,6 +164,11 @@ def _ask_for_zone() -> str:
         except UsageError as error:
             sys.stderr.write(f"{error}\n")
     raise UsageError("No time zone was named.", fix="Pass --timezone.")
+
+
+def count_records(number: int) -> str:
+    """Return "1 record" or "2,000 records"."""
+    return f"{number:,} record{'s' * (number != 1)}"
 
 
 @dataclass(slots=True)
@@ -182,8 +214,7 @@ class RejectsReport:
         for reject in self._first:
             remark(f"{reject.file}:{reject.line}: {reject.reason}")
         if self.count:
-            records = "record" if self.count == 1 else "records"
-            remark(f"{self.count:,} {records} rejected; all of them: {self.path}")
+            remark(f"{count_records(self.count)} rejected; all of them: {self.path}")
 
     def _open_file(self) -> IO[bytes]:
         if self._file is None:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ingest import SIMPLE, IngestOptions, ingest_files, language_setting, open_sources
+from bot.cli.ingest import IngestOptions, ingest_files, open_sources
+from bot.cli.ingest_tables import SIMPLE, language_setting
 from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
 from bot.cli.shared import now as clock
 from bot.commands.services import LoadedArchive, OfferedArchive

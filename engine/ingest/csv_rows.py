@@ -5,6 +5,7 @@ import io
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ def table_rows(
     rows = csv.reader(feed, delimiter=layout.delimiter)
     feed.skip_delimiter_line()
     if layout.has_header:
-        _header(rows, bool)
+        with suppress(csv.Error):
+            next((row for row in rows if [cell.strip() for cell in row] == [*layout.names]), None)
     yield from _body_rows(label, feed, rows, layout.names, fit=lambda row: fit_row(row, layout))
 
 

@@ -241,6 +241,7 @@ class ReadSource:
         return Batch(
             read=read.read + len(self._untold),
             digests=read.digests,
+            replaced=read.replaced,
             rejects=(*self._untold, *read.rejects),
             damage=unpack_refusal(read.damage) if read.damage else None,
             last=read.last,

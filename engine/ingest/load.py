@@ -27,12 +27,14 @@ class BatchLost(Exception):
 class Batch:
     """A batch of a source: `read` records, with the digest of each id, and the rejects.
 
+    `replaced` of them have the id of a later one that differs, which is stored in their place.
     After `damage`, or the `last` batch, no other follows.
     """
 
     read: int
     digests: Mapping[str, int] = field(default_factory=dict)
     rejects: Sequence[Reject] = ()
+    replaced: int = 0
     damage: PresagioError | None = None
     last: bool = False
 
@@ -59,6 +61,7 @@ class IngestReport:
     inserted: int = 0
     updated: int = 0
     rejected: int = 0
+    replaced: int = 0  # of the unchanged: by a later record of the source with the same id
     languages: Mapping[str, int] = field(default_factory=dict)  # documents whose words told theirs
     looks: str | None = None  # the language of most new texts that name none, if it is sure
 
@@ -142,7 +145,11 @@ class Loader:
                 continue
             for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
                 self._rejected(reject)
-            self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
+            self._add_counts(
+                read=batch.read,
+                rejected=len(batch.rejects) + len(unusable),
+                replaced=batch.replaced,
+            )
             languages = Counter(self.report.languages)
             languages.update(
                 each.lang for each in documents if each.lang and not each.is_language_named

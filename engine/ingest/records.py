@@ -106,6 +106,7 @@ class OpenedSource:
 class ReadBatch:
     """A batch that was read: the digest of each id, the rejects, and how far the source is read.
 
+    `replaced` records have the id of a later one that differs, which counts in their place.
     `unpacked` are the bytes of the batch, `seconds_used` the processor time of the process so far.
     """
 
@@ -118,6 +119,7 @@ class ReadBatch:
     bytes_read: int
     unpacked: int
     seconds_used: float
+    replaced: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from engine.ingest.written_dates import (
 )
 
 RowMap = Mapping[str, object]
-_THOUSANDS = re.compile(r"\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+")
+_THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")
 
 
 _DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
@@ -80,8 +80,8 @@ def read_count(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.strip()
-    if _THOUSANDS.fullmatch(text):
-        return "".join(filter(str.isdigit, text))
+    if grouped := _THOUSANDS.fullmatch(text):
+        return "".join(filter(str.isdigit, grouped[1]))
     if short := _SHORT.fullmatch(text):
         unit = 1_000 if short[3] in "kK" else 1_000_000
         return int(short[1]) * unit + int(short[2] or 0) * unit // 10

@@ -33,6 +33,7 @@ USUAL_ZONE = "UTC"
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLED = 200  # rows
 _SHOWN = 3  # records
+_NOTES = 10  # the rows among which the names of the columns are looked for
 _NEEDED = ("id", "text", "created_at")
 # What people call the fields, best first; letters and digits alone count.
 _NAMES = {
@@ -138,7 +139,7 @@ def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:
 
 
 def _first_rows(text: str, delimiter: str) -> list[list[str]]:
-    """Return the first rows, without the line "sep=;" of Excel, and the last if it may be cut."""
+    """Return the first rows from the names of the columns on; not the last if it may be cut."""
     rows: list[list[str]] = []
     try:
         for row in islice(csv.reader(io.StringIO(text), delimiter=delimiter), _SAMPLED + 2):
@@ -148,6 +149,8 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
         return []
     if rows and rows[0][0].lower().startswith("sep="):
         rows = rows[1:]
+    # People write notes above the names of the columns.
+    rows = rows[next((n for n, row in enumerate(rows[:_NOTES]) if names_fields(row)), 0) :]
     return rows[:-1] if len(rows) > 2 and len(text) > 100_000 else rows
 
 
@@ -387,7 +390,8 @@ def list_names(names: Iterable[str]) -> str:
 def layout_mark(layout: TableLayout) -> str:
     """Return what tells a table that is not plain from others, for the digest of its records."""
     is_plain = layout.has_header and layout.timezone is None and layout.is_day_first is None
-    if is_plain and all(field == column for field, column in layout.columns.items()):
+    read = {name: name for name in layout.names if name in FIELDS} | {"id": "id"}
+    if is_plain and (not layout.names or layout.columns == read):
         return ""
     layout_key = (sorted(layout.columns.items()), layout.timezone, layout.is_day_first)
     return orjson.dumps(layout_key).decode()

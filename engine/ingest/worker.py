@@ -177,6 +177,9 @@ class Desk:
             bytes_read=self._stream.bytes_read,
             unpacked=self._allowance.take_bytes(),
             seconds_used=seconds_used(),
+            replaced=sum(
+                len({record.digest for record in found}) - 1 for found in self._versions.values()
+            ),
         )
 
     def documents(self, *, ids: Sequence[str]) -> tuple[Reject, ...]:

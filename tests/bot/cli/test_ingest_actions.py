@@ -323,6 +323,16 @@ class TestRejects:
         assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 1, 0, 0, 1)
         assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 0, 0, 1, 1)
 
+    def test_other_texts_of_the_same_id_are_told(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        good = write_tweets(tmp_path / "a", range(1)).read_bytes()
+        (tmp_path / "a").write_bytes(good + good)
+        assert "gave way" not in invoke("ingest", str(tmp_path / "a")).err
+        (tmp_path / "a").write_bytes(good + good.replace(b"2010", b"2011"))
+        told = invoke("ingest", str(tmp_path / "a"), "--corpus", "b").err
+        assert "1 record gave way to a later one of the same id." in told
+
     def test_only_the_first_are_told(self, invoke: Invoke, database: str, tmp_path: Path) -> None:
         good = write_tweets(tmp_path / "a", range(1)).read_bytes()
         (tmp_path / "a").write_bytes(good + b"x\n" * 500)

@@ -121,6 +121,17 @@ def test_the_line_with_which_excel_names_the_delimiter_is_skipped(path: Path) ->
     assert [document.text for document in documents(path)[0]] == ["Hola"]
 
 
+@pytest.mark.parametrize(
+    "note",
+    ["Exportado el 3 de mayo\n\n", "Mine,,\n,,\n", "sep=,\nMine,\n", "Mine, of 2019\n\n"],
+)
+def test_what_stands_above_the_names_of_the_columns_is_no_record(path: Path, note: str) -> None:
+    path.write_text(f"{note}id,fecha,texto\n1,23/05/2019,Hola\n1,fecha,texto\n")
+    stored, rejects = documents(path)
+    assert [(document.external_id, document.text) for document in stored] == [("1", "Hola")]
+    assert [each.line for each in rejects] == [len(note.splitlines()) + 3]
+
+
 def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
     path.write_text("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n")
     stored, rejects = documents(path)
@@ -135,6 +146,18 @@ def test_columns_may_be_named(path: Path) -> None:
     assert len(document.external_id) == 24
     layout = layout_of(path, Defaults(columns=columns | {"id": "id"}))
     assert not layout.needs_consent
+
+
+def test_ids_are_made_of_a_table_with_plain_names_where_there_are_none(path: Path) -> None:
+    path.write_text("text,created_at\nHello,2019-05-23T02:54:59Z\n")
+    stored, rejects = documents(path)
+    assert ([len(document.external_id) for document in stored], rejects) == ([24], [])
+
+
+def test_a_plain_column_may_be_left_out(path: Path) -> None:
+    path.write_text("id,title,text,created_at\n1,A,Hello,2019-05-23T02:54:59Z\n")
+    (document,), _ = documents(path, defaults=Defaults(columns={"id": "", "title": ""}))
+    assert (len(document.external_id), document.title) == (24, None)
 
 
 def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
@@ -224,6 +247,7 @@ def test_a_plain_table_keeps_its_digests_and_needs_no_consent(path: Path) -> Non
     ("written", "number"),
     [
         *(("1.234", "1234"), ("1,234,567", "1234567"), ("12.0", "12"), ("12,5", "12")),
+        *(("1.234,0", "1234"), ("1,234.50", "1234")),
         *(("1.2K", 1_200), ("3M", 3_000_000), ("x", "x"), (7, 7), (7.0, 7), (None, None)),
     ],
 )
