@@ -49,6 +49,7 @@ $(READY): $(SOURCES) $(wildcard requirements/*.txt)
 # Where the tests have been run, everything is there.
 demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
 	$(BIN)/presagio demo
+	@echo 'To have the command at hand: export PATH="$$PWD/$(BIN):$$PATH"'
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"

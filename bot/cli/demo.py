@@ -27,6 +27,7 @@ from engine.prophecy.question import Meaning
 from engine.search import Candidate, Headline, SearchRequest, Verdict
 from engine.values import Corpus
 
+_AUTHOR = "CapNereoPike"
 _DESCRIPTION = (
     "The captain of a river ferry in Puerto Véspero and for eleven months its mayor, who comments"
     " on everything in English and in Spanish, 2009 to 2019"
@@ -81,7 +82,10 @@ async def load_demo(app: App, *, output: Output) -> None:
     ) as sources:
         await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(
-        DEMO_CORPUS, url_template="https://example.org/{author}/{id}", description=_DESCRIPTION
+        DEMO_CORPUS,
+        author=_AUTHOR,
+        url_template="https://example.org/{author}/{id}",
+        description=_DESCRIPTION,
     )
 
 

@@ -327,7 +327,11 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
         return Check(check=name, ok=None, detail=detail, fix=how_to_embed())
     if not lacking:
         return Check(check=name, ok=True if shares else None, detail=detail, fix=_first(shares))
-    missing = ", ".join(f"{corpus} lacks {model}" for corpus, model in lacking.items())
+    missing = "; ".join(
+        f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {model}"
+        for model in dict.fromkeys(lacking.values())
+        if (names := [corpus for corpus, lacked in lacking.items() if lacked == model])
+    )
     fix = "presagio serve makes what is missing a little at a time; at once: presagio embed"
     return Check(check=name, ok=None, detail=f"{detail}; {missing}", fix=fix)
 

@@ -187,6 +187,7 @@ def _group_by_day(
 
 
 async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:
-    """Return the dates of the first and the last text, as far as there are any."""
+    """Return the dates of the first and the last text, as far as known; the same date once."""
     moments = await shared.app.corpora.span(corpus)
-    return [words.date(moment.astimezone(UTC)) for moment in moments if moment]
+    dates = (words.date(moment.astimezone(UTC)) for moment in moments if moment)
+    return list(dict.fromkeys(dates))

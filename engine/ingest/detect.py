@@ -330,6 +330,8 @@ def _choose_members(
         if reader.members([*names, *refused]):
             source.miss(reader.members(refused))
             return reader, reader.members(names)
+    if refusal := _refuse_archive(source.name, b""):
+        raise refusal
     raise InputError(
         Message(
             "{name} holds no tweets (no data/tweets.js, data/tweet.js or"

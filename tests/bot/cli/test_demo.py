@@ -47,6 +47,8 @@ def test_answers_five_headlines_as_often_as_it_is_run(invoke: Invoke, database: 
     second = invoke("demo")
     assert second.out == first.out
     assert "demo: 416 read, 0 inserted, 0 updated, 416 unchanged" in second.err
+    [corpus] = invoke("corpora", "list", "--json").json_lines
+    assert corpus["author"] == "CapNereoPike"
 
 
 def test_every_answer_is_one_that_people_judged_to_be_good(

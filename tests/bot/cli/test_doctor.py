@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from aiohttp import web
 
+from bot.cli.demo import bundled_file
 from bot.cli.doctor_checks import worker_check
 from db.corpus.placement import CitusWorker
 from db.migrate import Migration, available
@@ -127,6 +128,8 @@ class TestFaulty:
         lacking = checks(invoke, 0)["vectors"]
         assert (lacking["ok"], lacking["fix"].endswith("presagio embed")) == (None, True)
         assert "demo lacks tfidf" in lacking["detail"]
+        invoke("ingest", str(bundled_file("demo.jsonl")), "--corpus", "again")
+        assert "again, demo lack tfidf" in checks(invoke, 0)["vectors"]["detail"]
         invoke("embed")
         assert checks(invoke, 0)["vectors"]["ok"] is True
 

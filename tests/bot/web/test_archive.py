@@ -158,7 +158,10 @@ async def test_private_archives_are_not_walked_through(database_url: str) -> Non
         await fill(stage.app.database, "open", Kind.TWEETS, [text_of("1", "tea")])
         for path in ("", "/2012", "/2012/3", "/on-this-day", "/most-liked"):
             assert (await stage.get(f"/corpora/diary{path}")).status_code == 404, path
-        assert "diary" not in (await stage.get("/corpora")).text
+        listed = await stage.get("/corpora")
+        assert "diary" not in listed.text
+        when = one(read(listed), ".voices .when").text()
+        assert " – " not in when, "a single text has one date"
 
 
 def test_bars_hold_every_year_from_the_first_to_the_last_and_every_month_of_one() -> None:

@@ -97,6 +97,10 @@ def test_a_workbook_says_how_to_save_it(tmp_path: Path) -> None:
         book.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(UnknownFormat, match=r"is a workbook .* Save as, CSV UTF-8\."):
         records(tmp_path / "a.xlsx")
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as book:
+        book.writestr("content.xml", "<office/>")
+    with pytest.raises(UnknownFormat, match=r"is a workbook .* Save as, CSV UTF-8\."):
+        records(tmp_path / "a.ods")
 
 
 def test_a_format_that_is_insisted_upon_is_not_second_guessed() -> None:
