@@ -123,6 +123,37 @@ _PEOPLE = (
     ("an admin of the group or channel", Who.CHAT_ADMIN, Who.MEMBER),
     ("anybody else", Who.MEMBER, Who.MEMBER),
 )
+# The buttons as people see them.
+BUTTONS = {
+    "more": "**More**, **Nearest** below an answer",
+    "whole": "**1. More** below an answer to several headlines",
+    "found": "**More** below what `/find` found",
+    "write": "**Write about it** below an answer, **Draft** below `/preview`",
+    "next_tweet": "**Next variant** below a draft",
+    "as_thread": "**Thread** below a draft",
+    "tweet_sources": "**Sources** below a draft",
+    "tweet_reasons": "**Why?** below a draft",
+    "stop_tweet": "**Stop** while a draft is written",
+    "why": "**Why?** below an answer",
+    "up": "👍",
+    "down": "👎",
+    "votes": "**2 … 3: 👍 👎**, which opens the votes on the others",
+    "back": "**Back**",
+    "share": "**Share**",
+    "picture": "**Picture**",
+    "subscribe": "**Every day at 9:00**, **At once**, **Off** and so on, below `/subscribe`",
+    "feed": "**1. TITLE** where a page names several feeds",
+    "set": "a value, below `/settings`",
+    "corpus": "an archive, below `/corpus`; **Search it here**",
+    "archive": "an archive, where a question could go to several",
+    "add": "**Add it**, below an archive that was sent",
+    "leave": "**No**, below an archive that was sent",
+    "alias": "**Approve 1**, **Reject 1**",
+    "setup": "**Set me up**, **Change**, and the answers that follow",
+    "follow": "a feed, within **Set me up**",
+    "forget": "**Delete it for good**",
+    "access": "**Allow**, **Refuse**",
+}
 _RESERVED = {
     Effect.STEERS_CHAT: " (in groups: admins)",
     Effect.STEERS_ALL: " (those in `chat.admins`)",
@@ -185,7 +216,7 @@ def _each_act(command: Command) -> Iterator[tuple[str, Act]]:
     if command.act != command.act_on("") or own:
         yield f"`/{command.name}` and anything else", command.act
     for action in command.actions:
-        yield f"button `{action}` of `/{command.name}`", command.act_of(action)
+        yield f"button {BUTTONS[action]}", command.act_of(action)
 
 
 def tabulate_scale(name: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.exceptions import TyperException
 
-from bench.docs import ROOT, renew_docs
+from bench.docs import BUTTONS, ROOT, renew_docs
 from bot.cli.main import LazyCommand, app, load
 from bot.settings.model import Sections
 
@@ -40,6 +40,13 @@ def test_every_comment_that_names_a_part_has_its_end() -> None:
     for page, text in TEXTS.items():
         names = re.findall(r"^<!-- (/?[\w ]+) -->$", text, re.MULTILINE)
         assert names[1::2] == [f"/{name}" for name in names[::2]], page
+
+
+def test_buttons_are_named_as_people_see_them() -> None:
+    said = (ROOT / "bot" / "i18n" / "locale" / "es.po").read_text(encoding="utf-8")
+    for label in re.findall(r"\*\*(\w.*?)\*\*", " ".join(BUTTONS.values())):
+        known = re.sub(r"^1\. ", "", label).replace(" 1", " {number}")
+        assert f'msgid "{known}"' in said or known[:5] in ("TITLE", "2 … 3"), label
 
 
 def test_each_section_of_the_settings_stands_on_one_page() -> None:
