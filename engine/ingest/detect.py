@@ -38,6 +38,7 @@ from engine.messages import Message
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
 _UNPACK = Message("Unpack it and give the folder.")
+_SAVE_AS_CSV = Message("Save each sheet as CSV: Save as, CSV UTF-8.")
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 # Endings of what an export holds; a site that asks to log in answers with a page instead.
 _DATA = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
@@ -222,6 +223,10 @@ def _refuse_encoding(name: str, head: bytes) -> UnknownFormat | None:
         said = Message("{name} is written in UTF-16.", name=name)
     elif encoding == WINDOWS:
         said = Message("{name} is not written in UTF-8.", name=name)
+    elif encoding and b"\r" in head and b"\n" not in head:
+        return UnknownFormat(
+            Message("{name} has the line ends of old Macs.", name=name), fix=_SAVE_AS_CSV
+        )
     else:
         return None
     return UnknownFormat(said, fix=Message("Save it as UTF-8."))
@@ -231,7 +236,7 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
     if PurePosixPath(name).suffix.lower() in _WORKBOOKS or b"xl/workbook" in head:
         return UnknownFormat(
             Message("{name} is a workbook of a spreadsheet.", name=name),
-            fix=Message("Save each sheet as CSV: Save as, CSV UTF-8."),
+            fix=_SAVE_AS_CSV,
         )
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return UnknownFormat(

@@ -110,7 +110,7 @@ def find_encoding(head: bytes) -> str | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return UTF_16
     controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
-    if b"\0" in head[:4096] or controls * 20 > len(head[:4096]):
+    if controls * 20 > len(head[:4096]):
         return None
     try:
         head.decode()

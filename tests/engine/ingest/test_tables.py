@@ -132,6 +132,12 @@ def test_what_stands_above_the_names_of_the_columns_is_no_record(path: Path, not
     assert [each.line for each in rejects] == [len(note.splitlines()) + 3]
 
 
+def test_a_few_nuls_leave_a_table_a_table(path: Path) -> None:
+    path.write_text("fecha,texto\n23/05/2019,Hola a to\0dos\n24/05/2019,Otra\n")
+    stored, rejects = documents(path)
+    assert ([document.text for document in stored], rejects) == (["Hola a todos", "Otra"], [])
+
+
 def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
     path.write_text("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n")
     stored, rejects = documents(path)
@@ -175,6 +181,7 @@ def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
         ("a,b\n1,2\n", r"No column .* its texts: a, b\. Name it: --columns text=COLUMN"),
         ("text,b\nhello,2\n", r"No column .* its dates: text, b\. .*--columns created_at=COLUMN"),
         ("one\ntwo\n", r"its first line is one\. Say which columns"),
+        ("date,text\r2019-05-23,a\r", r"has the line ends of old Macs\. Save each sheet as CSV"),
     ],
 )
 def test_what_cannot_be_guessed_is_refused_with_an_option(
