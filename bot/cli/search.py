@@ -95,7 +95,7 @@ async def write_prophecy(
     if near:
         output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
     elif prophecy.near and not prophecy.hits:
-        output.remark("What is nearest to it: the same with --near.")
+        output.remark("To see what is nearest to it, add --near.")
     if options.explain:
         from bot.replies.receipt import receipt
 
@@ -142,7 +142,10 @@ async def write_prophecies(
     for typed in asked:
         prophecy, elapsed_ms = await _find_prophecy(app, typed, options, now=now)
         answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json()
-        rows += [answer | hit for hit in answer["hits"]]
+        # A hit names its corpus only where several are searched.
+        rows += [
+            answer | hit | {"corpus": hit["corpus"] or answer["corpus"]} for hit in answer["hits"]
+        ]
     output.csv(rows, _COLUMNS)
 
 

@@ -144,6 +144,7 @@ def test_other_lists_are_such_tables_too(
     assert names <= set(rows[0])
     assert all(len(row) == len(rows[0]) for row in rows)
     assert bool(rows[1:]) is (arguments[0] != "posts")
+    assert all("demo" in row for row in rows[1:]), "the corpus is named"
 
 
 def test_as_a_process_with_a_query_that_begins_with_a_minus(demo: str) -> None:
