@@ -216,7 +216,7 @@ async def serve(
             conversation=conversation,
             jobs=jobs,
         )
-        raise AdapterFailed("No adapter is left to listen.", fix="Mend what is said above.")
+        raise AdapterFailed("Nothing is left to serve.", fix="Mend what is said above.")
 
 
 async def _listen_until_stopped(

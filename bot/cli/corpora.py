@@ -83,7 +83,12 @@ async def list_corpora(app: "App", *, json: Json = False, csv: Csv = False, outp
     Example: presagio corpora list --json
     """
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
-    rows = [_corpus_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
+    rows = [
+        _corpus_row(corpus)
+        | {"author": await app.corpora.find_author(corpus)}
+        | {"vectors": _share(app, corpus, coverage)}
+        for corpus in corpora
+    ]
     shown = [
         {name: value for name, value in row.items() if name != "outdated"}
         | {"vectors": _percent(row["vectors"])}
@@ -117,7 +122,8 @@ async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Out
         "avatar": corpus.has_avatar,
     }
     worker = {"worker": (await Placement(app.database).places()).get(name)} if corpus.placed else {}
-    row = _corpus_row(corpus) | items | worker | details
+    author = {"author": await app.corpora.find_author(corpus)}
+    row = _corpus_row(corpus) | author | items | worker | details
     if json:
         output.json(row)
     else:

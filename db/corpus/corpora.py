@@ -301,21 +301,21 @@ class Corpora(CorpusReader, sql="corpora"):
         """Change the properties that may change later; None keeps one.
 
         An empty description, display name or avatar removes it. A display name is that of one
-        person: where no author is known, it is the only one that the documents name. Raises
+        person: where no author is known, it is the one that all documents name. Raises
         CorpusNotFound.
         """
         if display_name and not author:
-            author = await self._find_only_author(await self.get(name))
+            author = await self.find_author(await self.get(name))
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
             await connection.execute(self._sql["describe"], name, display_name, avatar)
         self._database.note_change()
         return await self.get(name)
 
-    async def _find_only_author(self, corpus: Corpus) -> str | None:
-        """Return who wrote all documents that name an author, unless the corpus has an author."""
+    async def find_author(self, corpus: Corpus) -> str | None:
+        """Return the author of the corpus, else the one that all documents name, or None."""
         if corpus.author:
-            return None
+            return corpus.author
         found: str | None = await self._read_value(corpus, "only_author")
         return found
 

@@ -55,7 +55,8 @@ SELECT count(*) FROM item WHERE corpus_id = $1
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
 
 -- name: only_author
-SELECT min(author) FROM {document} HAVING min(author) = max(author)
+SELECT min(author) FROM {document}
+HAVING min(author) = max(author) AND count(author) = count(*)
 
 -- name: names_authors
 SELECT EXISTS (SELECT 1 FROM {document} WHERE author IS NOT NULL)

@@ -86,7 +86,7 @@ async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None
     token = "987654321:AAnother_token_of_35_characters_xyz"
     stage.environment["TELEGRAM_BOT_TOKEN"] = token
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(AdapterFailed, match="No adapter is left"):
+        with pytest.raises(AdapterFailed, match="Nothing is left to serve"):
             await stage.run()
     assert any("Telegram refuses the token." in said for said in stage.said)
     assert not any(token in said for said in stage.said)

@@ -36,6 +36,15 @@ class TestList:
         assert [row["name"] for row in rows] == ["also", "mine"]
         assert rows[1] == SHORT
 
+    def test_names_the_author_whom_all_texts_name(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        table = tmp_path / "a.csv"
+        table.write_text("id,text,created_at,author\n1,a,2019-05-23T02:54:59Z,ana\n")
+        assert invoke("ingest", str(table), "--corpus", "hers").code == 0
+        assert invoke("corpora", "list").out.splitlines()[1].split()[4] == "ana"
+        assert "author: ana" in invoke("corpora", "show", "hers").out.splitlines()
+
     def test_of_nothing_says_so_beside_the_results(self, invoke: Invoke, database: str) -> None:
         assert invoke("corpora", "list") == Done(
             0, "", "There is no corpus yet. Load one with: presagio ingest FILE\n"

@@ -195,7 +195,11 @@ async def test_a_description_is_kept_changed_and_taken_away(database: Database) 
 
 
 @pytest.mark.parametrize(
-    ("authors", "known"), [(("ana", "ana"), "ana"), (("ana", "bob"), None), ((None, None), None)]
+    ("authors", "known"),
+    [
+        *((("ana", "ana"), "ana"), (("ana", "bob"), None), (("ana", None), None)),
+        ((None, None), None),
+    ],
 )
 async def test_a_name_is_that_of_the_only_author(
     database: Database, authors: tuple[str | None, ...], known: str | None
