@@ -339,11 +339,14 @@ def _choose_members(
         raise refusal
     raise InputError(
         Message(
-            "{name} holds no tweets (no data/tweets.js, data/tweet.js or"
-            " data/js/tweets/) and no other export that is known.",
+            "{name} holds no export that is known: no data/tweets.js, data/tweet.js or"
+            " data/js/tweets/ of X, and no other.",
             name=source.name,
         ),
-        fix=Message("Give the folder or zip of an export as it was downloaded, or a single file."),
+        fix=Message(
+            "Give the folder or zip of an export as it was downloaded. Tables and JSON are given"
+            " file by file."
+        ),
     )
 
 

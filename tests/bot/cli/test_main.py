@@ -165,7 +165,7 @@ class TestUnusableInput:
     def test_a_folder_without_tweets(
         self, invoke: Invoke, unreachable: None, tmp_path: Path
     ) -> None:
-        assert "holds no tweets" in invoke("ingest", str(tmp_path)).complaint()
+        assert "holds no export" in invoke("ingest", str(tmp_path)).complaint()
 
     @pytest.mark.parametrize(
         ("content", "said"),
@@ -189,7 +189,7 @@ class TestUnusableInput:
     def test_a_zip_without_tweets(self, invoke: Invoke, unreachable: None, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "songs.zip", "w") as archive:
             archive.writestr("cat.mp3", b"")
-        assert "holds no tweets" in invoke("ingest", str(tmp_path / "songs.zip")).complaint()
+        assert "holds no export" in invoke("ingest", str(tmp_path / "songs.zip")).complaint()
 
     def test_a_file_whose_name_is_not_utf_8_is_an_ordinary_file(
         self, database: str, tmp_path: Path

@@ -143,7 +143,7 @@ def test_a_folder_or_zip_without_tweets_says_what_was_looked_for(form: str, tmp_
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("__MACOSX/data/tweets.js", "x")
     for path in (folder, tmp_path / "a.zip"):
-        with pytest.raises(InputError, match=r"holds no tweets .*data/tweets\.js"):
+        with pytest.raises(InputError, match=r"holds no export .*data/tweets\.js"):
             records(path, form=form)
 
 
