@@ -82,7 +82,8 @@ def consent_to_tables(
             name = NAMES[table.looks]
             output.remark(
                 f"Its texts look {name.capitalize()}. A new corpus reads them as"
-                f" {DEFAULT_LANGUAGE.capitalize()} without --language {name}."
+                f" {DEFAULT_LANGUAGE.capitalize()}, unless you tell presagio ingest:"
+                f" --language {name}."
             )
         if "timezone" in table.guessed and sys.stdin.isatty():
             zones[source.name] = _ask_for_zone()
@@ -141,7 +142,7 @@ async def tell_other_language(
         return
     language, name = await language_setting(app, looks), NAMES[looks].capitalize()
     again = (
-        f"Run: presagio corpora drop {corpus.name} --yes, then this again with"
+        f"Run: presagio corpora drop {corpus.name} --yes, then presagio ingest again with"
         if is_new
         else "Give them a corpus of their own: --corpus NAME"
     )

@@ -210,7 +210,7 @@ class TestLanguages:
         self, invoke: Invoke, database: str, posts: str
     ) -> None:
         Path(posts).write_text(Path(posts).read_text().replace("text", "texto"))
-        hint = "Its texts look Spanish. A new corpus reads them as English without --language"
+        hint = "Its texts look Spanish. A new corpus reads them as English, unless you tell"
         assert hint in invoke("ingest", posts).err
         assert hint not in invoke("ingest", posts, "--language", "spanish").err
 
