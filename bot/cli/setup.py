@@ -1,5 +1,6 @@
 """`presagio setup`: its arguments."""
 
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,6 +33,9 @@ from bot.signals import exit_while_asking, run_until_signal
 from db.chat.chats import Access, Chats
 from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat, UsageError
 from engine.values import CorpusRole
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 ACCESS = ("owner", "open")
 _ATTEMPTS = 3
@@ -159,9 +163,7 @@ class Checks:
         from engine.llm.transport import check_model
 
         changed = {"base_url": wishes.model_url, "model": wishes.model}
-        llm = self._settings.llm.model_copy(
-            update={key: value for key, value in changed.items() if value}
-        )
+        llm = self._settings.llm.model_copy(update={k: v for k, v in changed.items() if v})
         endpoint = chat_endpoint(llm, wishes.model_key or None)
         unanswered = "Check the network."
         if wishes.model_url:
@@ -209,18 +211,13 @@ def _fixed_by(refusal: type[PresagioError], fix: str) -> Iterator[None]:
         raise type(error)(error.message, fix=fix) from error
 
 
-if TYPE_CHECKING:
-    from bot.app import App
-
-
-async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None:
+async def set_up(wishes: Wishes, config: Path | None, known: Settings, *, output: Output) -> None:
     """Ask for what is missing, check everything, write it, and load the archive.
 
     Nothing is written unless all checks pass. Raises PresagioError.
     """
     from bot.app import open_app
 
-    known = load_settings(config) if _exists(config) else load_settings()
     path = (config or known.config_file or usual_place()).absolute()
     if wishes.access and wishes.access not in ACCESS:
         raise UsageError("--access is owner or open.")
@@ -234,10 +231,6 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
     async with open_app(settings, progress=output.remark, set_up=True) as app:
         await _load(app, wishes, checks.zones, output)
         await _tell_the_rest(app, wishes, checks.names, output)
-
-
-def _exists(config: Path | None) -> bool:
-    return config is not None and config.exists()
 
 
 async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
@@ -278,8 +271,9 @@ def _ask_access() -> str:
 
 def _model(wishes: Wishes) -> Wishes:
     answer = _secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
-    if answer.startswith(("http://", "https://")):
-        return replace(wishes, model_url=answer, model=_line("Name of the model there"))
+    if "/" in answer:
+        url = answer if "://" in answer else f"http://{answer}"
+        return replace(wishes, model_url=url, model=_line("Name of the model there"))
     return replace(wishes, model_key=answer)
 
 
@@ -293,6 +287,10 @@ def _slack(wishes: Wishes) -> Wishes:
 
 
 def _files(path: str) -> list[str]:
+    """Return a path as it was typed, or as a terminal writes a file that is dropped on it."""
+    if not Path(path).expanduser().exists():
+        with suppress(ValueError):  # of no path in quotes
+            [path] = shlex.split(path)
     return [str(Path(path).expanduser())] if path else []
 
 
@@ -396,4 +394,6 @@ def command(context: typer.Context, options: Wishes) -> None:
 
     Example: presagio setup --archive twitter-2024.zip --corpus me
     """
-    run_until_signal(set_up(options, context.obj, output=Output.of_process()))
+    config: Path | None = context.obj
+    known = load_settings(config) if config and config.exists() else load_settings()
+    run_until_signal(set_up(options, config, known, output=Output.of_process()))

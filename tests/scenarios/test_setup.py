@@ -285,7 +285,15 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     telegram: TelegramServer, environ: dict[str, str], tmp_path: Path
 ) -> None:
     archive = str(write_tweets(tmp_path / "a.jsonl", range(5)))
-    answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
+    answers = [
+        str(tmp_path / "gone"),
+        f"'{archive}'",
+        "@ana",
+        "Ana Ruiz",
+        "",
+        "9:wrong",
+        telegram.token,
+    ]
     said, _ = await asyncio.to_thread(typed, environ, [*answers, "", ""])
     assert "Telegram refuses the token. Copy it whole from the message of @BotFather." in said
     assert f"Write to @{telegram.bot.username} in private within 12 hours: /start " in said
@@ -321,7 +329,7 @@ async def test_what_was_typed_is_named_and_not_the_settings_that_it_becomes(
         asked_there = environ | {"PRESAGIO_LLM__BASE_URL": refusing.base_url}
         refused = await run("setup", "--model-key", "sk-wrong", environ=asked_there, code=1)
     assert "refuses the key. Copy the key whole from the pages of 127.0.0.1" in refused
-    answers = ["", "http://127.0.0.1:9/v1", "qwen", "", telegram.token, "", "everyone", "open"]
+    answers = ["", "127.0.0.1:9/v1", "qwen", "", telegram.token, "", "everyone", "open"]
     said, code = await asyncio.to_thread(typed, environ, answers)
     assert code == 0, said
     assert "does not answer (ConnectError). Check the address, the name of the model" in said
