@@ -24,7 +24,7 @@ _PRESS = re.compile(r":([0-9]{1,3})")
 
 _PROMPT = "> "
 _ENDS = ("/quit", "/exit")
-_ENDS_TYPED = (*_ENDS, "quit", "exit")  # what people type who do not know Ctrl-D
+_ENDS_TYPED = (*_ENDS, "quit", "exit", "salir")  # by who does not know Ctrl-D
 
 
 async def read_lines(descriptor: int) -> AsyncIterator[str]:

@@ -196,7 +196,7 @@ async def test_a_prompt_only_where_somebody_types(bot: Bot) -> None:
     assert (await talk(bot, language="es", interactive=True)).startswith("Un titular por línea.")
 
 
-@pytest.mark.parametrize("word", ["/quit", "/exit", " Exit ", "quit"])
+@pytest.mark.parametrize("word", ["/quit", "/exit", " Exit ", "quit", "salir"])
 async def test_a_word_ends_it_where_somebody_types(bot: Bot, word: str) -> None:
     said = await talk(bot, word, "/help", interactive=True)
     assert "/prophecy" not in said
