@@ -128,7 +128,7 @@ def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:
     encoding = find_encoding(head)
     if encoding is None:
         return None
-    text = head.decode(encoding, "replace").removeprefix("\ufeff").lstrip()
+    text = head.decode(encoding, "replace").removeprefix("\ufeff")
     found = [(delimiter, _first_rows(text, delimiter)) for delimiter in _DELIMITERS]
     tables = [(delimiter, rows) for delimiter, rows in found if rows and len(rows[0]) > 1]
     if not tables:

@@ -90,6 +90,12 @@ def test_a_table_of_pandas(path: Path) -> None:
     assert layout_of(path).timezone is None
 
 
+def test_a_table_of_pandas_between_tabs_keeps_its_first_column_without_a_name(path: Path) -> None:
+    path.write_text("\ttweet_id\tfull_text\tdate\n0\t7\tHello\t2019-05-23\n")
+    (document,), rejects = documents(path)
+    assert (document.external_id, document.text, rejects) == ("7", "Hello", [])
+
+
 def test_two_columns_by_hand_without_a_header(path: Path) -> None:
     path.write_text(HAND)
     layout = layout_of(path)
