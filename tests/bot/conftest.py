@@ -86,7 +86,8 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         return Done(code or 0, *capsys.readouterr())
 
     yield call
-    root.handlers[:], root.level = before, level
+    root.handlers[:] = before
+    root.setLevel(level)  # loggers remember what they were asked about until it is set so
 
 
 @pytest.fixture
