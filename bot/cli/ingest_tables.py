@@ -20,8 +20,8 @@ from engine.text.language import NAMES
 
 if TYPE_CHECKING:
     from bot.app import App
-    from engine.ingest.load import IngestReport
     from engine.ingest.isolated_reader import ReadSource
+    from engine.ingest.load import IngestReport
     from engine.ingest.records import TableLayout
 
 DEFAULT_LANGUAGE = "english"
