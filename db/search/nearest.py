@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -10,10 +11,11 @@ import asyncpg
 import orjson
 
 from db.connection import Connection
-from db.corpus.corpora import partition
+from db.corpus.corpora import Corpora, partition
 from db.pool import Store
 from db.search.rows import passes
 from engine.embed.store import VectorTally, range_of
+from engine.errors import StorageError
 from engine.search import Filters
 from engine.text.clean import searchable
 from engine.values import Corpus
@@ -192,10 +194,8 @@ class ToEmbed(Nearest):
         others. No connection is held between the parts.
         """
         generation = await self._generation(corpus, model_id)
-        statement = "documents"
-        if new:
-            statement = "new_placed_documents" if corpus.placed else "new_documents"
-        while rows := await self._rows(statement, corpus, model_id, after, to, _PAGE):
+        read = self._new_rows if new else partial(self._rows, "documents")
+        while rows := await read(corpus, model_id, after, to, _PAGE):
             after = rows[-1]["id"]
             yield _select_outdated(rows, generation)
 
@@ -256,6 +256,17 @@ class ToEmbed(Nearest):
 
     async def _state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
         return await self._fetch_row("state", corpus.id, model_id)
+
+    async def _new_rows(
+        self, corpus: Corpus, model_id: int, *arguments: object
+    ) -> list[asyncpg.Record]:
+        if not corpus.placed:
+            try:
+                return await self._rows("new_documents", corpus, model_id, *arguments)
+            except StorageError:  # Citus joins no vectors that are here with texts that are not
+                if not (await Corpora(self._database).get(corpus.name)).placed:
+                    raise
+        return await self._rows("new_placed_documents", corpus, model_id, *arguments)
 
     async def _rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object

@@ -11,7 +11,7 @@ CREATE TABLE {postings} (
 )
 
 -- name: lock(corpus_id)
-SELECT postings_to FROM corpus WHERE id = $1 FOR UPDATE
+SELECT postings_to FROM corpus WHERE id = $1 AND placed_postings IS NULL FOR UPDATE
 
 -- name: state(corpus_id)
 SELECT postings_to FROM corpus WHERE id = $1

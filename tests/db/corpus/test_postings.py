@@ -156,6 +156,15 @@ async def test_long_texts_that_were_there_get_them_page_by_page(database: Databa
     assert await fill(database, corpus) == []  # as another process knows it
 
 
+async def test_a_corpus_placed_since_this_process_read_it_gets_none_here(
+    database: Database,
+) -> None:
+    corpus = await load_texts(database, "c", LONG_TEXTS)
+    await execute(database, "UPDATE corpus SET placed_postings = false")
+    assert await fill(database, corpus) == []
+    assert not await has_table(database, corpus)
+
+
 async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
     pages = Postings(database).pages(corpus)

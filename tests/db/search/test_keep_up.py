@@ -13,6 +13,7 @@ from db.search.nearest import CorpusVocabulary
 from engine.embed.fill import KeepUp, Slice, fill, share_moved
 from engine.embed.local import TfidfEmbedder
 from engine.embed.store import range_of
+from engine.errors import StorageError
 from engine.values import Corpus
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
@@ -87,6 +88,38 @@ async def test_news_get_vectors_at_once_and_changed_texts_within_the_hour(
     turns.clock.now += HOUR
     assert await turns.turn(corpus) == 1
     assert turns.model.documents[-1] == "one and a half"
+
+
+# Has the server do as Citus does: it refuses the join of vectors that are here with texts that are
+# on a worker.
+_PLACE = """
+CREATE FUNCTION refuse_join() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_query() LIKE '%e.document_id = d.id%' THEN
+        RAISE feature_not_supported
+        USING MESSAGE = 'direct joins of distributed and local tables';
+    END IF;
+    RETURN true;
+END $$;
+ALTER TABLE document_{id} RENAME TO staged_{id};
+CREATE VIEW document_{id} AS SELECT * FROM staged_{id} WHERE refuse_join();
+UPDATE corpus SET placed_postings = false WHERE id = {id}
+"""
+
+
+async def test_a_corpus_placed_since_this_process_read_it_is_embedded(
+    database: Database, embeddings: Embeddings
+) -> None:
+    corpus = await load_texts(database, "c", [f"text {n}" for n in range(6)])
+    turns = Turns(embeddings)
+    assert await turns.turn(corpus, seconds=0) == 2
+    async with database.connection() as connection:
+        await connection.execute(_PLACE.format(id=corpus.id))
+    assert await turns.turn(corpus) == 4
+    async with database.connection() as connection:
+        await connection.execute("UPDATE corpus SET placed_postings = NULL")
+    with pytest.raises(StorageError, match="direct joins"):  # of a corpus that is here
+        await turns.turn(corpus)
 
 
 async def test_a_turn_after_a_restart_makes_nothing_twice(
