@@ -1,11 +1,11 @@
 """Writing tweets over HTTP: for programs as JSON or a stream of events, for people as a page."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from bot.i18n.words import Words
@@ -19,7 +19,7 @@ from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_req
 from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, read_form
 from engine.budget import require_open
-from engine.compose.composition import ComposeRequest, Composition, Progress, StepName
+from engine.compose.composition import ComposeRequest, Composition, Progress
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import NotAnswerable, UsageError
 from engine.messages import Message
@@ -43,8 +43,7 @@ programs = APIRouter(
 )
 people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
-Run = Callable[[Progress], Awaitable[Composition]]
-Render = Callable[[Composition], Awaitable[object]]
+Run = Callable[[Progress], Coroutine[Any, Any, Composition]]
 
 
 class ComposeBody(BaseModel):
@@ -81,10 +80,15 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
     With `Accept: text/event-stream` the answer is a stream: an event `step` as each step begins,
     then `done` with the answer, or `failed` with the problem.
     """
-    run = _prepare(shared, await read_request(shared, asked))
+    request_to_write = await read_request(shared, asked)
+    _require_writer(shared)
+    run = _prepare(shared, request_to_write)
     if not wants_events(request):
         return ComposeAnswer.of(await run(lambda _: None))
-    return _stream(run, lambda step: {"step": step.value}, _dump_composition)
+    steps: asyncio.Queue[object] = asyncio.Queue()
+    # Begun here, where it is known who asks and whose budget is spent.
+    running = asyncio.ensure_future(run(lambda step: steps.put_nowait({"step": step.value})))
+    return stream_work(own_work(running), steps, _dump_composition)
 
 
 async def read_request(shared: SharedState, asked: ComposeBody) -> ComposeRequest:
@@ -114,8 +118,9 @@ async def _show_form(request: Request, shared: SharedOf) -> Response:
     return await _render_page(request, shared, prompt, values.get("corpus", "").strip())
 
 
-@people.post("/compose", dependencies=_DEAR)
+@people.post("/compose")
 async def _show_composition(request: Request, shared: SharedOf) -> Response:
+    """Write for a page, and for one that asks again for the same after its stream broke."""
     form = await read_form(request)
     prompt, corpus = form.get("prompt", "").strip(), form.get("corpus", "").strip()
     if not prompt:
@@ -125,17 +130,29 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
     _, chosen = await list_choices(shared, corpus)
+    thread = form.get("thread") == "on"
+    asked = (prompt, chosen, thread)
+    if asked not in shared.compositions:
+        await limit_answers(request, shared)
+        _require_writer(shared)
     request_to_write = ComposeRequest(
         prompt=prompt,
         corpora=(await shared.app.corpus(chosen),),
-        thread=form.get("thread") == "on",
+        thread=thread,
         variants=_VARIANTS,
     )
-    run = _prepare(shared, request_to_write)
-    words = find_visitor(request).words
+    run, words = _prepare(shared, request_to_write), find_visitor(request).words
+    steps: asyncio.Queue[object] = asyncio.Queue()
+    steps.put_nowait({"says": words.say("Reading and writing…")})
+    writing = shared.compositions.join(
+        asked,
+        lambda: run(lambda step: steps.put_nowait({"says": words.say(STEPS[step])})),
+        returns=wants_events(request),
+    )
     if not wants_events(request):
-        outcome = await run(lambda _: None)
-        return await _render_page(request, shared, prompt, chosen, outcome, thread="thread" in form)
+        async with writing as running:
+            outcome = await asyncio.shield(running)
+        return await _render_page(request, shared, prompt, chosen, outcome, thread=thread)
 
     async def render_outcome(outcome: Composition) -> object:
         return {
@@ -144,7 +161,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
             )
         }
 
-    return _stream(run, lambda step: {"says": words.say(STEPS[step])}, render_outcome, words=words)
+    return stream_work(writing, steps, render_outcome, words=words)
 
 
 async def _render_page(
@@ -190,28 +207,18 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
     }
 
 
-def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
-    """Return what writes, once it is called. Raises NotAnswerable where there is no model, and
-    BudgetClosed where this asker may not have it asked."""
+def _require_writer(shared: SharedState) -> None:
+    """Raise NotAnswerable where there is no model, and BudgetClosed where this asker may not have
+    it asked."""
     if shared.app.client is None:
         raise NotAnswerable(
             Message("No language model is set up, and without one nothing is written."),
             fix=Message("Ask a question instead: /api/ask answers without a model."),
         )
     require_open(shared.settings.budget, source())
+
+
+def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
+    """Return what writes, once it is called."""
     writer, now = composer(shared.app), shared.now()
     return lambda progress: writer.compose(request, now=now, progress=progress)
-
-
-def _stream(
-    run: Run,
-    step: Callable[[StepName], object],
-    render: Render,
-    *,
-    words: Words | None = None,
-) -> StreamingResponse:
-    """Return a stream of the steps of a run and its outcome."""
-    steps: asyncio.Queue[object] = asyncio.Queue()
-    # Begun here, where it is known who asks and whose budget is spent.
-    running = asyncio.ensure_future(run(lambda name: steps.put_nowait(step(name))))
-    return stream_work(own_work(running), steps, render, words=words)

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -71,7 +70,6 @@ from engine.search import Hit, Prophecy, SearchRequest
 from engine.values import Corpus
 
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
-RETURN_SECONDS = 9  # for which that goes on although no page waits for it: one may ask again
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 _DEAR = [Depends(limit_answers)]
@@ -220,7 +218,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
         if judging:
-            shared.prophecies.expect_return(asked, RETURN_SECONDS)
+            shared.prophecies.expect_return(asked)
     return render(
         request,
         "prophecy.html",
@@ -252,21 +250,8 @@ def _stream_findings(
             "says": _say_outcome(prophecy, words),
         }
 
-    return stream_work(_join_until_return(shared, asked), steps, render_findings, words=words)
-
-
-@asynccontextmanager
-async def _join_until_return(
-    shared: SharedState, asked: ProphecyForm
-) -> AsyncIterator[asyncio.Task[Prophecy]]:
-    """Lend what answers a headline; it outlasts a stream that breaks by what a page takes to ask
-    again, so that the model is not asked twice."""
-    async with join_prophecy(shared, asked) as answering:
-        try:
-            yield answering
-        finally:
-            if not answering.done():
-                shared.prophecies.expect_return(asked, RETURN_SECONDS)
+    answering = join_prophecy(shared, asked, returns=True)
+    return stream_work(answering, steps, render_findings, words=words)
 
 
 def _say_outcome(prophecy: Prophecy, words: Words) -> str:

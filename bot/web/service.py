@@ -148,6 +148,7 @@ class WebService:
             return
         await asyncio.wait({self._serving}, timeout=seconds)
         await self._shared.prophecies.aclose()
+        await self._shared.compositions.aclose()
         for answering in self._server.server_state.tasks:
             answering.cancel()
         self._server.force_exit = True

@@ -33,6 +33,7 @@ from db.corpus.corpora import Corpora
 from db.logs import SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
+from engine.compose.composition import Composition
 from engine.corpora import ALL, corpora_of_kind, corpus_named
 from engine.errors import SeveralCorpora
 from engine.messages import Message
@@ -113,8 +114,10 @@ class SharedState:
     requests: RateLimit = field(init=False)  # of one address
     answers: RateLimit = field(init=False)  # of the same, those that are expensive
     kept: CachedCounts = field(init=False)
-    # Of the page, by what was asked: who looks, shares or votes on an answer waits for the same.
+    # Of the page, by what was asked: who looks, shares, votes, or asks again after a stream broke,
+    # waits for the same.
     prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
+    compositions: SharedWork[Composition] = field(init=False, default_factory=SharedWork)
     patience: float = 0.1  # seconds that a visitor sees nothing while a model judges
 
     def __post_init__(self) -> None:

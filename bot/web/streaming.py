@@ -18,6 +18,7 @@ from bot.i18n.words import Words
 from bot.web.failures import map_error
 
 EVENTS = "text/event-stream"
+RETURN_SECONDS = 9.0  # for which work goes on although no page waits for it: one may ask again
 _QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
 
 Outcome = TypeVar("Outcome")
@@ -47,11 +48,16 @@ class SharedWork(Generic[Outcome]):
 
     @asynccontextmanager
     async def join(
-        self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, Outcome]]
+        self,
+        key: Hashable,
+        begin: Callable[[], Coroutine[Any, Any, Outcome]],
+        *,
+        returns: bool = False,
     ) -> AsyncIterator[asyncio.Task[Outcome]]:
         """Lend the task for a key, which is begun if it is not under way.
 
-        Whoever awaits it shields it: others may wait for it too.
+        Whoever awaits it shields it: others may wait for it too. With `returns`, it outlasts a
+        stream that breaks by what a page takes to ask again, so that the model is not asked twice.
         """
         work = self._running.get(key)
         if work is None:
@@ -63,18 +69,20 @@ class SharedWork(Generic[Outcome]):
         try:
             yield work.task
         finally:
+            if returns and not work.task.done():
+                self.expect_return(key)
             work.waiting -= 1
             self._end_unwanted(key, work)
 
-    def expect_return(self, key: Hashable, seconds: float) -> None:
-        """Keep the work for a page that will ask for its outcome within `seconds`."""
+    def expect_return(self, key: Hashable) -> None:
+        """Keep the work for a page that will ask for its outcome within RETURN_SECONDS."""
         work = self._running[key]
 
         def give_up() -> None:
             work.returning.remove(timer)
             self._end_unwanted(key, work)
 
-        timer = asyncio.get_running_loop().call_later(seconds, give_up)
+        timer = asyncio.get_running_loop().call_later(RETURN_SECONDS, give_up)
         work.returning.append(timer)
 
     async def aclose(self) -> None:

@@ -202,11 +202,14 @@ async def prophesy_asked(shared: SharedState, asked: ProphecyForm) -> Prophecy:
 
 
 def join_prophecy(
-    shared: SharedState, asked: ProphecyForm
+    shared: SharedState, asked: ProphecyForm, *, returns: bool = False
 ) -> AbstractAsyncContextManager[asyncio.Task[Prophecy]]:
-    """Return what answers a headline, for all who ask it at the same time."""
+    """Return what answers a headline, for all who ask it at the same time, and for a page that
+    `returns` after its stream broke."""
     request = _build_request(shared, asked)
-    return shared.prophecies.join(asked, lambda: shared.app.prophesy(request, corpus=asked.corpus))
+    return shared.prophecies.join(
+        asked, lambda: shared.app.prophesy(request, corpus=asked.corpus), returns=returns
+    )
 
 
 async def list_candidates(shared: SharedState, asked: ProphecyForm) -> Prophecy:

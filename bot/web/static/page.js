@@ -78,7 +78,8 @@ async function follow(place, address, options) {
     const response = await fetch(address, {
       ...options, signal: quiet.signal, headers: { Accept: "text/event-stream" },
     });
-    if (response.status === 429 || response.status >= 500) return false;
+    // Who sent a form is told why it is refused.
+    if (!options && (response.status === 429 || response.status >= 500)) return false;
     if (!response.ok) {
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       tell(page.querySelector("main").textContent.trim());
@@ -122,17 +123,19 @@ function offerToAskAgain(place) {
   progress.append(link);
 }
 
-async function followToTheEnd(place) {
-  let tried = 0;
-  while (!(await follow(place, place.dataset.stream))) {
-    if (tried === PAUSES.length) {
-      offerToAskAgain(place);
-      break;
-    }
-    tell(place.dataset.broken);
-    await until(PAUSES[tried]);
-    tried += 1;
+// Asks again where the stream breaks; returns what the last one returned.
+async function followAgain(place, address, broken, options) {
+  for (const pause of PAUSES) {
+    if (await follow(place, address, options)) return true;
+    tell(broken);
+    await until(pause);
   }
+  return follow(place, address, options);
+}
+
+async function followToTheEnd(place) {
+  const { stream, broken } = place.dataset;
+  if (!(await followAgain(place, stream, broken))) offerToAskAgain(place);
   // What could not be judged does not say for ever that it is being judged.
   const heading = place.querySelector("[data-unjudged]");
   if (heading) heading.textContent = heading.dataset.unjudged;
@@ -149,7 +152,8 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     tell(form.dataset.busy);
     button.disabled = true;
     const body = new URLSearchParams(new FormData(form));
-    if (!(await follow(place, form.action, { method: "POST", body }))) tell(form.dataset.failed);
+    const { broken, failed } = form.dataset;
+    if (!(await followAgain(place, form.action, broken, { method: "POST", body }))) tell(failed);
     button.disabled = false;
     button.textContent = form.dataset.label;
     form.removeAttribute("aria-busy");

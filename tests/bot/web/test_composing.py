@@ -12,10 +12,13 @@ from aiohttp import web
 
 from bot.web.application import create_application
 from tests.bot.conversing import until
+from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import served
+from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
 from tests.fakes.model import Asked, ModelServer, failure
 from tests.fakes.writer import Writer, drafting
+from tests.patience import PATIENCE
 
 ASKED = {"prompt": "coffee prices", "web": False}
 EVENTS = {"Accept": "text/event-stream"}
@@ -214,6 +217,56 @@ class TestPage:
         assert last == "done"
         assert "Variante 1 de 3" in body["html"]
         assert "<html" not in body["html"]
+
+    async def test_who_asks_again_after_a_broken_stream_gets_what_was_being_written(
+        self, environ: dict[str, str], model: ModelServer
+    ) -> None:
+        writer, waits = Writer(), asyncio.Event()
+
+        async def stuck(asked: Asked, request: web.Request) -> web.StreamResponse:
+            await waits.wait()
+            return await drafting("Prices rise [1].")(asked, request)
+
+        writer.says["draft"] = stuck
+        model.script = [writer]
+        form = {"prompt": "coffee prices"}
+        # One answer a minute: who asks again is not counted again.
+        async with (
+            asyncio.timeout(PATIENCE),
+            served(environ, answers_per_minute="1") as service,
+            httpx.AsyncClient(base_url=service.service.address) as client,
+        ):
+            async with client.stream("POST", "/compose", data=form, headers=EVENTS):
+                await until(lambda: "draft" in writer.calls)
+            async with client.stream("POST", "/compose", data=form, headers=EVENTS) as stream:
+                lines = stream.aiter_lines()
+                assert "Reading and writing" in await anext(lines) + await anext(lines)
+                waits.set()
+                assert "Prices rise" in "".join([line async for line in lines])
+            refused = await client.post("/compose", data=form)
+        assert refused.status_code == 429
+        assert writer.calls.count("draft") == 1
+
+    async def test_a_browser_asks_again_where_the_stream_breaks_and_says_why_it_is_refused(
+        self, environ: dict[str, str]
+    ) -> None:
+        program = chromium()
+        if program is None:
+            pytest.skip("there is no chromium")
+        async with (
+            served(environ) as service,
+            cutting_streams(service.service.address) as cut,
+            browsing(program) as browser,
+        ):
+            visit = Visit(browser, cut.address)
+            await visit.open("compose?prompt=coffee+prices")
+            await visit.read("document.querySelector('.compose').requestSubmit()")
+            await shows(visit, STATUS, "broke")
+            await shows(visit, "document.getElementById('composition').innerText", "Variant 1 of 3")
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
+            cut.instead = REFUSED % 503
+            await visit.read("document.querySelector('.compose').requestSubmit()")
+            await shows(visit, STATUS, "Gone")
 
     async def test_what_models_and_sources_say_is_escaped(
         self, stage: WebStage, model: ModelServer

@@ -93,6 +93,8 @@ async def cutting_streams(address: str) -> AsyncIterator[Cut]:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             asked = await read.readuntil(b"\r\n\r\n")
             streamed = b"text/event-stream" in asked
+            if length := re.search(rb"(?i)content-length: (\d+)", asked):
+                asked += await read.readexactly(int(length[1]))
             cut.streams += streamed
             if streamed and cut.instead:
                 write.write(cut.instead)
@@ -229,7 +231,7 @@ class TestPage:
     async def test_a_visitor_who_leaves_ends_the_work(
         self, judging: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bot.web.pages.RETURN_SECONDS", 0)
+        monkeypatch.setattr("bot.web.streaming.RETURN_SECONDS", 0)
         async with visiting(judging) as client:
             await client.get("/prophecy", params=PAGE)
             async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
@@ -403,15 +405,16 @@ class TestSharedWork:
             return "done"
 
         async with shared.join("key", work):
-            shared.expect_return("key", 60)
+            shared.expect_return("key")
         async with shared.join("key", work) as task:
             assert await task == "done"
         assert "key" not in shared
 
-    async def test_it_ends_when_no_page_returns(self) -> None:
+    async def test_it_ends_when_no_page_returns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("bot.web.streaming.RETURN_SECONDS", 0)
         shared = SharedWork[None]()
         async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # what it returns does not matter
-            shared.expect_return("key", 0)
+            shared.expect_return("key")
         await asyncio.wait([task])
         assert task.cancelled()
         assert "key" not in shared
@@ -419,6 +422,6 @@ class TestSharedWork:
     async def test_closing_ends_what_is_under_way(self) -> None:
         shared = SharedWork[None]()
         async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # as above
-            shared.expect_return("key", 60)
+            shared.expect_return("key")
             await shared.aclose()
             assert task.cancelled()
