@@ -148,6 +148,12 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The database refused the connection: {reason}.", reason=reason),
                 fix=Message("Check DATABASE_URL."),
             )
+        case asyncpg.UndefinedObjectError() if "configuration parameter" in reason:
+            # What the driver does not know in a URL, such as connect_timeout, is for the server.
+            return StorageUnreachable(
+                Message("The database refused the connection: {reason}.", reason=reason),
+                fix=Message("Check DATABASE_URL."),
+            )
         case asyncpg.ReadOnlySQLTransactionError():
             return StorageInterrupted(
                 Message("The database server takes no writes: {reason}.", reason=reason),

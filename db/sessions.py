@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from engine.messages import Message
 _OPTIONAL = frozenset({"application_name", "statement_timeout"})
 SEARCH_PATH = "search_path"
 _STATEMENT = "SELECT 'kept by the pooler?'"
+_ESCAPES = "write /, #, ? and @ in a password as %XX"
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 _Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
@@ -359,9 +361,9 @@ def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the URL with its password
-        return storage_unreachable(
-            "the address makes no sense; write /, #, ? and @ in a password as %XX"
-        )
+        return storage_unreachable(f"the address makes no sense; {_ESCAPES}")
+    if isinstance(error, socket.gaierror):  # what it looked for may be a part of the password
+        return storage_unreachable(f"{_text_of_error(error)}; {_ESCAPES}")
     if isinstance(error, asyncpg.InternalClientError):
         return storage_unreachable("what answered there does not speak as PostgreSQL does")
     return storage_unreachable(_text_of_error(error))

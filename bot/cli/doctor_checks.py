@@ -223,9 +223,14 @@ async def _pooler_check(database: Database) -> Check:
 
 async def _extensions_check(database: Database) -> Check:
     missing = await missing_extensions(database)
-    detail = f"missing: {', '.join(missing)}" if missing else ", ".join(EXTENSIONS)
-    fix = "Install PostgreSQL's contrib package, then run: presagio init" if missing else None
-    return Check(check="extensions", ok=not missing, detail=detail, fix=fix)
+    if not missing:
+        return Check(check="extensions", ok=True, detail=", ".join(EXTENSIONS))
+    # Once they have been there, much that init does not make again went with them.
+    fix = "Run: presagio init. If they are missing still, restore a backup into an empty database"
+    if None in [await offered_extension(database, name) for name in missing]:
+        fix = "Install PostgreSQL's contrib package, then run: presagio init"
+    detail = f"missing: {', '.join(missing)}"
+    return Check(check="extensions", ok=False, detail=detail, fix=fix)
 
 
 async def _migrations_check(database: Database) -> Check:

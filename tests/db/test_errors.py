@@ -38,6 +38,10 @@ NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a
         (asyncpg.InvalidPasswordError("password authentication failed"), StorageUnreachable),
         (asyncpg.InvalidAuthorizationSpecificationError("no such role"), StorageUnreachable),
         (asyncpg.InvalidCatalogNameError('database "x" does not exist'), StorageUnreachable),
+        (
+            asyncpg.UndefinedObjectError('unrecognized configuration parameter "connect_timeout"'),
+            StorageUnreachable,
+        ),
         (asyncpg.TooManyConnectionsError("too many clients already"), StorageUnreachable),
         (asyncpg.CannotConnectNowError("the system is starting up"), StorageUnreachable),
         (ConnectionRefusedError(111, "Connection refused"), StorageUnreachable),

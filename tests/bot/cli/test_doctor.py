@@ -117,7 +117,18 @@ class TestFaulty:
         wait_for(execute(database, "DROP EXTENSION pg_trgm CASCADE"))
         found = checks(invoke, 1)
         assert found["extensions"]["detail"] == "missing: pg_trgm"
-        assert "contrib" in found["extensions"]["fix"]
+        assert found["extensions"]["fix"].startswith("Run: presagio init. If")
+
+    def test_extensions_that_the_server_lacks(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        wait_for(execute(database, "DROP EXTENSION pg_trgm CASCADE"))
+
+        async def offers_none(*_: object) -> None:
+            return None
+
+        monkeypatch.setattr("bot.cli.doctor_checks.offered_extension", offers_none)
+        assert "contrib package" in checks(invoke, 1)["extensions"]["fix"]
 
     def test_vectors_of_a_model_that_is_set_up(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch

@@ -277,6 +277,23 @@ class TestUnusableDatabase:
             in forked("search", HEADLINE, env=os.environ | {"DATABASE_URL": url}).complaint()
         )
 
+    def test_a_part_of_the_password_is_taken_for_the_host(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def look_up(*_: object) -> None:
+            raise socket.gaierror(-2, "Name or service not known")
+
+        monkeypatch.setattr("socket.getaddrinfo", look_up)
+        monkeypatch.setenv("DATABASE_URL", "postgresql://me:p@ss/word@127.0.0.1/x")
+        assert (
+            invoke("search", HEADLINE)
+            .complaint()
+            .startswith(
+                "The database cannot be reached: Name or service not known;"
+                " write /, #, ? and @ in a password as %XX."
+            )
+        )
+
     def test_the_password_is_wrong(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
         with listener(refusal("28P01", 'password authentication failed for user "me"')) as url:
             monkeypatch.setenv("DATABASE_URL", url)
