@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -53,6 +54,8 @@ _PARTITION = re.compile(r"\bdocument_\d+\b")
 logger = logging.getLogger("presagio.database")
 _HOST = re.compile(r"(\[[^]]*\]|[^:]*):?(\d*)")
 _DEFAULT_PORT = 5432
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 _LOOK_SECONDS = 1.0  # that a start waits for hosts that do not answer
 # What a pooler says to whoever asks for settings.
 REFUSED_SETTING = "startup parameter"
@@ -80,6 +83,10 @@ Connection: TypeAlias = (
 )
 # One of a pool, to be given back.
 Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+
+
+class PrimaryLost(OSError):
+    """None of several servers takes writes; the message says of each why."""
 
 
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
@@ -184,6 +191,13 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageInterrupted(
                 Message("The connection to the database was lost."),
                 fix=Message("Run the command again."),
+            )
+        case PrimaryLost():
+            return StorageUnreachable(
+                Message("No server of the database takes writes: {reason}.", reason=reason),
+                fix=Message(
+                    "Start the primary, or promote a standby: docs/operating.md tells how."
+                ),
             )
         case OSError():
             return storage_unreachable(reason)
@@ -306,7 +320,7 @@ class Route:
                 if REFUSED_SETTING in str(error):
                     raise
                 failures.append(f"{host}: {_reason(error)}")
-        raise OSError("; ".join(failures))
+        raise PrimaryLost("; ".join(failures))
 
     async def _find_latest(self, url: str, arguments: Mapping[str, Any]) -> None:
         """Ask all hosts which timeline they are on: the first may be an old primary."""
@@ -357,4 +371,12 @@ class Route:
 
 
 def _reason(error: BaseException) -> str:
-    return "it does not answer" if isinstance(error, TimeoutError) else str(error)
+    return "it does not answer" if isinstance(error, TimeoutError) else describe_error(error)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
+    found = _CONNECT_FAILED.search(str(error))
+    if found and isinstance(error, OSError) and error.errno:
+        return f"{os.strerror(error.errno).lower()} at {found[1]}:{found[2]}"
+    return _ERRNO.sub("", str(error)) or type(error).__name__

@@ -201,9 +201,11 @@ class Replica:
 
     def state(self, now: float, *, since: float) -> ReplicaState:
         """Return its state; it is used if it holds everything that was stored before `since`."""
-        late = "its replay is paused" if self._sight and self._sight.paused else "it is behind"
         used = self.is_primary or self.held_until >= since
         held = now if self.is_primary else self._held
+        late = "it is behind" if held else "how far it is behind is unknown"
+        if self._sight and self._sight.paused:
+            late = "its replay is paused"
         return ReplicaState(
             name=self.name,
             answers=self.answers,

@@ -1,7 +1,6 @@
 """Opens sessions on one server, directly or through a pooler, with the settings that all have."""
 
 import os
-import re
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,9 @@ from db.connection import (
     REFUSED_SETTING,
     Connection,
     Lent,
+    PrimaryLost,
     Route,
+    describe_error,
     storage_error,
     storage_unreachable,
 )
@@ -30,8 +31,6 @@ _OPTIONAL = frozenset({"application_name", "statement_timeout"})
 SEARCH_PATH = "search_path"
 _STATEMENT = "SELECT 'kept by the pooler?'"
 _ESCAPES = "write /, #, ? and @ in a password as %XX"
-_ERRNO = re.compile(r"\[Errno -?\d+\] ")
-_CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 _Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
 # Citus sends no plan for any values to the worker that holds a table. One that does not answer is
 # given up soon. Hiding what is on workers from the catalogue would make the driver's question about
@@ -358,20 +357,12 @@ async def _prepare(begin: Connect, connection: CountingConnection) -> None:
 def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresConnectionError):
         return storage_unreachable(str(error))
-    if isinstance(error, asyncpg.PostgresError):
+    if isinstance(error, asyncpg.PostgresError | PrimaryLost):
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the URL with its password
         return storage_unreachable(f"the address makes no sense; {_ESCAPES}")
     if isinstance(error, socket.gaierror):  # what it looked for may be a part of the password
-        return storage_unreachable(f"{_text_of_error(error)}; {_ESCAPES}")
+        return storage_unreachable(f"{describe_error(error)}; {_ESCAPES}")
     if isinstance(error, asyncpg.InternalClientError):
         return storage_unreachable("what answered there does not speak as PostgreSQL does")
-    return storage_unreachable(_text_of_error(error))
-
-
-def _text_of_error(error: Exception) -> str:
-    """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
-    found = _CONNECT_FAILED.search(str(error))
-    if found and isinstance(error, OSError) and error.errno:
-        return f"{os.strerror(error.errno).lower()} at {found[1]}:{found[2]}"
-    return _ERRNO.sub("", str(error)) or type(error).__name__
+    return storage_unreachable(describe_error(error))

@@ -18,6 +18,7 @@ from db.corpus.health import (
     offered_extension,
     role_that_cannot_store,
     statistics_differ,
+    takes_writes,
 )
 from db.corpus.placement import CitusWorker, Placement
 from db.logs import JobOutcome, JobOutcomes, RunOutcome
@@ -174,6 +175,8 @@ async def database_checks(
     yield await _pgvector_check(database)
     if not migrations.ok:
         return
+    if not await takes_writes(database):
+        yield _read_only()
     if role := await role_that_cannot_store(database):
         yield _rights(role)
     corpora = await Corpora(database).list()
@@ -255,12 +258,24 @@ async def _pgvector_check(database: Database) -> Check:
     if _numbers(version) < _OLDEST:
         fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
         return Check(check=name, ok=False, detail=f"{version} is too old", fix=fix)
+    if not offered.installed and not offered.installable:
+        fix = "Have an administrator run there: CREATE EXTENSION vector"
+        return Check(check=name, ok=None, detail=f"{version}, not in this database", fix=fix)
     use = "" if offered.installed else ", installed with the first vectors"
     return Check(check=name, ok=True, detail=f"{version}{use}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _read_only() -> Check:
+    return Check(
+        check="writes",
+        ok=False,
+        detail="the server takes none: it is a standby, or default_transaction_read_only is on",
+        fix="Name the primary in DATABASE_URL, or turn that setting off",
+    )
 
 
 def _rights(role: str) -> Check:

@@ -53,6 +53,8 @@ def _standby_check(standby: ReplicaState, max_lag: float) -> Check:
         fix = "Two servers take writes: stop the old primary, and copy it anew (docs/operating.md)."
     elif not standby.used:
         fix = f"The database itself answers until it is at most {max_lag:g} s behind."
+        if standby.answers:
+            fix += " If the database is lost, it is read all the same."
     elif not standby.feedback:
         fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
     detail = ", ".join(filter(None, [standby.fault, behind]))

@@ -244,6 +244,12 @@ async def missing_extensions(database: Database) -> list[str]:
     return [name for name in EXTENSIONS if name not in found]
 
 
+async def takes_writes(database: Database) -> bool:
+    """Tell whether the server takes writes: it may be a standby, or set to read only."""
+    async with database.connection() as connection:
+        return bool(await connection.fetchval(statements("health")["takes_writes"]))
+
+
 async def role_that_cannot_store(database: Database) -> str | None:
     """Return the role of the connections if it lacks the right to store, else None."""
     async with database.connection() as connection:
@@ -257,6 +263,7 @@ class OfferedExtension:
 
     installed: str | None
     available: str
+    installable: bool  # by the role of the connections, as far as the server tells
 
 
 async def offered_extension(database: Database, name: str) -> OfferedExtension | None:
@@ -265,7 +272,11 @@ async def offered_extension(database: Database, name: str) -> OfferedExtension |
         row = await connection.fetchrow(statements("health")["offered"], name)
     if row is None:
         return None
-    return OfferedExtension(installed=row["installed_version"], available=row["default_version"])
+    return OfferedExtension(
+        installed=row["installed_version"],
+        available=row["default_version"],
+        installable=row["installable"],
+    )
 
 
 async def server_time(database: Database) -> datetime:

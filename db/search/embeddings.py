@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from db.connection import Connection
+from db.connection import Connection, Fetches
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, Store
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
@@ -148,8 +148,8 @@ class Embeddings(ToEmbed):
                     "Set embeddings.dimensions to {number} or less.", number=_LONGEST_VECTOR
                 ),
             )
-        async with self._database.connection() as connection:
-            known = await self._model(connection, model)
+        async with self._database.read_anywhere(latest=True) as reader:
+            known = await self._model(reader, model)
         if known is None:
             await self._require_extension()
             async with self._database.transaction() as connection:
@@ -282,7 +282,7 @@ class Embeddings(ToEmbed):
         await self._execute("keep_scale", *values)
         self._database.note_change()
 
-    async def _model(self, connection: Connection, name: str) -> KeptModel | None:
+    async def _model(self, connection: Fetches, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)
         return KeptModel(**row) if row else None
 

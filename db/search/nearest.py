@@ -255,7 +255,8 @@ class ToEmbed(Nearest):
         return int(state["generation"]) if state else 0
 
     async def _state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
-        return await self._fetch_row("state", corpus.id, model_id)
+        async with self._database.read_anywhere(latest=True) as reader:
+            return await reader.fetchrow(self._sql["state"], corpus.id, model_id)
 
     async def _new_rows(
         self, corpus: Corpus, model_id: int, *arguments: object
@@ -271,9 +272,9 @@ class ToEmbed(Nearest):
     async def _rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object
     ) -> list[asyncpg.Record]:
-        async with self._database.connection() as connection:
+        async with self._database.read_anywhere(latest=True) as reader:
             statement = self._format_statement(name, corpus, model_id)
-            return await connection.fetch(statement, corpus.id, *arguments)
+            return await reader.fetch(statement, corpus.id, *arguments)
 
     def _format_statement(
         self, name: str, corpus: Corpus, model_id: int, *, index: str = ""
@@ -310,7 +311,8 @@ class SetAside(Store, sql="embeddings"):
 
     async def sources(self, model: str) -> set[str]:
         """Return the texts of a model, as engine.vectors.source_of names them."""
-        rows = await self._fetch_rows("set_aside", model)
+        async with self._database.read_anywhere(latest=True) as reader:
+            rows = await reader.fetch(self._sql["set_aside"], model)
         return {row["source"] for row in rows}
 
     async def add(self, model: str, source: str, *, characters: int) -> None:

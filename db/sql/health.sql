@@ -2,7 +2,16 @@
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
 -- name: offered(name)
-SELECT installed_version, default_version FROM pg_catalog.pg_available_extensions WHERE name = $1
+SELECT e.installed_version, e.default_version,
+       NOT v.superuser OR v.trusted
+           OR (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AS installable
+  FROM pg_catalog.pg_available_extensions e
+  JOIN pg_catalog.pg_available_extension_versions v
+    ON v.name = e.name AND v.version = e.default_version
+ WHERE e.name = $1
+
+-- name: takes_writes
+SELECT NOT (pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)
 
 -- name: owner
 -- A corpus has tables of its own: partitions, which only the owner of the parents can make.

@@ -14,8 +14,7 @@ from typing import Protocol, runtime_checkable
 from engine.embed.store import SCALES, VectorStore, batches, embed_batch
 from engine.errors import (
     ModelError,
-    StorageFull,
-    StorageRights,
+    StorageError,
     UsageError,
     VectorsUnsupported,
 )
@@ -260,8 +259,8 @@ class HeadlineReranker(Closable):
         """Return the similarities of the best few texts: of all of them, or of none.
 
         With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
-        to compare or the database cannot store vectors. Raises the errors of storage ports, except
-        StorageRights and StorageFull, which become a notice.
+        to compare or the database cannot store vectors. A database that stores nothing just now
+        becomes a notice: words are searched on standbys all the same.
         """
         embedder = self._embedder(corpus)
         longest = self._settings.rerank_seconds
@@ -282,7 +281,7 @@ class HeadlineReranker(Closable):
                 seconds=seconds,
             )
             return Comparison(similarity={}, model=embedder.name, notice=_not_ordered(reason))
-        except (ModelError, UsageError, StorageRights, StorageFull) as error:
+        except (ModelError, UsageError, StorageError) as error:
             notice = _not_ordered(error.full_message)
             return Comparison(similarity={}, model=embedder.name, notice=notice)
 

@@ -197,6 +197,10 @@ def with_password(url: str) -> str:
     return urlunsplit(place._replace(netloc=f"{user}:{PASSWORD}@{host}"))
 
 
+def with_setting(url: str, name: str, value: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{name}={value}"
+
+
 class TestRights:
     def test_a_role_that_does_not_own_the_tables_is_named(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
@@ -211,14 +215,24 @@ class TestRights:
         )
         try:
             assert "rights" not in checks(invoke, 0)
-            joint = "&" if "?" in database else "?"
-            monkeypatch.setenv("DATABASE_URL", f"{database}{joint}role={role}")
-            found = checks(invoke, 1)["rights"]
+            monkeypatch.setenv("DATABASE_URL", with_setting(database, "role", role))
+            every = checks(invoke, 1)
+            found, vectors = every["rights"], every["pgvector"]
         finally:
             drop = (f'DROP OWNED BY "{role}"', f'DROP ROLE "{role}"')
             wait_for(execute(database, *drop))
         assert f"the role {role} does not own the tables" in found["detail"]
         assert found["fix"] == "Name the role that ran presagio init in DATABASE_URL"
+        if vectors["detail"] != "not on the server":
+            assert "not in this database" in vectors["detail"]
+            assert "CREATE EXTENSION vector" in vectors["fix"]
+
+    def test_a_server_that_takes_no_writes_is_named(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read_only = with_setting(database, "default_transaction_read_only", "on")
+        monkeypatch.setenv("DATABASE_URL", read_only)
+        assert "Name the primary" in checks(invoke, 1)["writes"]["fix"]
 
 
 class TestSecrets:

@@ -15,6 +15,7 @@ from db.replicas import ReplicaState
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
+from db.search.nearest import SetAside
 from db.search.shown import DocumentLookup
 from engine.embed.fill import fill
 from engine.errors import StorageError
@@ -139,6 +140,24 @@ async def test_vectors_are_compared_on_a_standby_as_on_the_primary(
         found.append((space, near))
     assert found[0] == found[1]
     assert state_of(database).reads == reads + 3
+
+
+async def test_without_the_primary_a_search_reads_which_texts_have_vectors(
+    both: Pair, database: Database
+) -> None:
+    if not await can_keep_vectors(database):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    corpus, model = await load_texts(database, "embedded", TEXTS[:5]), WordModel()
+    await fill(Embeddings(database), model, corpus, progress=lambda *_: None)
+    await until(database, lambda state: state.used)
+    both.primary.kill()
+    vectors = Embeddings(database)
+    model_id = await vectors.prepare(model.name, len(model.vector("rain")))
+    assert await vectors.find_unembedded(corpus, model_id, [1, 2, 3]) == []
+    assert await vectors.count(corpus, model_id) == 5
+    assert await SetAside(database).sources(model.name) == set()
+    with pytest.raises(StorageError):
+        await vectors.prepare("another", 3)
 
 
 async def test_sessions_on_a_standby_only_read(database: Database) -> None:

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.embed.store import RangeClaim, VectorTally
-from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
+from engine.errors import (
+    ModelUnreachable,
+    StorageError,
+    StorageRights,
+    StorageUnreachable,
+    VectorsUnsupported,
+)
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
 from engine.prophecy.rerank import FEATURES, Feature, HeadlineReranker, LearnedOrder
@@ -237,10 +243,17 @@ async def test_others_wait_no_longer_than_their_time() -> None:
     assert asyncio.get_running_loop().time() - began < 3
 
 
-@pytest.mark.parametrize("error", [ModelUnreachable("The model is gone."), StorageRights("No.")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelUnreachable("The model is gone."),
+        StorageRights("No."),
+        StorageUnreachable("No primary."),
+    ],
+)
 async def test_what_fails_is_said_and_costs_the_order_alone(error: Exception) -> None:
     model = Model(error=error if isinstance(error, ModelUnreachable) else None)
-    vectors = Vectors(refusal=error if isinstance(error, StorageRights) else None)
+    vectors = Vectors(refusal=error if isinstance(error, StorageError) else None)
     compared = await reranker(model, vectors).compare(CORPUS, "snow", BEST_FIRST)
     assert compared is not None
     assert not compared.similarity
