@@ -49,6 +49,7 @@ FOREIGN = (
     OverflowError,
 )
 _LONGEST = 200  # characters
+_EXTENSION = re.compile(r'create extension "(\w+)"')
 # The table of one corpus, as db.corpus.corpora names it.
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 logger = logging.getLogger("presagio.database")
@@ -97,6 +98,14 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageInterrupted(
                 Message("The worker {worker} of the database does not answer.", worker=worker),
                 fix=Message("Corpora that are placed there can be used again as soon as it does."),
+            )
+        case asyncpg.InsufficientPrivilegeError() if found := _EXTENSION.search(reason):
+            return StorageRights(
+                Message("The database refused: {reason}.", reason=reason),
+                fix=Message(
+                    "Have an administrator run in this database: CREATE EXTENSION {name}",
+                    name=found[1],
+                ),
             )
         case asyncpg.InsufficientPrivilegeError():
             return StorageRights(
@@ -221,7 +230,7 @@ def find_worker(error: BaseException) -> str | None:
 
 def _first_line(error: BaseException) -> str:
     """Return the first line of the error's message, which may quote a whole statement."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
+    lines = describe_error(error).strip().splitlines() or [type(error).__name__]
     return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 
 

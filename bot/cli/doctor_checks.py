@@ -259,7 +259,7 @@ async def _pgvector_check(database: Database) -> Check:
         fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
         return Check(check=name, ok=False, detail=f"{version} is too old", fix=fix)
     if not offered.installed and not offered.installable:
-        fix = "Have an administrator run there: CREATE EXTENSION vector"
+        fix = "Have an administrator run in this database: CREATE EXTENSION vector"
         return Check(check=name, ok=None, detail=f"{version}, not in this database", fix=fix)
     use = "" if offered.installed else ", installed with the first vectors"
     return Check(check=name, ok=True, detail=f"{version}{use}")

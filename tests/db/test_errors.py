@@ -72,7 +72,21 @@ def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[Stora
     assert type(caught.value) is kind
     assert caught.value.__cause__ is error
     assert "\n" not in str(caught.value)
-    assert str(error).strip().partition("\n")[0] in str(caught.value) or kind is StorageInterrupted
+    said = str(error).partition("] ")[2] or str(error).strip().partition("\n")[0]
+    assert said in str(caught.value) or kind is StorageInterrupted
+    assert "Errno" not in str(caught.value)
+
+
+def test_a_refused_connection_is_said_in_words() -> None:
+    said = "connection refused at ::1:5432"
+    with pytest.raises(StorageUnreachable, match=said), mapped_storage_errors():
+        raise OSError(111, "Connect call failed ('::1', 5432, 0, 0)")
+
+
+def test_an_extension_that_the_role_may_not_create_is_for_an_administrator() -> None:
+    with pytest.raises(StorageRights) as caught, mapped_storage_errors():
+        raise asyncpg.InsufficientPrivilegeError('permission denied to create extension "vector"')
+    assert caught.value.fix == "Have an administrator run in this database: CREATE EXTENSION vector"
 
 
 @pytest.mark.parametrize(
