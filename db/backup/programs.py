@@ -36,6 +36,9 @@ _TROUBLE = re.compile(r"\b(?:FATAL|ERROR|error):\s+(.+)")
 _RIGHTS = "Use the role that owns the tables."
 
 
+_DAMAGED = "The file is damaged or was cut off: nothing was changed. Restore another backup."
+
+
 # Texts in the output of failed programs, and what to do about them.
 _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
     (
@@ -44,6 +47,9 @@ _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
         "Install the client programs of the server's version and run them yourself.",
     ),
     ("No space left on device", StorageFull, "Free some disk space."),
+    ("input file: end of file", StorageError, _DAMAGED),
+    ("corrupt archive", StorageError, _DAMAGED),
+    ("could not uncompress data", StorageError, _DAMAGED),
     ("permission denied", StorageRights, _RIGHTS),
     ("must be owner", StorageRights, _RIGHTS),
 )

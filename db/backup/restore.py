@@ -32,7 +32,7 @@ from db.migrate import (
     translate_unreleased,
 )
 from db.pool import Database, PoolSettings
-from engine.errors import InputError
+from engine.errors import InputError, StorageOutdated
 from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
@@ -49,6 +49,11 @@ async def check_backup(file: Path) -> Backup:
     """
     found = await read_backup(file)
     backup = replace(found, applied=translate_unreleased(found.applied))
+    if max(backup.applied) > available()[-1].version:
+        raise StorageOutdated(
+            Message("{file} was written by a newer version of presagio.", file=file),
+            fix=Message("Upgrade presagio on this machine."),
+        )
     select_pending(available(), backup.applied)
     return backup
 
@@ -205,7 +210,15 @@ async def _store_rows(connection: Connection, file: Path, rows: Rows, counted: "
     if strange := [name for name in rows.columns if name not in known]:
         raise _refuse_unknown(file, [f"{rows.name}.{name}" for name in strange])
     source = counted.count(rows.rows)
-    await connection.copy_to_table(rows.name, source=source, columns=rows.columns, timeout=PATIENCE)
+    try:
+        await connection.copy_to_table(
+            rows.name, source=source, columns=rows.columns, timeout=PATIENCE
+        )
+    except asyncpg.DataError as error:  # as where bytes of the file are other ones now
+        raise InputError(
+            Message("{file} is damaged: {reason}.", file=file, reason=str(error).rstrip(".")),
+            fix=Message("Nothing was changed. Restore another backup."),
+        ) from error
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 import tempfile
 from asyncio.subprocess import PIPE
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +124,25 @@ async def test_what_is_cut_off_changes_nothing(
     file = await backed_up(database_url, tmp_path)
     backup, whole = await check_backup(file), file.read_bytes()
     file.write_bytes(whole[:-1000])
-    with pytest.raises(StorageError, match="pg_restore failed"):
+    with pytest.raises(StorageError, match=r"pg_restore failed.* damaged or was cut off"):
         await restore(other_url, backup, progress=ignore)
+    assert await value(other_url, "SELECT name FROM corpus") == "kept"
+
+
+async def test_bytes_that_have_changed_are_named_as_what_they_are(
+    database_url: str, other_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await execute(database_url, CORPUS)
+    await execute(other_url, CORPUS)
+    file = await backed_up(database_url, tmp_path)
+    stream = module._Counted.count
+
+    def change(counted: Any, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        return (part.replace(b"tweets", b"\t\n") async for part in stream(counted, rows))
+
+    monkeypatch.setattr(module._Counted, "count", change)
+    with pytest.raises(InputError, match=r"presagio\.dump is damaged: .* Restore another backup"):
+        await restore(other_url, await check_backup(file), progress=ignore)
     assert await value(other_url, "SELECT name FROM corpus") == "kept"
 
 
