@@ -99,6 +99,13 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The worker {worker} of the database does not answer.", worker=worker),
                 fix=Message("Corpora that are placed there can be used again as soon as it does."),
             )
+        case asyncpg.InsufficientPrivilegeError() if "Permission denied" in reason:  # of the system
+            return StorageRights(
+                Message("The database server may not read its own files: {reason}.", reason=reason),
+                fix=Message(
+                    "Give all of its data folder back to its account: chown -R, chmod 700."
+                ),
+            )
         case asyncpg.InsufficientPrivilegeError() if found := _EXTENSION.search(reason):
             return StorageRights(
                 Message("The database refused: {reason}.", reason=reason),

@@ -83,6 +83,13 @@ def test_a_refused_connection_is_said_in_words() -> None:
         raise OSError(111, "Connect call failed ('::1', 5432, 0, 0)")
 
 
+def test_files_that_the_server_may_not_read_are_no_matter_of_the_role() -> None:
+    said = 'could not access directory "base/5": Permission denied'
+    with pytest.raises(StorageRights) as caught, mapped_storage_errors():
+        raise asyncpg.InsufficientPrivilegeError(said)
+    assert "chown -R" in str(caught.value.fix)
+
+
 def test_an_extension_that_the_role_may_not_create_is_for_an_administrator() -> None:
     with pytest.raises(StorageRights) as caught, mapped_storage_errors():
         raise asyncpg.InsufficientPrivilegeError('permission denied to create extension "vector"')
