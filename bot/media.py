@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -146,24 +146,26 @@ class Media:
             raise InputError(message) from error
         return count
 
-    def unpack(self, file: Path) -> int:
-        """Replace all files by those of an archive of `pack`, and return their number.
+    @contextmanager
+    def unpacked(self, file: Path) -> Iterator[int]:
+        """Unpack an archive of `pack`, whose files replace all others at the end of the block.
 
-        Raises InputError if it cannot be read whole; the files are then as they were.
+        Yields their number. Raises InputError if it cannot be read whole; the files are then as
+        they were, as they are if the block fails.
         """
         data = self._root.parent
         data.mkdir(parents=True, exist_ok=True)
-        try:
-            with tempfile.TemporaryDirectory(dir=data, prefix=".media.") as folder:
-                fresh, old = Path(folder) / "fresh", Path(folder) / "old"
+        with tempfile.TemporaryDirectory(dir=data, prefix=".media.") as folder:
+            fresh, old = Path(folder) / "fresh", Path(folder) / "old"
+            try:
                 make_folder(fresh, within=data)
                 count = _unpack_archive(file, fresh, within=data)
-                with suppress(FileNotFoundError):
-                    self._root.rename(old)
-                fresh.rename(self._root)
-        except (OSError, tarfile.TarError) as error:
-            raise _unread(file, error) from error
-        return count
+            except (OSError, tarfile.TarError) as error:
+                raise _unread(file, error) from error
+            yield count
+            with suppress(FileNotFoundError):
+                self._root.rename(old)
+            fresh.rename(self._root)
 
     def _copy(self, corpus: Corpus, file: Path) -> None:
         found = _NAME.fullmatch(file.name)
@@ -268,5 +270,7 @@ def _unread(file: Path, error: OSError | tarfile.TarError) -> InputError:
 
 
 def _reason(error: OSError | tarfile.TarError) -> str:
+    if isinstance(error, tarfile.ReadError) and "opened" in str(error):  # and then as what
+        return "it is no archive of backup --media, or was cut off"
     message = error.strerror if isinstance(error, OSError) else None
     return (message or str(error)).lower()

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -254,9 +254,11 @@ async def bring_back(
     async with open_url(settings, progress=output.remark) as url:
         found = await check_backup(file)
         await _check_target(settings, replace=replace, output=output)
-        with _bar(output, "restore") as progress:
-            placed = await restore(url, found, progress=progress, known_only=known_only)
-        files = await asyncio.to_thread(Media(settings.data_dir).unpack, media) if media else None
+        with ExitStack() as unpacking:  # first, so that a damaged archive changes nothing
+            unpacked = Media(settings.data_dir).unpacked(media) if media else nullcontext()
+            files = await asyncio.to_thread(unpacking.enter_context, unpacked)
+            with _bar(output, "restore") as progress:
+                placed = await restore(url, found, progress=progress, known_only=known_only)
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()

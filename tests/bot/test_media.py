@@ -180,7 +180,8 @@ def test_what_root_brings_belongs_to_who_owns_the_data(folder: Path, tmp_path: P
     media.bring(a_corpus(), files_in(str(folder)), {"1", "2"})
     assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
     media.pack(archive)
-    media.unpack(archive)
+    with media.unpacked(archive):
+        pass
     assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
     assert media.files() == 3
 
@@ -247,8 +248,8 @@ def test_an_archive_writes_nowhere_else(tmp_path: Path, name: str) -> None:
         packed(tmp_path / "a.tar", name),
         packed(tmp_path / "b.tar", "1/2/a.png", link="/"),
     ):
-        with pytest.raises(InputError, match="something else than pictures"):
-            media.unpack(file)
+        with pytest.raises(InputError, match="something else than pictures"), media.unpacked(file):
+            pass
     assert list((tmp_path / "data").iterdir()) == []
 
 
@@ -260,8 +261,8 @@ def test_a_damaged_archive_leaves_the_files_alone(
     archive = tmp_path / "media.tar"
     assert media.pack(archive) == 2
     archive.write_bytes(archive.read_bytes()[:600])
-    with pytest.raises(InputError, match="cannot be read"):
-        media.unpack(archive)
+    with pytest.raises(InputError, match="cannot be read"), media.unpacked(archive):
+        pass
     assert len(media.of(coffee, "1")) == 2
     with pytest.raises(InputError, match="cannot be written"):
         media.pack(tmp_path / "missing" / "media.tar")
@@ -292,6 +293,7 @@ def test_what_root_unpacks_lies_in_folders_of_who_owns_the_data(
     given: list[str] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("os.chown", lambda path, *_, **__: given.append(path.name))
-    media.unpack(archive)
+    with media.unpacked(archive):
+        pass
     names = ["fresh", str(coffee.id), "1", "Ab_c-D.png", "film.mp4"]
     assert given == names  # the first is then renamed
