@@ -16,6 +16,7 @@ from db.corpus.health import (
     EXTENSIONS,
     missing_extensions,
     offered_extension,
+    reads_quotes,
     role_that_cannot_store,
     statistics_differ,
     takes_writes,
@@ -175,10 +176,8 @@ async def database_checks(
     yield await _pgvector_check(database)
     if not migrations.ok:
         return
-    if not await takes_writes(database):
-        yield _read_only()
-    if role := await role_that_cannot_store(database):
-        yield _rights(role)
+    async for check in _server_checks(database):
+        yield check
     corpora = await Corpora(database).list()
     if not corpora:
         fix = "Load one with: presagio ingest FILE"
@@ -269,22 +268,25 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
-def _read_only() -> Check:
-    return Check(
-        check="writes",
-        ok=False,
-        detail="the server takes none: it is a standby, or default_transaction_read_only is on",
-        fix="Name the primary in DATABASE_URL, or turn that setting off",
-    )
-
-
-def _rights(role: str) -> Check:
-    return Check(
-        check="rights",
-        ok=False,
-        detail=f"the role {role} does not own the tables: it may read, and store little or nothing",
-        fix="Name the role that ran presagio init in DATABASE_URL",
-    )
+async def _server_checks(database: Database) -> AsyncIterator[Check]:
+    """Yield what keeps the server from reading or storing as it should."""
+    if not await reads_quotes(database):
+        detail = "the database takes typographic quotes for letters: words beside them are missed"
+        fix = (
+            "Restore a backup into one made with createdb --template=template0 --encoding=UTF8"
+            " --lc-collate=C --lc-ctype=C.UTF-8"
+        )
+        yield Check(check="letters", ok=False, detail=detail, fix=fix)
+    if not await takes_writes(database):
+        detail = "the server takes none: it is a standby, or default_transaction_read_only is on"
+        fix = "Name the primary in DATABASE_URL, or turn that setting off"
+        yield Check(check="writes", ok=False, detail=detail, fix=fix)
+    if role := await role_that_cannot_store(database):
+        detail = (
+            f"the role {role} does not own the tables: it may read, and store little or nothing"
+        )
+        fix = "Name the role that ran presagio init in DATABASE_URL"
+        yield Check(check="rights", ok=False, detail=detail, fix=fix)
 
 
 def _check_index(corpus: Corpus) -> Check:

@@ -244,6 +244,12 @@ async def missing_extensions(database: Database) -> list[str]:
     return [name for name in EXTENSIONS if name not in found]
 
 
+async def reads_quotes(database: Database) -> bool:
+    """Tell whether the server takes typographic quotes for what they are, not for letters."""
+    async with database.connection() as connection:
+        return bool(await connection.fetchval(statements("health")["reads_quotes"]))
+
+
 async def takes_writes(database: Database) -> bool:
     """Tell whether the server takes writes: it may be a standby, or set to read only."""
     async with database.connection() as connection:

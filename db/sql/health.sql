@@ -10,6 +10,10 @@ SELECT e.installed_version, e.default_version,
     ON v.name = e.name AND v.version = e.default_version
  WHERE e.name = $1
 
+-- name: reads_quotes
+-- The parser asks the C library what a letter is: docs/decisions/0002-embedded-server.md.
+SELECT to_tsvector('pg_catalog.simple', '“x”…') = to_tsvector('pg_catalog.simple', 'x')
+
 -- name: takes_writes
 SELECT NOT (pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)
 

@@ -119,6 +119,15 @@ class TestFaulty:
         assert found["extensions"]["detail"] == "missing: pg_trgm"
         assert found["extensions"]["fix"].startswith("Run: presagio init. If")
 
+    def test_a_database_that_takes_quotes_for_letters(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def reads_none(*_: object) -> bool:
+            return False
+
+        monkeypatch.setattr("bot.cli.doctor_checks.reads_quotes", reads_none)
+        assert "--lc-ctype=C.UTF-8" in checks(invoke, 1)["letters"]["fix"]
+
     def test_extensions_that_the_server_lacks(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -1,12 +1,19 @@
 """The recount finds every figure that a search would take wrong."""
 
 import asyncio
+from uuid import uuid4
 
 import pytest
 
-from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
+from db.corpus.health import (
+    EXTENSIONS,
+    missing_extensions,
+    reads_quotes,
+    server_version,
+    statistics_differ,
+)
 from db.pool import Database, PoolSettings
-from tests.database import until_blocked
+from tests.database import execute, until_blocked, with_database
 from tests.db.loading import document, load, load_texts
 from tests.patience import PATIENCE, movable_time
 
@@ -102,6 +109,21 @@ async def test_missing_extensions_are_named(database: Database) -> None:
     for number, name in enumerate(EXTENSIONS, 1):
         await change(database, f"DROP EXTENSION {name} CASCADE")
         assert await missing_extensions(database) == list(EXTENSIONS[:number])
+
+
+async def test_a_database_that_takes_quotes_for_letters_is_known(
+    database: Database, server_url: str
+) -> None:
+    assert await reads_quotes(database)
+    name = f"presagio_{uuid4().hex}"
+    create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING UTF8 LOCALE 'C'"
+    await execute(server_url, f"{create} LOCALE_PROVIDER libc")
+    try:
+        opened = await Database.open(with_database(server_url, name))
+        assert not await reads_quotes(opened)
+        await opened.close()
+    finally:
+        await execute(server_url, f'DROP DATABASE "{name}"')
 
 
 async def test_the_version_is_that_of_the_server(database: Database) -> None:
