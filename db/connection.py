@@ -335,7 +335,7 @@ class Route:
             except _ELSEWHERE as error:
                 if REFUSED_SETTING in str(error):
                     raise
-                failures.append(f"{host}: {_reason(error)}")
+                failures.append(f"{host}: {describe_error(error)}")
         raise PrimaryLost("; ".join(failures))
 
     async def _find_latest(self, url: str, arguments: Mapping[str, Any]) -> None:
@@ -386,13 +386,11 @@ class Route:
                 connection.terminate()
 
 
-def _reason(error: BaseException) -> str:
-    return "it does not answer" if isinstance(error, TimeoutError) else describe_error(error)
-
-
 def describe_error(error: BaseException) -> str:
     """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
     found = _CONNECT_FAILED.search(str(error))
     if found and isinstance(error, OSError) and error.errno:
         return f"{os.strerror(error.errno).lower()} at {found[1]}:{found[2]}"
+    if isinstance(error, TimeoutError) and not str(error):
+        return "it does not answer"
     return _ERRNO.sub("", str(error)) or type(error).__name__

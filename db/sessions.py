@@ -31,6 +31,7 @@ _OPTIONAL = frozenset({"application_name", "statement_timeout"})
 SEARCH_PATH = "search_path"
 _STATEMENT = "SELECT 'kept by the pooler?'"
 _ESCAPES = "write /, #, ? and @ in a password as %XX"
+_GIVING_BACK = 1.0  # seconds to wait for the end of a statement that was given up
 _Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
 # Citus sends no plan for any values to the worker that holds a table. One that does not answer is
 # given up soon. Hiding what is on workers from the catalogue would make the driver's question about
@@ -156,7 +157,8 @@ class Sessions:
         # What is closed already has no corpora any more.
         if self.pooler is None and len(getattr(connection, "corpora", ())) > self.corpora:
             await connection.close()
-        await self.pool.release(connection)
+        with suppress(TimeoutError):  # of a server that does not answer: the connection has ended
+            await self.pool.release(connection, timeout=_GIVING_BACK)
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:

@@ -1,6 +1,7 @@
 """A primary and a standby on loopback: what is read where, and what no reader notices."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -303,6 +304,21 @@ async def test_a_standby_that_freezes_is_left(both: Pair, database: Database) ->
     assert not state_of(database).used
     both.standby.go_on()
     await until(database, lambda state: state.used)
+
+
+async def test_who_gives_up_on_a_server_that_hangs_is_free_at_once(
+    both: Pair, primary: Database
+) -> None:
+    both.primary.freeze()
+    begun = time.monotonic()
+    with pytest.raises((StorageError, TimeoutError)):
+        async with asyncio.timeout(0.5), primary.connection() as connection:
+            await connection.fetchval("SELECT 1")
+    # Not what a connection in the pool may take to be free of the statement: half a minute.
+    assert time.monotonic() - begun < 15
+    both.primary.go_on()
+    async with asyncio.timeout(PATIENCE), primary.connection() as connection:
+        assert await connection.fetchval("SELECT 1") == 1
 
 
 async def test_a_server_that_is_no_copy_of_the_primary_is_never_read(both: Pair) -> None:
