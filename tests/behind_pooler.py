@@ -17,10 +17,10 @@ _RESTORED = "tests/bot/cli/test_database.py::"
 NOT_BEHIND: Mapping[str, str] = {
     f"{_RESTORED}test_a_backup_comes_back": _PROGRAMS,
     f"{_RESTORED}test_a_failure_of_a_program_is_one_line": _PROGRAMS,
-    f"{_RESTORED}test_a_restore_waits_for_nobody": _PROGRAMS,
+    f"{_RESTORED}test_restore_refuses_while_other_processes_are_connected": _PROGRAMS,
     f"{_RESTORED}test_tables_of_a_newer_version_are_not_replaced": _PROGRAMS,
-    f"{_RESTORED}test_what_cannot_be_restored_is_one_line": _PROGRAMS,
-    f"{_RESTORED}test_what_is_not_presagio_s_is_refused_or_left_out": _PROGRAMS,
+    f"{_RESTORED}test_unusable_backup_file_fails_in_one_line": _PROGRAMS,
+    f"{_RESTORED}test_restore_refuses_or_skips_foreign_tables": _PROGRAMS,
     "tests/bot/cli/test_doctor.py::TestRights": _ROLE,
     "tests/bot/cli/test_main.py::TestRoleWithoutRights": _ROLE,
     "tests/bot/test_media.py::test_files_are_part_of_a_backup": _PROGRAMS,
@@ -31,9 +31,9 @@ NOT_BEHIND: Mapping[str, str] = {
         "it changes a setting that only new sessions have"
     ),
     "tests/db/search/test_shown.py::test_a_list_is_planned_for_its_span_of_time": _SESSIONS,
-    f"{_INDEX}test_others_store_and_search_while_it_is_built": _BESIDE,
+    f"{_INDEX}test_writes_and_searches_continue_while_an_index_is_built": _BESIDE,
     f"{_INDEX}test_the_build_of_a_killed_process_is_waited_for": _BESIDE,
-    f"{_INDEX}test_what_an_interrupted_build_leaves_is_built_again": _BESIDE,
+    f"{_INDEX}test_an_interrupted_index_build_is_repeated": _BESIDE,
     "tests/db/test_many_corpora.py::test_a_session_that_touched_many_corpora_is_replaced": (
         _SESSIONS
     ),

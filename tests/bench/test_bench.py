@@ -45,7 +45,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], Rows]:
     return lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_every_system_finds_the_right_documents(
+def test_retrieval_bench_finds_the_right_documents_in_every_system(
     shared_data: Path, printed: Callable[[], Rows]
 ) -> None:
     retrieval.main(["--quick", "--data", str(shared_data)])
@@ -71,7 +71,7 @@ def test_chunks_are_found_exactly_by_both_ways(
         assert row["overlap"] == pytest.approx(1, abs=close)
 
 
-async def test_the_shipped_scale_is_what_is_measured(database_url: str) -> None:
+async def test_the_shipped_scale_matches_its_measurement(database_url: str) -> None:
     database = await opened(database_url, size=2)
     try:
         if not await can_keep_vectors(database):
@@ -86,7 +86,9 @@ async def test_the_shipped_scale_is_what_is_measured(database_url: str) -> None:
     assert scale.same == pytest.approx(shipped.same, abs=0.01)
 
 
-def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[], Rows]) -> None:
+def test_ingest_bench_loads_every_record_in_every_system(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
     ingest.main(["--quick", "--data", str(shared_data)])
     rows = printed()
     assert [row["system"] for row in rows] == [
@@ -99,7 +101,7 @@ def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_ingest_takes_no_more_memory_for_a_longer_archive_and_survives_a_kill(
+def test_ingest_memory_does_not_grow_with_the_archive_and_survives_a_kill(
     printed: Callable[[], Rows],
 ) -> None:
     streaming.main(["--quick"])
@@ -113,9 +115,7 @@ def test_ingest_takes_no_more_memory_for_a_longer_archive_and_survives_a_kill(
         assert 0 < long < short + 15
 
 
-def test_the_dialect_finds_what_a_scan_finds(
-    shared_data: Path, printed: Callable[[], Rows]
-) -> None:
+def test_find_bench_agrees_with_a_full_scan(shared_data: Path, printed: Callable[[], Rows]) -> None:
     find.main(["--quick", "--data", str(shared_data)])
     rows = printed()
     compared = [row for row in rows if "query" in row]
@@ -129,7 +129,7 @@ def test_the_dialect_finds_what_a_scan_finds(
     }
 
 
-def test_many_corpora_and_chats_are_served(printed: Callable[[], Rows]) -> None:
+def test_scale_bench_serves_many_corpora_and_chats(printed: Callable[[], Rows]) -> None:
     many.main(["--quick"])
     rows = {row["measured"]: row for row in printed()}
     assert (rows["corpora written"]["number"], rows["corpora written"]["failed"]) == (20, 0)
@@ -139,7 +139,7 @@ def test_many_corpora_and_chats_are_served(printed: Callable[[], Rows]) -> None:
     assert rows["corpora written"]["server_cpu_seconds"]
 
 
-def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
+def test_search_bench_times_every_process(server_folder: Path) -> None:
     async def fill(url: str) -> None:
         database = await opened(url, size=1)
         await filled(database, "c", "english", [document("1", "the president and the wall")])
@@ -157,7 +157,7 @@ def _first(seconds: Sequence[float]) -> float:
     return only
 
 
-def test_every_platform_answers_everything_that_is_asked_at_once(
+def test_chat_bench_answers_every_concurrent_question_on_each_platform(
     shared_data: Path, printed: Callable[[], Rows]
 ) -> None:
     chat.main(["--quick", "--data", str(shared_data)])
@@ -195,7 +195,7 @@ def test_phrases_are_measured_with_and_without(
     assert 400 < tokens[0] < tokens[1]
 
 
-def test_what_a_model_once_answered_is_measured_in_place_of_the_labels(
+def test_recorded_model_answers_replace_the_labels(
     database_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -240,7 +240,7 @@ async def test_the_order_of_passages_is_measured_at_each_stage(
         assert row["P@8"] == pytest.approx(2 / 3 / 8, abs=0.001)
 
 
-def test_the_measures_of_an_order() -> None:
+def test_order_measures_match_hand_calculation() -> None:
     assert passages.measured([False, True, True]) == {"P@8": 0.25, "hit@8": 1.0, "MRR": 0.5}
     assert passages.measured([False] * 8 + [True]) == {"P@8": 0.0, "hit@8": 0.0, "MRR": 0.0}
     assert len(passages.read_questions(passages.QUESTIONS)) == 40
@@ -269,7 +269,7 @@ def tables(folder: Path) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("written", [beir, tables])
-def test_collections_of_others_are_measured(
+def test_foreign_test_collections_are_read_and_scored(
     written: Callable[[Path], tuple[str, str, str]], tmp_path: Path
 ) -> None:
     documents, queries, qrels = (tmp_path / name for name in written(tmp_path))
@@ -281,7 +281,7 @@ def test_collections_of_others_are_measured(
     assert outside.scored(labels, rankings) == {"MAP@5": 0.5, "nDCG@10": 0.5}
 
 
-async def test_every_way_answers_the_queries_that_somebody_judged(
+async def test_every_search_mode_answers_judged_queries(
     database_url: str, tmp_path: Path, printed: Callable[[], Rows]
 ) -> None:
     documents, queries, qrels = (tmp_path / name for name in beir(tmp_path))
@@ -295,7 +295,7 @@ async def test_every_way_answers_the_queries_that_somebody_judged(
     assert {row["MAP@5"] for row in rows} == {0.5}
 
 
-def test_a_server_that_dies_leaves_no_search_without_an_answer(
+def test_a_dying_server_leaves_no_search_unanswered(
     shared_data: Path, printed: Callable[[], Rows]
 ) -> None:
     replicas.main(["--quick", "--data", str(shared_data)])
@@ -304,7 +304,9 @@ def test_a_server_that_dies_leaves_no_search_without_an_answer(
     assert all(row["readers_of_standby"] for row in rows if row.get("servers") == 2)
 
 
-def test_the_work_of_each_server_is_told(shared_data: Path, printed: Callable[[], Rows]) -> None:
+def test_the_work_of_each_server_is_reported(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
     placed.main(["--quick", "--data", str(shared_data)])
     rows = {(row["servers"], row["measured"]): row for row in printed()}
     assert list(rows) == [
@@ -315,7 +317,7 @@ def test_the_work_of_each_server_is_told(shared_data: Path, printed: Callable[[]
     assert rows["with a standby", "search"]["cpu_ms_standby"]
 
 
-def test_a_lost_primary_costs_no_search_and_no_post(printed: Callable[[], Rows]) -> None:
+def test_a_lost_primary_loses_no_search_and_no_post(printed: Callable[[], Rows]) -> None:
     with pytest.raises(SystemExit) as ended:
         failover.main(["--quick"])
     figures = {row["figure"]: row for row in printed()}

@@ -32,11 +32,11 @@ def path_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize(("page", "text"), renew_docs(ROOT).items(), ids=lambda part: str(part)[:9])
-def test_what_is_taken_from_the_code_is_as_the_code_says(page: Path, text: str) -> None:
+def test_generated_parts_of_the_docs_match_the_code(page: Path, text: str) -> None:
     assert page.read_text(encoding="utf-8") == text, "run: make docs"
 
 
-def test_every_comment_that_names_a_part_has_its_end() -> None:
+def test_every_generated_part_has_an_end_comment() -> None:
     for page, text in TEXTS.items():
         names = re.findall(r"^<!-- (/?[\w ]+) -->$", text, re.MULTILINE)
         assert names[1::2] == [f"/{name}" for name in names[::2]], page
@@ -49,7 +49,7 @@ def test_buttons_are_named_as_people_see_them() -> None:
         assert f'msgid "{known}"' in said or known[:5] in ("TITLE", "2 … 3"), label
 
 
-def test_each_section_of_the_settings_stands_on_one_page() -> None:
+def test_each_settings_section_is_documented_on_exactly_one_page() -> None:
     named = [
         name
         for page in DOCS.glob("*.md")

@@ -24,11 +24,11 @@ def test_every_file_that_the_docs_name_exists() -> None:
     assert {one for one in named if not any(ROOT.glob(one[1]))} == set()
 
 
-def test_every_folder_and_loose_module_says_what_it_is_for() -> None:
+def test_every_folder_and_top_level_module_has_a_description() -> None:
     assert [line for line in listing(ROOT) if len(line.split()) < 3] == []
 
 
-def test_subjects_form_no_circle() -> None:
+def test_packages_have_no_circular_imports() -> None:
     assert circles(modules(ROOT), ROOT) == []
 
 

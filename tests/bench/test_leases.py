@@ -51,7 +51,7 @@ def test_fences_that_do_not_rise_are_found() -> None:
     assert len(falls(found)) == 2
 
 
-def test_rows_behind_those_of_a_later_holder_are_found() -> None:
+def test_rows_written_after_those_of_a_later_holder_are_counted() -> None:
     assert late([1, 1, 2, 2, 5]) == 0
     assert late([1, 2, 1, 1, 3, 2]) == 3
 
@@ -90,7 +90,7 @@ async def test_a_server_that_crashed_last_is_started_again() -> None:
 
 
 @pytest.mark.slow
-def test_whatever_happens_one_process_leads(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lease_bench_finds_no_violation_under_faults(capsys: pytest.CaptureFixture[str]) -> None:
     leases.main(["--quick"])
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     to_be = [row for row in rows if "right" in row]

@@ -24,7 +24,7 @@ def is_short(text: Annotated[str, 4], most: int = 3) -> bool:
 '''
 
 
-def test_each_place_that_does_something_gets_faults() -> None:
+def test_every_statement_with_an_effect_gets_faults() -> None:
     assert [mutant.fault for mutant in list_mutants(MODULE)] == [
         "3 -> 4",
         "3 -> 2",
@@ -47,13 +47,13 @@ def test_the_modules_of_the_core_and_their_tests_exist() -> None:
     assert not [path for path in tests if not (ROOT / "tests" / path).exists()]
 
 
-def test_other_modules_have_the_tests_that_mirror_them() -> None:
+def test_other_modules_map_to_their_mirrored_tests() -> None:
     assert list_tests("engine/query/find.py") == ("engine/query",)
     assert list_tests("engine/text/clean.py") == ("engine/text/test_clean.py",)
 
 
 @pytest.mark.slow  # starts pytest four times
-def test_what_no_test_notices_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surviving_mutants_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, copied = tmp_path / "source", tmp_path / "copied"
     copied.mkdir()
     monkeypatch.setattr(mutants, "ROOT", source)

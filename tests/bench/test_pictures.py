@@ -31,7 +31,9 @@ def test_the_readme_is_short_and_shows_an_answer_and_the_page() -> None:
 
 
 @pytest.mark.slow
-def test_they_are_drawn_by_a_command(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pictures_command_draws_them_in_the_right_size(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if chromium() is None:
         pytest.skip("there is no chromium")
     monkeypatch.setattr("tempfile.tempdir", str(server_folder))

@@ -27,7 +27,7 @@ def test_queries_pass_through_both_measured_sizes() -> None:
     assert scale.queries_a_core(FIGURES, 10**9) < scale.queries_a_core(FIGURES, 10**8)
 
 
-def test_a_million_headlines_cost_their_tokens() -> None:
+def test_the_cost_of_a_million_headlines_follows_from_their_tokens() -> None:
     figures = replace(FIGURES, answered=100)
     prices = Prices(asked=0.5, answered=4)
     assert scale.million_headlines(figures, prices, 8_000) == 8_000 * 0.5 + 100 * 4
@@ -37,10 +37,12 @@ def test_a_million_headlines_cost_their_tokens() -> None:
     ("chats", "seconds", "bots"),
     [(30, 1, 1), (31, 1, 2), (108_000, 3600, 1), (1_000_000, 3600, 10), (1_000_000, 86_400, 1)],
 )
-def test_as_many_bots_as_their_limit_demands(chats: int, seconds: int, bots: int) -> None:
+def test_the_number_of_bots_follows_from_the_message_limit(
+    chats: int, seconds: int, bots: int
+) -> None:
     assert scale.bots(FIGURES, chats, seconds) == bots
 
 
-def test_prices_are_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prices_can_be_given_as_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     scale.main(["--asked", "1", "--answered", "0"])
     assert "| English | 4,520 | 365 | $4,520 |" in capsys.readouterr().out

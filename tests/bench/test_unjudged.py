@@ -26,7 +26,7 @@ def asked(qid: str, labels: dict[str, int], *shown: str, kind: str | None = None
     return Asked(ENGLISH, JudgedHeadline(qid=qid, headline=qid, kind=kind), labels, shown)
 
 
-def test_a_row_counts_silence_and_junk() -> None:
+def test_a_row_counts_silent_answers_and_wrong_hits() -> None:
     row = describe(
         [
             asked("found", {"a": 6, "b": 3, "c": 2}, "a", "c", "x"),

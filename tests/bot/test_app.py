@@ -66,7 +66,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     return server
 
 
-async def test_a_command_whose_server_had_no_room_left_says_so(
+async def test_lost_connection_is_explained_by_a_full_embedded_server(
     server: SlowServer,
 ) -> None:
     server.allowed.set()
@@ -142,7 +142,7 @@ class TestWhichCorpusIsMeant:
                 )
             return (await app.corpus("")).name
 
-    async def test_the_only_one(self, database_url: str) -> None:
+    async def test_only_corpus_is_chosen(self, database_url: str) -> None:
         assert await self.chosen(database_url, chats=Kind.PERSONAL) == "chats"
 
     async def test_tweets_before_posts_and_chats(self, database_url: str) -> None:
@@ -157,7 +157,7 @@ class TestWhichCorpusIsMeant:
         )
         assert meant == "chats"
 
-    async def test_nobody_knows_between_two_of_a_kind(self, database_url: str) -> None:
+    async def test_two_corpora_of_a_kind_require_a_choice(self, database_url: str) -> None:
         with pytest.raises(CorpusNotFound, match="There are several corpora: one, two"):
             await self.chosen(database_url, one=Kind.TWEETS, two=Kind.TWEETS, chats=Kind.PERSONAL)
 
@@ -181,7 +181,7 @@ class TestSeveralArchives:
         async with open_app(settings, progress=lambda _: None) as app, asyncio.timeout(PATIENCE):
             return await app.prophesy(request, corpus="all")
 
-    async def test_they_are_judged_at_once(self, archives: Mapping[str, str]) -> None:
+    async def test_archives_are_judged_in_parallel(self, archives: Mapping[str, str]) -> None:
         async with ModelServer() as model:
 
             async def judge(asked: Asked, request: web.Request) -> web.StreamResponse:
@@ -194,7 +194,7 @@ class TestSeveralArchives:
         assert found.usage
         assert found.usage.cost_usd == pytest.approx(0.004)
 
-    async def test_together_they_keep_to_the_budget(self, archives: Mapping[str, str]) -> None:
+    async def test_archives_share_the_budget(self, archives: Mapping[str, str]) -> None:
         async with ModelServer(script=[scoring(lambda *_: 3)]) as model:
             found = await self.answered({**archives, "PRESAGIO_LLM__DAILY_TOKENS": "100"}, model)
         assert model.calls == 1

@@ -16,7 +16,7 @@ LINES = "".join(BLOCKS).splitlines()
 COMMANDS = [line for line in LINES if line.startswith("presagio ")]
 
 
-def test_there_are_commands() -> None:
+def test_guide_contains_nine_commands() -> None:
     assert len(COMMANDS) == 9
     assert {line.partition(" ")[0] for line in LINES} <= {"presagio", "python"}
 

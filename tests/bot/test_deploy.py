@@ -71,7 +71,7 @@ class TestFigures:
             named.setdefault(name, set()).update(_LABEL.findall(given))
         return named
 
-    async def test_that_are_alerted_and_drawn_are_there(self, labels: dict[str, set[str]]) -> None:
+    async def test_metrics_in_alerts_and_dashboard_exist(self, labels: dict[str, set[str]]) -> None:
         used = {match for one in expressions() for match in _METRIC.findall(one)}
         assert len({name for name, _ in used}) > 15
         for name, given in used:
@@ -80,7 +80,7 @@ class TestFigures:
             if labels[name]:  # nothing has happened to the others yet
                 assert asked <= labels[name], name
 
-    async def test_are_all_drawn(self, labels: dict[str, set[str]]) -> None:
+    async def test_dashboard_draws_every_metric(self, labels: dict[str, set[str]]) -> None:
         drawn = DASHBOARD.read_text()
         bases = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in labels}
         assert [name for name in bases if name.startswith("presagio_") and name not in drawn] == []
@@ -100,7 +100,7 @@ class TestFigures:
 
 
 class TestAlerts:
-    def test_are_valid_and_fire_as_they_should(self) -> None:
+    def test_alert_rules_are_valid_and_pass_their_tests(self) -> None:
         promtool = tool("promtool")
         assert_runs(promtool, "check", "rules", ALERTS)
         assert_runs(promtool, "test", "rules", ALERTS.with_name("alerts.test.yml"))
@@ -108,7 +108,7 @@ class TestAlerts:
             promtool, "check", "config", "--syntax-only", ALERTS.with_name("prometheus.yml")
         )
 
-    def test_are_each_explained(self) -> None:
+    def test_operating_page_explains_every_alert(self) -> None:
         documented = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
         assert documented == [rule["alert"] for rule in rules()]
 
@@ -116,13 +116,13 @@ class TestAlerts:
 class TestPage:
     TEXT = OPERATING.read_text()
 
-    def test_names_commands_that_there_are(self) -> None:
+    def test_operating_page_names_existing_commands(self) -> None:
         named = set(re.findall(r"(?:`|bot |^|bot presagio )presagio ([a-z-]+)", self.TEXT, re.M))
         named |= set(re.findall(r"run --rm .* bot ([a-z-]+)", self.TEXT))
         assert {"serve", "doctor", "ingest", "backup", "restore"} <= named
         assert named <= {entry.name for entry in COMMANDS}
 
-    def test_names_settings_that_there_are(self) -> None:
+    def test_operating_page_names_existing_settings(self) -> None:
         environ = dict(re.findall(r"echo '(PRESAGIO_\w+)=(\S+)'", self.TEXT))
         settings = load_settings(environ=environ)
         assert settings.web.judge
@@ -130,7 +130,7 @@ class TestPage:
         there = {f"{section}.{key}" for section, key, _ in section_fields()}
         assert set(re.findall(r"`((?:web|llm)\.\w+)`", self.TEXT)) <= there
 
-    def test_leads_to_what_there_is(self) -> None:
+    def test_operating_page_links_to_existing_files(self) -> None:
         for target in re.findall(r"\]\((\S+?)(?:#\S*)?\)", self.TEXT):
             assert (OPERATING.parent / target).exists(), target
         for target in re.findall(r"`(deploy/\S+)`", self.TEXT):
@@ -141,7 +141,7 @@ class TestUnit:
     TEXT = (ROOT / "deploy" / "presagio.service").read_text()
     GUIDE = OPERATING.read_text().partition("## Without containers")[2].partition("\n## ")[0]
 
-    def test_finds_what_the_guide_puts_there(self) -> None:
+    def test_systemd_unit_uses_paths_of_the_guide(self) -> None:
         user = re.findall(r"^User=(.+)$", self.TEXT, re.M)
         named = re.findall(r"^(?:ExecStart|Environment|EnvironmentFile)=(.+)$", self.TEXT, re.M)
         paths = re.findall(r"/[\w./]+", " ".join(named))
@@ -150,12 +150,12 @@ class TestUnit:
         assert all(path in self.GUIDE for path in paths)
         assert "useradd --system --home-dir /var/lib/presagio presagio" in self.GUIDE
 
-    def test_installs_what_there_is(self) -> None:
+    def test_guide_installs_existing_requirements_files(self) -> None:
         named = re.findall(r"(?<=--requirement )\S+", self.GUIDE)
         assert named == ["requirements/build.txt", "requirements/service.txt"]
         assert all((ROOT / one).exists() for one in named)
 
-    def test_leaves_few_rights(self) -> None:
+    def test_systemd_unit_has_low_exposure(self) -> None:
         closed = {"NoNewPrivileges": "yes", "UMask": "0077", "CapabilityBoundingSet": ""}
         assert closed.items() <= dict(re.findall(r"^(\w+)=(.*)$", self.TEXT, re.M)).items()
         unit = ROOT / "deploy" / "presagio.service"
@@ -173,7 +173,7 @@ class TestImage:
     def test_passes_a_linter(self) -> None:
         assert_runs(tool("hadolint"), "Dockerfile")
 
-    def test_gets_what_it_copies(self) -> None:
+    def test_copied_files_are_allowed_by_dockerignore(self) -> None:
         shown = [
             line[1:]
             for line in (ROOT / ".dockerignore").read_text().splitlines()
@@ -185,13 +185,13 @@ class TestImage:
         assert copied == set(shown)
         assert [name for name in copied if not (ROOT / name).exists()] == []
 
-    def test_gets_no_secret(self) -> None:
+    def test_dockerignore_excludes_secrets(self) -> None:
         hidden = (ROOT / ".dockerignore").read_text().splitlines()
         assert next(line for line in hidden if not line.startswith("#")) == "*"
         for path in ("presagio.env", ".env", "config.toml", ".git", ".venv"):
             assert not any(fnmatch(path, line[1:]) for line in hidden if line.startswith("!"))
 
-    def test_sets_what_there_is_to_set(self) -> None:
+    def test_dockerfile_sets_existing_settings(self) -> None:
         environ = dict(re.findall(r"\b((?:PRESAGIO)_\w+)=(\S+)", self.TEXT))
         settings = load_settings(environ=environ)
         assert settings.web.enabled
@@ -213,12 +213,12 @@ class TestCompose:
         address = "postgresql://presagio:secret@database:5432/presagio"
         assert bot["environment"]["DATABASE_URL"] == address
 
-    def test_opens_nothing_to_the_network(self) -> None:
+    def test_ports_are_bound_to_localhost(self) -> None:
         for service in self.SERVICES.values():
             for port in service.get("ports", ()):
                 assert port.startswith("127.0.0.1:")
 
-    def test_gives_no_service_more_rights_than_it_needs(self) -> None:
+    def test_services_run_without_extra_privileges(self) -> None:
         assert set(self.SERVICES) == {"database", "bot", "prometheus", "grafana"}
         for name, service in self.SERVICES.items():
             assert service["cap_drop"] == ["ALL"]
@@ -227,11 +227,11 @@ class TestCompose:
             assert "/tmp" in service["tmpfs"]
             assert service["security_opt"] == ["no-new-privileges:true"]
 
-    def test_keeps_no_log_for_ever(self) -> None:
+    def test_log_size_of_services_is_limited(self) -> None:
         for service in self.SERVICES.values():
             assert {"max-size", "max-file"} <= set(service["logging"]["options"])
 
-    def test_mounts_what_there_is(self) -> None:
+    def test_mounted_folders_exist(self) -> None:
         mounted = [
             mount.split(":")[0] for one in self.SERVICES.values() for mount in one["volumes"]
         ]
@@ -239,7 +239,7 @@ class TestCompose:
         assert len(folders) == 3
         assert [name for name in folders if not (ROOT / name).is_dir()] == []
 
-    async def test_scrapes_the_bot(self, demo: str) -> None:
+    async def test_prometheus_scrapes_the_bot(self, demo: str) -> None:
         config = yaml.safe_load(ALERTS.with_name("prometheus.yml").read_text())
         (scraped,) = config["scrape_configs"]
         (target,) = scraped["static_configs"][0]["targets"]

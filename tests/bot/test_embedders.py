@@ -59,7 +59,7 @@ async def test_an_endpoint_needs_the_name_of_a_model(storage: Database) -> None:
             open_embedders(settings(backend="remote"), storage, stack)
 
 
-def test_nobody_makes_vectors_of_no_dimensions(corpus: Corpus) -> None:
+def test_no_embedder_has_zero_dimensions(corpus: Corpus) -> None:
     assert no_embedder(corpus).dimensions == 0
 
 
@@ -83,9 +83,7 @@ def test_a_search_imports_no_model_and_no_http_client_for_meaning() -> None:
         ({"backend": "tfidf"}, 64),
     ],
 )
-def test_a_transaction_stores_what_a_model_is_given_at_once(
-    keys: dict[str, str], stored: int
-) -> None:
+def test_batch_size_depends_on_the_backend(keys: dict[str, str], stored: int) -> None:
     assert batch_of(settings(**keys)) == stored
 
 

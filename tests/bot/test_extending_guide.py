@@ -39,7 +39,7 @@ def load_tests(name: str) -> list[object]:
     return [value for key, value in run_file(name).items() if key.startswith("test_")]
 
 
-def test_the_export_format(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_format_example_passes_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     (reader,) = cast(tuple[Reader, ...], run_file("pinboard.py")["READERS"])
     monkeypatch.setattr(detect, "READERS", {reader.name: reader, **detect.READERS})
     monkeypatch.setattr("engine.ingest.normalise.READERS", detect.READERS)
@@ -50,7 +50,9 @@ def test_the_export_format(monkeypatch: pytest.MonkeyPatch) -> None:
         test()
 
 
-def test_the_command(invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_example_passes_its_tests(
+    invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = ModuleType("bot.cli.span")
     module.__dict__.update(run_file("span.py"))
     monkeypatch.setitem(sys.modules, "bot.cli.span", module)

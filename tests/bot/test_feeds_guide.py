@@ -55,13 +55,13 @@ async def test_its_commands_run(database_url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("typed", WISHES)
-def test_its_wishes_are_understood(typed: str) -> None:
+def test_guide_subscription_examples_are_parsed(typed: str) -> None:
     start = Subscription(chat=CHAT, thread="7")
     before = read_subscription("must x categories y", None, start, words_for("en"))
     assert read_subscription(typed, before, start, words_for("en")) != before
 
 
-def test_its_options_are_all_there_are() -> None:
+def test_guide_lists_every_subscription_option() -> None:
     documented = {name for cell in OPTIONS for name in re.findall(r"`(\w+)", cell)} - {"coverage"}
     start = Subscription(chat=CHAT)
     with pytest.raises(Exception, match="There are: ") as caught:
@@ -71,7 +71,7 @@ def test_its_options_are_all_there_are() -> None:
     assert "`coverage`" in GUIDE
 
 
-def test_its_settings_are_read(tmp_path: Path) -> None:
+def test_guide_settings_are_loaded(tmp_path: Path) -> None:
     written = blocks("toml")
     (tmp_path / "config.toml").write_text(written)
     settings = load_settings(tmp_path / "config.toml")

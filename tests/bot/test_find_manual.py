@@ -97,5 +97,5 @@ def test_every_filter_is_in_the_table(name: str) -> None:
     assert f"`{name}:" in MANUAL if name in KINDS else f"`{name}`" in MANUAL
 
 
-def test_limits_are_those_of_the_reader() -> None:
+def test_manual_states_the_limit_of_query_parts() -> None:
     assert f"At most {MOST_PARTS} parts" in MANUAL

@@ -24,7 +24,7 @@ def rows(heading: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("demo")
-def test_what_expands_is_as_the_table_says(tmp_path: Path) -> None:
+def test_guide_table_of_expansions_is_correct(tmp_path: Path) -> None:
     for line in blocks("sh")[0].splitlines()[:2]:
         words = [one or other for one, other in re.findall(r'"([^"]+)"|(\S+)', line)]
         assert forked(*words[1:]).code == 0, line
@@ -39,7 +39,7 @@ def test_what_expands_is_as_the_table_says(tmp_path: Path) -> None:
         assert done.json == {"approved": 0, "pending": 0, "rejected": 0, "left_out": 2}
 
 
-def test_both_files_say_the_same() -> None:
+def test_yaml_and_csv_examples_hold_the_same_entries() -> None:
     (as_yaml,), (as_csv,) = blocks("yaml"), blocks("csv")
     entries = read_entries(as_yaml, FileFormat.YAML)
     assert entries == read_entries(as_csv, FileFormat.CSV)
@@ -47,7 +47,7 @@ def test_both_files_say_the_same() -> None:
     assert write_entries(entries, FileFormat.CSV) == as_csv
 
 
-def test_what_is_said_to_be_protected_is() -> None:
+def test_guide_terms_called_protected_are_protected() -> None:
     is_word = WordLists()
     documented = re.findall(
         r"`([^`]+)`", GUIDE.partition("## What is in no group")[2].partition("The dic")[0]

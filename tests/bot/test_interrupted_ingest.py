@@ -69,7 +69,7 @@ def assert_exact(invoke: Invoke, total: int) -> None:
 
 class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_end_it_quickly_and_quietly(
+    def test_signal_stops_ingest_in_one_line(
         self, invoke: Invoke, database: str, tmp_path: Path, number: int
     ) -> None:
         file = write_tweets(tmp_path / "a", range(50))
@@ -87,7 +87,7 @@ class TestSignals:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("records", [0, 5], ids=["before", "within"])
-    def test_end_it_while_standard_input_says_nothing(
+    def test_signal_stops_ingest_waiting_for_stdin(
         self, database: str, tmp_path: Path, records: int
     ) -> None:
         content = write_tweets(tmp_path / "a", range(records)).read_bytes()
@@ -113,7 +113,9 @@ class TestReader:
     """The process in which files are read."""
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-    def test_ends_with_the_command(self, database: str, file: Path, number: int) -> None:
+    def test_reader_process_ends_with_the_command(
+        self, database: str, file: Path, number: int
+    ) -> None:
         before_insert(database, "PERFORM pg_sleep(600)")
         process = start("ingest", str(file))
         until(lambda: storing(database))
@@ -122,7 +124,7 @@ class TestReader:
         finish(process)
         assert psutil.wait_procs([reader], timeout=PATIENCE)[1] == []
 
-    def test_that_is_killed_costs_the_file_that_it_had_in_hand(
+    def test_killed_reader_loses_only_its_current_file(
         self, invoke: Invoke, database: str, tmp_path: Path
     ) -> None:
         held = tmp_path / "held.jsonl.gz"
@@ -186,7 +188,7 @@ def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_at_once_promises_nothing(
+def test_full_disk_at_the_start_claims_no_stored_records(
     invoke: Invoke, database: str, file: Path
 ) -> None:
     before_insert(database, "RAISE 'No space left on device' USING ERRCODE = '53100'")
@@ -275,7 +277,7 @@ def begun(place: Path, file: Path) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.slow
 class TestEmbeddedServer:
-    def test_that_is_killed_fails_it_in_one_line(
+    def test_killed_server_fails_ingest_in_one_line(
         self, invoke: Invoke, embedded: Path, tmp_path: Path
     ) -> None:
         file = write_tweets(tmp_path / "a.jsonl", range(25_000))
@@ -290,7 +292,7 @@ class TestEmbeddedServer:
 
     @pytest.mark.needs("mount", "umount")
     @pytest.mark.skipif(sys.platform != "linux", reason="needs tmpfs")
-    def test_that_runs_out_of_disk_says_so_and_goes_on_when_there_is_room(
+    def test_full_disk_is_reported_and_ingest_continues_once_there_is_space(
         self, invoke: Invoke, embedded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         small = embedded.parent / "small"

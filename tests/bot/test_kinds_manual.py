@@ -44,7 +44,7 @@ def row(start: str, holds: str = "") -> str:
         (PublishedSearch, "`published`, `library`"),
     ],
 )
-def test_limits_are_as_written(kind: type[SearchContract], name: str) -> None:
+def test_manual_states_the_default_limits(kind: type[SearchContract], name: str) -> None:
     assert row(name).endswith(f"| {kind().limit} |")  # type: ignore[attr-defined]  # each has its own
 
 
@@ -59,7 +59,7 @@ def test_every_field_of_a_snippet_is_described(snippet: type[Snippet]) -> None:
 
 
 @pytest.mark.parametrize("kind", RANKED)
-def test_weights_are_as_written(kind: Kind) -> None:
+def test_manual_states_the_default_weights(kind: Kind) -> None:
     written = re.findall(r"(\w+) (0\.\d)", row(str(kind), "lexical"))
     assert {name: float(weight) for name, weight in written} == weights(kind)
 
@@ -68,7 +68,7 @@ def test_every_feature_is_explained() -> None:
     assert all(f"- **{name}**: " in MANUAL for kind in RANKED for name in weights(kind))
 
 
-def test_windows_are_as_wide_as_written() -> None:
+def test_manual_states_the_snippet_widths() -> None:
     assert f"at most {RADIUS[Kind.PERSONAL]} characters" in MANUAL
     assert f"articles: {RADIUS[Kind.PUBLISHED]};" in MANUAL
     assert (RADIUS[Kind.SOCIAL], MOST_VOICE_TERMS) == (None, 5)

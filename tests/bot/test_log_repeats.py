@@ -43,13 +43,15 @@ def lines(written: io.StringIO) -> list[str]:
     return written.getvalue().splitlines()
 
 
-def test_what_is_said_now_and_then_is_written(written: io.StringIO) -> None:
+def test_few_repetitions_are_all_written(written: io.StringIO) -> None:
     say("broke", 5)
     say("works", 5)
     assert lines(written) == ["it broke"] * 5 + ["it works"] * 5
 
 
-def test_a_flood_is_a_few_lines_and_a_number_a_minute(written: io.StringIO, clock: Clock) -> None:
+def test_flood_is_reduced_to_five_lines_and_a_count_per_minute(
+    written: io.StringIO, clock: Clock
+) -> None:
     for minute in range(3):
         clock.now = minute * 60.0
         say("broke", 10_000)
@@ -57,21 +59,21 @@ def test_a_flood_is_a_few_lines_and_a_number_a_minute(written: io.StringIO, cloc
     assert lines(written) == [*flood, *["it broke (repeated 9995 times)", *flood] * 2]
 
 
-def test_another_message_brings_the_number_too(written: io.StringIO, clock: Clock) -> None:
+def test_another_message_flushes_the_repeat_count(written: io.StringIO, clock: Clock) -> None:
     say("broke", 8)
     clock.now = 61.0
     say("works")
     assert lines(written)[5:] == ["it broke (repeated 3 times)", "it works"]
 
 
-def test_the_end_brings_what_is_owed(written: io.StringIO) -> None:
+def test_closing_the_handler_flushes_the_repeat_count(written: io.StringIO) -> None:
     say("broke", 6)
     [handler] = logging.getLogger("repeating").handlers
     handler.close()
     assert lines(written)[5:] == ["it broke (repeated 1 times)"]
 
 
-def test_errors_tell_messages_apart(written: io.StringIO) -> None:
+def test_messages_with_different_errors_are_not_repetitions(written: io.StringIO) -> None:
     for number in range(3):
         say("broke", 4, ValueError(number))
     assert written.getvalue().count("it broke") == 12

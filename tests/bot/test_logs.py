@@ -59,7 +59,7 @@ def test_json_is_one_object_a_record(capsys: pytest.CaptureFixture[str]) -> None
     assert said["time"].endswith("+00:00")
 
 
-def test_only_the_chosen_level_and_above(capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_below_the_level_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(LoggingSettings(level="error"))
     logging.getLogger("presagio.x").warning("not so bad")
     assert capsys.readouterr().err == ""
@@ -79,7 +79,7 @@ def test_only_the_chosen_level_and_above(capsys: pytest.CaptureFixture[str]) -> 
         ("asyncio", logging.ERROR, "Resetting connection with an active transaction <x>"),
     ],
 )
-def test_what_libraries_say_of_every_call_is_left_out_even_when_debugging(
+def test_noisy_library_records_are_dropped_even_at_debug(
     capsys: pytest.CaptureFixture[str], logger: str, level: int, message: str
 ) -> None:
     configure_logging(LoggingSettings(level="debug"))
@@ -89,7 +89,7 @@ def test_what_libraries_say_of_every_call_is_left_out_even_when_debugging(
     assert "something else" in capsys.readouterr().err
 
 
-async def test_what_the_driver_leaves_behind_of_a_lost_connection_is_no_news(
+async def test_unretrieved_connection_lost_errors_are_not_logged(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging(LoggingSettings())
@@ -106,7 +106,7 @@ async def test_what_the_driver_leaves_behind_of_a_lost_connection_is_no_news(
 @pytest.mark.parametrize(
     "logger", ["telegram.Bot", "httpcore.http11", "apscheduler.scheduler", "x"]
 )
-def test_libraries_are_heard_from_warnings_on(
+def test_libraries_log_only_warnings_and_above(
     capsys: pytest.CaptureFixture[str], logger: str
 ) -> None:
     configure_logging(LoggingSettings(level="debug"))

@@ -66,7 +66,7 @@ async def stage(coffee: Corpus, database_url: str, folder: Path) -> AsyncIterato
         Media(stage.settings.data_dir).drop(coffee)
 
 
-def test_only_what_a_page_can_show_is_brought(folder: Path, tmp_path: Path) -> None:
+def test_only_displayable_files_of_known_texts_are_imported(folder: Path, tmp_path: Path) -> None:
     corpus, media = a_corpus(), Media(tmp_path)
     brought = media.bring(corpus, files_in(str(folder)), {"1", "2"})
     assert (brought.files, brought.texts) == (3, 2)
@@ -93,7 +93,7 @@ def test_what_is_too_large_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("id", ["../1", "..", "1/../../x", "", "abc", "1\0"])
-def test_no_id_leads_out_of_the_folder(tmp_path: Path, id: str) -> None:  # noqa: A002 - its name
+def test_text_id_cannot_escape_the_media_folder(tmp_path: Path, id: str) -> None:  # noqa: A002 - its name
     (tmp_path / "x.png").write_bytes(PNG)
     assert not Media(tmp_path / "data").of(a_corpus(), id)
     assert Media(tmp_path / "data").path(a_corpus(), id, "x.png") is None
@@ -104,7 +104,7 @@ def test_a_folder_that_is_not_there_is_said() -> None:
         files_in("/nowhere")
 
 
-async def test_the_page_of_a_text_shows_them(stage: WebStage) -> None:
+async def test_document_page_shows_its_media(stage: WebStage) -> None:
     page = read(await stage.get("/documents/demo/1"))
     assert "With a picture or a video" in texts(page, ".when")[0]
     picture, video = one(page, "img.media"), one(page, "video.media")
@@ -132,19 +132,17 @@ async def test_the_page_of_a_text_shows_them(stage: WebStage) -> None:
         "demo/1/..",
     ],
 )
-async def test_nothing_else_is_sent(stage: WebStage, path: str) -> None:
+async def test_other_media_paths_are_not_found(stage: WebStage, path: str) -> None:
     assert (await stage.client.get(f"/media/{path}")).status_code == 404
 
 
-async def test_those_of_a_text_that_is_gone_are_not_sent(stage: WebStage) -> None:
+async def test_media_of_a_deleted_text_are_not_served(stage: WebStage) -> None:
     async with stage.app.database.connection() as connection:
         await connection.execute("DELETE FROM document WHERE external_id = '1'")
     assert (await stage.get("/media/demo/1/film.mp4")).status_code == 404
 
 
-async def test_those_of_a_corpus_that_is_not_shown_are_not_sent(
-    stage: WebStage, database_url: str
-) -> None:
+async def test_media_of_a_hidden_corpus_are_not_served(stage: WebStage, database_url: str) -> None:
     environ = {"DATABASE_URL": database_url, "PRESAGIO_WEB__CORPORA": '["other"]'}
     async with web_stage(environ) as hidden:
         assert (await hidden.get("/media/demo/1/film.mp4")).status_code == 404
@@ -156,7 +154,7 @@ def rights_below(folder: Path) -> set[int]:
 
 
 @pytest.mark.usefixtures("coffee", "database")
-def test_they_are_their_owners_alone(folder: Path, tmp_path: Path) -> None:
+def test_data_files_are_accessible_only_to_their_owner(folder: Path, tmp_path: Path) -> None:
     """Run as a process of its own: what its umask lets others do is part of the start."""
     data = load_settings().data_dir
     data.mkdir(parents=True, exist_ok=True)
@@ -172,7 +170,7 @@ def test_they_are_their_owners_alone(folder: Path, tmp_path: Path) -> None:
 
 
 @root_only
-def test_what_root_brings_belongs_to_who_owns_the_data(folder: Path, tmp_path: Path) -> None:
+def test_media_imported_by_root_belong_to_the_data_owner(folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     os.chown(data, 65534, 65534)
@@ -187,7 +185,7 @@ def test_what_root_brings_belongs_to_who_owns_the_data(folder: Path, tmp_path: P
 
 
 @pytest.mark.usefixtures("coffee")
-def test_a_command_brings_them_and_drop_removes_them(
+def test_media_command_imports_files_and_drop_removes_them(
     invoke: Invoke, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
@@ -242,7 +240,7 @@ def packed(file: Path, name: str, *, link: str = "") -> Path:
 
 
 @pytest.mark.parametrize("name", ["../1/2/a.png", "/1/2/a.png", "1/2/.a.png", "1/2/a.sh/b.png"])
-def test_an_archive_writes_nowhere_else(tmp_path: Path, name: str) -> None:
+def test_media_archive_with_foreign_paths_is_refused(tmp_path: Path, name: str) -> None:
     media = Media(tmp_path / "data")
     for file in (
         packed(tmp_path / "a.tar", name),
@@ -284,7 +282,7 @@ def test_folders_that_root_makes_belong_to_who_owns_the_data(
     assert len(given) == 2
 
 
-def test_what_root_unpacks_lies_in_folders_of_who_owns_the_data(
+def test_media_unpacked_by_root_belong_to_the_data_owner(
     coffee: Corpus, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     media, archive = Media(tmp_path / "data"), tmp_path / "media.tar"

@@ -15,13 +15,13 @@ def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:
     assert limit.wait("192.0.2.1", 10.0) == 10.0
 
 
-def test_one_a_minute_passes_as_soon_as_the_minute_is_over() -> None:
+def test_rate_of_one_passes_again_after_a_minute() -> None:
     limit = RateLimit(1)
     passed = [not limit.wait("ana", 100.0 + second) for second in (0, 1, 59, 60, 61)]
     assert passed == [True, False, False, True, False]
 
 
-def test_one_asker_costs_no_other_anything() -> None:
+def test_each_asker_has_a_separate_limit() -> None:
     limit = RateLimit(1)
     assert limit.wait("192.0.2.1", 0.0) == 0.0
     assert limit.wait("192.0.2.1", 0.0) > 0
@@ -68,13 +68,13 @@ def test_turns_are_reserved_one_after_the_other() -> None:
     assert limit.reserve("a", 3.0) == 0.0
 
 
-def test_turns_are_even_and_none_is_saved_up() -> None:
+def test_even_pace_spaces_turns_and_saves_none() -> None:
     pace = EvenPace(10)
     waits = [pace.reserve(now) for now in (100.0, 100.0, 100.05, 200.0, 200.0)]
     assert [round(wait, 6) for wait in waits] == [0.0, 0.1, 0.15, 0.0, 0.1]
 
 
-def test_a_refused_chat_waits_alone() -> None:
+def test_held_chat_does_not_delay_others() -> None:
     holds = Holds()
     holds.hold_chat("a", 30.0, 100.0)
     holds.hold_chat("a", 10.0, 101.0)
@@ -82,7 +82,7 @@ def test_a_refused_chat_waits_alone() -> None:
     assert holds.wait("a", 130.0) == 0.0
 
 
-def test_all_wait_once_two_are_refused_within_the_same_time() -> None:
+def test_two_overlapping_holds_delay_all_chats() -> None:
     holds = Holds()
     holds.hold_chat("a", 30.0, 100.0)
     holds.hold_chat("b", 5.0, 110.0)
@@ -90,7 +90,7 @@ def test_all_wait_once_two_are_refused_within_the_same_time() -> None:
     assert (holds.wait_all(114.0), holds.wait_all(115.0)) == (1.0, 0.0)
 
 
-def test_one_refusal_after_another_holds_nobody_else() -> None:
+def test_consecutive_holds_do_not_delay_other_chats() -> None:
     holds = Holds()
     holds.hold_chat("a", 30.0, 100.0)
     holds.hold_chat("b", 30.0, 130.0)

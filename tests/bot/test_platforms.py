@@ -58,11 +58,13 @@ async def test_a_bot_that_answers_everybody_asks_for_no_owner(storage: Database)
     assert await said(storage, archive=True, everybody=True) == []
 
 
-async def test_a_chat_is_missed_unless_the_page_alone_was_asked_for(storage: Database) -> None:
+async def test_missing_chat_platform_is_reported_unless_only_the_page_is_wanted(
+    storage: Database,
+) -> None:
     (line,) = await said(storage, archive=True, platforms=())
     assert line.startswith("No chat is set up.")
     assert await said(storage, archive=True, platforms=(), wants_chat=False) == []
 
 
-async def test_without_an_archive_it_is_said(storage: Database) -> None:
+async def test_missing_archive_is_reported(storage: Database) -> None:
     assert "There is no archive to search yet." in (await said(storage, archive=False))[0]

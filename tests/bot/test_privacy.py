@@ -260,7 +260,7 @@ async def test_a_private_answer_is_not_checked_elsewhere(machines: Machines) -> 
 
 
 @row("writing")
-async def test_nothing_is_written_elsewhere_from_a_private_corpus(machines: Machines) -> None:
+async def test_private_corpus_is_not_composed_from_by_a_remote_model(machines: Machines) -> None:
     machines.far_model()
     machines.model.script = [writer := Writer()]
     async with machines.app() as app:
@@ -285,7 +285,9 @@ async def test_nothing_is_written_elsewhere_from_a_private_corpus(machines: Mach
 
 
 @row("glossary")
-async def test_the_words_of_a_private_corpus_are_not_asked_about(machines: Machines) -> None:
+async def test_private_corpus_words_are_not_sent_for_glossary_suggestions(
+    machines: Machines,
+) -> None:
     machines.far_model()
     machines.model.script = [answer('{"n": 2, "pairs": []}')]
 
@@ -329,7 +331,7 @@ async def test_private_texts_are_embedded_only_where_they_may_be_sent(
 
 
 @row("vectors of questions")
-async def test_what_a_private_corpus_is_asked_stays_here(machines: Machines) -> None:
+async def test_queries_to_a_private_corpus_are_not_embedded_remotely(machines: Machines) -> None:
     machines.far_vectors()
     async with machines.app(embeddings__private_corpora=ALLOWED) as app:
         await embeds(app)
@@ -357,7 +359,7 @@ async def test_what_a_private_corpus_is_asked_stays_here(machines: Machines) -> 
 
 
 @row("pages and feeds")
-async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
+async def test_only_the_pasted_link_is_fetched_without_private_headers(
     machines: Machines,
 ) -> None:
     async with WebServer() as site:
@@ -379,7 +381,7 @@ async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
 
 
 @row("web searches")
-async def test_a_provider_is_told_the_queries_and_pages_their_own_addresses(
+async def test_search_provider_receives_queries_and_pages_only_their_address(
     machines: Machines,
 ) -> None:
     async with SearchServer() as provider, WebServer() as site:
@@ -405,7 +407,7 @@ async def test_a_provider_is_told_the_queries_and_pages_their_own_addresses(
 
 
 @row("ordering")
-async def test_private_passages_are_ordered_here_unless_their_corpus_is_named(
+async def test_private_passages_are_reranked_remotely_only_if_allowed(
     machines: Machines,
 ) -> None:
     async with RerankServer(form="vllm") as server:
@@ -505,7 +507,7 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
 
 
 @row("agents")
-async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> None:
+async def test_agent_sees_private_texts_only_through_the_full_app(machines: Machines) -> None:
     async def ask_anew(app: App) -> str:
         got: list[str] = []
 
@@ -526,7 +528,7 @@ async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> 
 
 
 @row("other agents")
-async def test_another_agent_is_shown_what_is_named(machines: Machines) -> None:
+async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) -> None:
     async def ask_anew(app: App) -> str:
         shared = WebAdapter.of(app).share_state(now=lambda: NOW, read_headline=never_read)
         async with Client(create_tool_server(shared)) as client:

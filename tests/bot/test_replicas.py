@@ -144,7 +144,7 @@ def test_the_doctor_says_whether_a_standby_may_become_the_primary(
     assert "secret" not in f"{check.detail} {check.fix}"
 
 
-async def test_operators_see_what_is_read_where(both: Pair) -> None:
+async def test_metrics_show_reads_per_replica(both: Pair) -> None:
     name = f'{{replica="127.0.0.1:{both.standby.port}"}}'
     async with web_stage(os.environ) as stage:
         await until(lambda: state_of(stage.shared.app).used, 60)
@@ -155,6 +155,6 @@ async def test_operators_see_what_is_read_where(both: Pair) -> None:
     assert f"presagio_replica_behind_seconds{name} " in text
 
 
-def test_an_embedded_server_has_no_standbys() -> None:
+def test_replicas_without_a_database_url_are_refused() -> None:
     with pytest.raises(SettingsError, match=r"replicas need database\.url"):
         load_settings(environ={"PRESAGIO_DATABASE__REPLICAS": '["postgresql://elsewhere/x"]'})

@@ -30,7 +30,7 @@ class Switch:
         return AdapterStatus(listening=self.listening, way="HTTP")
 
 
-async def test_what_a_adapter_begins_and_ceases_to_hear_is_logged_once(
+async def test_adapter_status_changes_are_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("bot.serve._LOOK_SECONDS", 0.001)
@@ -55,7 +55,7 @@ async def test_what_a_adapter_begins_and_ceases_to_hear_is_logged_once(
         await telling
 
 
-async def test_what_fails_in_the_background_ends_the_process() -> None:
+async def test_failing_background_task_ends_the_process() -> None:
     """Nothing is posted, or nobody is told of troubles, while adapters listen on."""
 
     async def work() -> Never:

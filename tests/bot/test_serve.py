@@ -29,7 +29,9 @@ async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_r
     assert shown == [MOST_HITS, len(tweets) - MOST_HITS]
 
 
-async def test_what_was_loaded_is_left_out_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_loaded_objects_are_frozen_for_the_garbage_collector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("bot.serve._SETTLED_SECONDS", 0)
     loaded = [object()]
     frozen = gc.get_freeze_count()

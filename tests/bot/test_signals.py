@@ -48,7 +48,7 @@ def test_work_is_cancelled_and_ends_in_order(number: int) -> None:
     assert [signal.getsignal(each) for each in ENDING] == handlers
 
 
-def test_work_that_fails_because_it_was_cut_off_is_not_blamed() -> None:
+def test_error_during_cancellation_exits_with_the_signal_code() -> None:
     def fail() -> None:
         raise RuntimeError("the connection was lost")
 
@@ -57,7 +57,7 @@ def test_work_that_fails_because_it_was_cut_off_is_not_blamed() -> None:
     assert ended.value.code == 143
 
 
-def test_work_ends_undisturbed() -> None:
+def test_work_without_a_signal_returns_or_raises() -> None:
     async def work() -> int:
         await asyncio.sleep(0)
         return 7
@@ -120,7 +120,7 @@ def test_a_second_signal_does_not_wait_for_what_hangs() -> None:
         assert process.returncode == -signal.SIGTERM
 
 
-def test_what_the_caller_chose_to_ignore_stays_ignored() -> None:
+def test_ignored_sighup_stays_ignored() -> None:
     body = (
         "import signal\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"

@@ -72,7 +72,7 @@ def test_every_parameter_is_in_the_table(
     assert f"`limit` ({limit.default}; {low}-{high})" in ROWS[path]
 
 
-async def test_the_figures_are_those_there_are(demo: str) -> None:
+async def test_operating_page_lists_exactly_the_exported_metrics(demo: str) -> None:
     documented = set(re.findall(r"`(presagio_\w+)`", OPERATING))
     environ = {"DATABASE_URL": demo, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
     async with web_stage(environ) as web:

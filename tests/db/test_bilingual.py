@@ -91,7 +91,9 @@ async def test_a_headline_is_read_in_each_language_of_the_corpus(
     assert (await ask(mixed, corpus, headline))[1] == expected
 
 
-async def test_a_stem_of_the_headline_s_language_is_no_word_of_another(database: Database) -> None:
+async def test_a_stem_of_the_headline_language_does_not_match_another_language(
+    database: Database,
+) -> None:
     texts = {"hall": ("Town hall is closed", "en"), "hallaron": ("La hallaron ayer", "es")}
     documents = [document(i, text, lang=lang) for i, (text, lang) in texts.items()]
     corpus = await load(database, "c", documents, "english")
@@ -139,7 +141,7 @@ async def test_a_document_is_read_in_its_own_language_else_in_that_of_the_corpus
     assert set(stored.frequencies) == lexemes
 
 
-async def test_a_simple_corpus_keeps_every_word_as_it_is_but_for_case_and_accents(
+async def test_a_simple_corpus_only_folds_case_and_accents(
     database: Database,
 ) -> None:
     corpus = await load(database, "c", [document("1", "The Running MÁS Ñandú")], "simple")

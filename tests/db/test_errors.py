@@ -66,7 +66,9 @@ NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[StorageError]) -> None:
+def test_each_driver_error_maps_to_its_storage_error(
+    error: Exception, kind: type[StorageError]
+) -> None:
     with pytest.raises(StorageError) as caught, mapped_storage_errors():
         raise error
     assert type(caught.value) is kind
@@ -108,7 +110,7 @@ def test_an_extension_that_the_role_may_not_create_is_for_an_administrator() -> 
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_nobody_reads_what_the_driver_says_of_itself(error: Exception) -> None:
+def test_internal_messages_of_the_driver_are_not_shown(error: Exception) -> None:
     with pytest.raises(StorageError) as caught, mapped_storage_errors():
         raise error
     assert str(error) not in str(caught.value)
@@ -123,7 +125,7 @@ def test_an_error_that_quotes_a_long_statement_is_cut() -> None:
     assert len(str(storage_error(asyncpg.ProgramLimitExceededError("x" * 5_000_000)))) < 300
 
 
-def test_other_errors_pass() -> None:
+def test_errors_of_other_kinds_are_not_mapped() -> None:
     with pytest.raises(KeyError), mapped_storage_errors():
         raise KeyError
 
@@ -153,7 +155,9 @@ async def test_a_missing_extension_says_what_to_install(database: Database) -> N
             await connection.execute("CREATE EXTENSION presagio_has_no_such_extension")
 
 
-async def test_a_statement_that_takes_too_long_is_given_up(database_url: str) -> None:
+async def test_a_statement_that_takes_too_long_is_cancelled_by_the_client(
+    database_url: str,
+) -> None:
     database = await Database.open(database_url, PoolSettings(command_timeout=PATIENCE))
     with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
         async with database.connection() as connection:
@@ -164,7 +168,9 @@ async def test_a_statement_that_takes_too_long_is_given_up(database_url: str) ->
     await database.close()
 
 
-async def test_the_server_ends_a_statement_by_itself(database_url: str) -> None:
+async def test_a_statement_that_takes_too_long_is_cancelled_by_the_server(
+    database_url: str,
+) -> None:
     database = await Database.open(database_url, PoolSettings(statement_timeout=0.5))
     with pytest.raises(StorageInterrupted, match="in time"):
         async with database.connection() as connection:

@@ -109,7 +109,7 @@ async def lease(database: Database) -> AsyncIterator[Lease]:
         yield entered
 
 
-async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
+async def test_exactly_one_process_holds_the_lease_and_another_follows(
     database: Database,
 ) -> None:
     leases = [Lease(database, NAME, times=HASTY) for _ in range(6)]
@@ -133,7 +133,7 @@ async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
     assert await holders(database) == []
 
 
-async def test_each_taking_has_a_higher_number(database: Database) -> None:
+async def test_each_acquisition_gets_a_higher_fence(database: Database) -> None:
     numbers = []
     for _ in range(3):
         async with Lease(database, NAME, times=HASTY) as lease:
@@ -141,13 +141,17 @@ async def test_each_taking_has_a_higher_number(database: Database) -> None:
     assert numbers == [1, 2, 3]
 
 
-async def test_leases_of_other_names_are_apart(database: Database, lease: Lease) -> None:
+async def test_leases_with_different_names_are_independent(
+    database: Database, lease: Lease
+) -> None:
     async with Lease(database, "other", times=HASTY) as other:
         assert lease.is_held
         assert other.is_held
 
 
-async def test_who_loses_the_connection_keeps_the_lease(database: Database, lease: Lease) -> None:
+async def test_a_holder_that_loses_its_connection_keeps_the_lease(
+    database: Database, lease: Lease
+) -> None:
     """A new connection renews it: neither a pooler nor a failover takes it away."""
     async with Lease(database, NAME, times=HASTY) as other:
         fence = lease.fence
@@ -186,7 +190,7 @@ async def test_a_frozen_holder_is_replaced_and_finds_out_when_it_goes_on(
 
 
 @pytest.mark.parametrize("step", ["-10 years", "-1 hour", "1 hour", "10 years"])
-async def test_no_step_of_the_databases_clock_makes_two_holders(
+async def test_clock_changes_of_the_database_never_make_two_holders(
     database: Database, lease: Lease, step: str
 ) -> None:
     """A later clock sees the lease as over, an earlier one as never over; renewals decide."""
@@ -234,7 +238,7 @@ async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: 
         assert lease.fence == 8
 
 
-async def test_a_holder_of_longer_times_is_waited_for_as_long(database: Database) -> None:
+async def test_a_longer_term_of_another_holder_is_respected(database: Database) -> None:
     """Another version of the program may have other ones."""
     clock = Clock()
     async with database.connection() as connection:
@@ -301,7 +305,7 @@ async def one_waits(database: Database) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_term_is_counted_from_before_the_question(database: Database) -> None:
+async def test_a_term_counts_from_before_the_request(database: Database) -> None:
     """Others count from when they see the row, which may be long before the holder's answer."""
     clock, times = Clock(), LeaseTimes(renewal=9.0)  # one question within this test
     lease = Lease(database, NAME, times=times, clock=clock)
@@ -322,7 +326,7 @@ async def test_a_term_is_counted_from_before_the_question(database: Database) ->
 
 
 @pytest.mark.parametrize("since", ["renewals = renewals + 1", "fence = fence + 1"])
-async def test_a_lease_that_was_renewed_or_taken_since_it_was_looked_at_is_not_taken(
+async def test_a_lease_renewed_or_taken_since_it_was_read_is_not_taken(
     database: Database, since: str
 ) -> None:
     clock = Clock()
@@ -338,7 +342,7 @@ async def test_a_lease_that_was_renewed_or_taken_since_it_was_looked_at_is_not_t
     assert await holders(database) == ["late"]
 
 
-async def test_who_leaves_releases_no_lease_of_another(database: Database) -> None:
+async def test_a_former_holder_does_not_release_the_lease_of_another(database: Database) -> None:
     async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=Clock()) as lease:
         assert lease.is_held
         async with database.connection() as connection:
@@ -371,7 +375,7 @@ async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) 
         assert lease.fence == 7
 
 
-async def test_a_holder_whose_lease_was_restored_with_another_number_goes_on_with_that_one(
+async def test_a_holder_continues_with_the_fence_of_a_restored_lease(
     database: Database,
 ) -> None:
     """What it writes under the number of before would not be stored."""
@@ -384,7 +388,7 @@ async def test_a_holder_whose_lease_was_restored_with_another_number_goes_on_wit
         await until(lease, held=True)
 
 
-async def test_who_leaves_frees_what_it_no_longer_relied_on(database: Database) -> None:
+async def test_a_lapsed_holder_still_releases_its_lease(database: Database) -> None:
     clock = Clock()
     async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=clock) as lease:
         clock.seconds += 11.0
@@ -440,7 +444,7 @@ def test_a_term_that_could_make_two_holders_is_refused(times: dict[str, float]) 
         LeaseTimes(**times)
 
 
-async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database) -> None:
+async def test_two_waiters_do_not_both_take_an_expired_lease(database: Database) -> None:
     clock = Clock()
     async with database.connection() as connection:
         await connection.execute("INSERT INTO lease VALUES ($1, 'dead', 1, 0, 15, now())", NAME)
@@ -456,7 +460,7 @@ async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database)
 
 
 @pytest.mark.slow
-async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
+async def test_a_lease_survives_a_restart_of_the_server(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
     try:
@@ -581,7 +585,7 @@ async def renewals(database: Database, *, at_least: int) -> int:
 
 
 @pytest.mark.slow
-async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
+async def test_nobody_holds_a_lease_without_a_database(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
     database = await Database.open(server.url("postgres"))
@@ -594,7 +598,7 @@ async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("turns", range(6))
-async def test_who_leaves_as_the_connection_is_lost_waits_for_no_database(
+async def test_a_release_during_connection_loss_does_not_wait_for_the_database(
     database: Database, monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
     """Whichever of the two the event loop tells it of first."""
@@ -621,16 +625,14 @@ async def test_who_leaves_as_the_connection_is_lost_waits_for_no_database(
     assert not lease.is_held
 
 
-async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
+async def test_a_lease_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
     async with asyncio.timeout(PATIENCE), database.connection(), Lease(database, NAME) as lease:
         assert lease.is_held
     await database.close()
 
 
-async def test_who_waits_for_the_outcome_is_told_of_a_holder_that_lives_and_outwaits_a_dead_one(
-    database: Database, lease: Lease
-) -> None:
+async def test_outcome_waits_for_a_dead_holder_to_expire(database: Database, lease: Lease) -> None:
     clock = Clock()
     async with database.connection() as connection:
         await connection.execute("INSERT INTO lease VALUES ('left', 'dead', 1, 0, 15, now())")

@@ -224,7 +224,9 @@ WORKS: list[Work] = [
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__.strip("_"))
 @pytest.mark.slow  # a database with many corpora
-async def test_the_number_of_corpora_locks_nothing(work: Work, few_url: str, many_url: str) -> None:
+async def test_locks_do_not_grow_with_the_number_of_corpora(
+    work: Work, few_url: str, many_url: str
+) -> None:
     few, many = await _locked(work, few_url), await _locked(work, many_url)
     assert list(map(len, few)) == list(map(len, many)), many
     assert all(len(names) < 80 for names in many)
@@ -242,7 +244,7 @@ async def _locked(work: Work, url: str) -> list[list[str]]:
 
 
 @pytest.mark.slow  # a database with many corpora
-async def test_four_ingests_at_once_have_room(many_url: str) -> None:
+async def test_four_concurrent_ingests_stay_within_the_lock_limit(many_url: str) -> None:
     """On a server that allows as many locks as servers do by default."""
     ready = asyncio.Barrier(4)
 
@@ -262,7 +264,7 @@ async def test_four_ingests_at_once_have_room(many_url: str) -> None:
 
 
 @pytest.mark.slow  # a database with many corpora
-async def test_what_is_written_side_by_side_is_counted_exactly(many_url: str) -> None:
+async def test_concurrent_ingests_leave_exact_statistics(many_url: str) -> None:
     database = await Database.open(many_url)
     async with database.connection() as connection:
         allowed = await connection.fetchval("SHOW max_locks_per_transaction")
@@ -308,7 +310,7 @@ async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str
         await database.close()
 
 
-async def test_an_error_in_a_worn_session_is_told_as_ever(database_url: str) -> None:
+async def test_an_error_in_a_session_due_for_replacement_is_still_raised(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1, corpora=1))
     try:
         with pytest.raises(StorageError, match="no_table"):

@@ -41,7 +41,7 @@ def test_migrations_are_numbered_without_gaps() -> None:
     assert [migration.version for migration in available()] == list(range(1, len(ALL) + 1))
 
 
-async def test_an_empty_database_lacks_everything(empty: Database) -> None:
+async def test_an_empty_database_needs_every_migration(empty: Database) -> None:
     async with empty.connection() as connection:
         assert await check(connection) == available()
         # Looking changes nothing.
@@ -50,13 +50,13 @@ async def test_an_empty_database_lacks_everything(empty: Database) -> None:
         await empty.require_current()
 
 
-async def test_it_says_what_ran_and_a_second_run_does_nothing(empty: Database) -> None:
+async def test_migrate_returns_what_ran_and_a_second_run_does_nothing(empty: Database) -> None:
     assert await empty.migrate() == ALL
     assert await empty.migrate() == []
     await empty.require_current()
 
 
-async def test_what_is_stored_survives_a_second_run(database: Database) -> None:
+async def test_data_survives_a_second_migrate(database: Database) -> None:
     await load_texts(database, "c", ["storm"])
     await database.migrate()
     assert (await Corpora(database).get("c")).documents == 1
@@ -79,7 +79,7 @@ asyncio.run(main(sys.argv[1]))
 
 
 @pytest.mark.slow
-async def test_four_processes_run_each_migration_once_and_all_find_the_tables(
+async def test_concurrent_processes_run_each_migration_once(
     empty_url: str,
 ) -> None:
     starters = [
@@ -98,7 +98,9 @@ async def test_four_processes_run_each_migration_once_and_all_find_the_tables(
     assert sum(int(out) for out, _ in said) == len(ALL)
 
 
-async def test_it_waits_for_another_longer_than_a_query_may_take(empty_url: str) -> None:
+async def test_waiting_for_another_migration_may_exceed_the_statement_timeout(
+    empty_url: str,
+) -> None:
     holder = await asyncpg.connect(empty_url)
     await holder.execute("SELECT pg_advisory_lock($1)", module.LOCK)
     database = await Database.open(
@@ -172,7 +174,7 @@ async def test_a_database_that_lacks_the_last_migration_is_brought_up_to_date(
     await empty.require_current()
 
 
-async def test_a_database_that_cannot_hold_all_texts_is_refused(
+async def test_a_database_with_an_unsuitable_encoding_is_refused(
     empty_url: str, server_url: str
 ) -> None:
     name = empty_url.partition("?")[0].rpartition("/")[2] + "_latin"
@@ -188,7 +190,7 @@ async def test_a_database_that_cannot_hold_all_texts_is_refused(
     assert "--encoding=UTF8" in str(refused.value.fix)
 
 
-async def test_a_role_that_may_not_create_is_told_so(
+async def test_a_role_without_create_permission_gets_a_clear_error(
     empty: Database, empty_url: str, server_url: str
 ) -> None:
     name = empty_url.partition("?")[0].rpartition("/")[2]
@@ -204,7 +206,7 @@ async def test_a_role_that_may_not_create_is_told_so(
         await execute(server_url, f'DROP ROLE "{name}"')
 
 
-def test_pending_of_nothing_applied_is_everything() -> None:
+def test_pending_migrations_are_those_not_applied_yet() -> None:
     known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
     assert select_pending(known, {}) == known
     assert select_pending(known, {1: known[0].checksum}) == known[1:]
@@ -217,7 +219,7 @@ def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     assert select_pending(known, {2: known[1].checksum}) == known[:1]
 
 
-async def test_the_date_of_a_file_is_forgotten_and_that_of_a_document_gets_its_name(
+async def test_migration_drops_file_dates_and_labels_document_dates(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = next(n for n, name in enumerate(ALL) if name.endswith("undated"))

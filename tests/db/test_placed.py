@@ -151,7 +151,7 @@ async def _count(database: Database, corpus: Corpus) -> int:
 
 @needs_citus
 @pytest.mark.slow
-async def test_a_placed_corpus_is_searched_and_changed_as_one_that_is_here(
+async def test_a_placed_corpus_behaves_like_a_local_one(
     citus: Database, database: Database
 ) -> None:
     for opened in (citus, database):
@@ -177,7 +177,7 @@ async def test_a_placed_corpus_is_searched_and_changed_as_one_that_is_here(
 
 @needs_citus
 @pytest.mark.slow
-async def test_long_texts_in_parts_go_with_their_postings(
+async def test_items_and_postings_of_a_placed_corpus_stay_exact(
     citus: Database, database: Database
 ) -> None:
     items = [_item("a", "rust rain", "rain bridge"), _item("b", "rust")]
@@ -287,7 +287,7 @@ _RECOVER = "SELECT recover_prepared_transactions()"
 
 @needs_citus
 @pytest.mark.slow
-async def test_each_way_to_change_a_placed_corpus_commits_in_two_phases(citus: Database) -> None:
+async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Database) -> None:
     """Citus leaves that out, and may lose rows, where a transaction reads before it writes."""
     corpus, documents = await load(citus, "c", _texts(9)), Documents(citus)
     await Placement(citus).move_to_worker(corpus, lambda _: None)

@@ -55,7 +55,7 @@ async def test_a_host_that_never_answers_is_given_up() -> None:
         "nonsense",
     ],
 )
-async def test_a_url_that_is_none_is_refused_in_a_line(url: str) -> None:
+async def test_an_invalid_url_is_rejected_with_a_one_line_error(url: str) -> None:
     with pytest.raises(StorageUnreachable, match="DATABASE_URL") as caught:
         await Database.open(url)
     assert "\n" not in str(caught.value)

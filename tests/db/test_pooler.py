@@ -70,7 +70,7 @@ async def test_a_pooler_that_drops_settings_silently_is_recognised(
         await database.close()
 
 
-async def test_without_the_settings_nothing_is_searched(
+async def test_startup_fails_without_the_required_pooler_settings(
     direct_url: str, server_folder: Path
 ) -> None:
     """The threshold of similar words decides what is found."""
@@ -81,7 +81,7 @@ async def test_without_the_settings_nothing_is_searched(
         await database.close()
 
 
-async def test_with_the_settings_of_init_the_same_is_found(
+async def test_settings_written_by_init_give_the_same_results_through_a_pooler(
     direct: Database, pooled: Database
 ) -> None:
     await pooled.require_current()
@@ -95,7 +95,7 @@ async def test_with_the_settings_of_init_the_same_is_found(
     assert len(found[0][1]) == 3  # by the word next to "storms"
 
 
-async def test_statements_are_prepared_by_name_if_the_pooler_keeps_them(
+async def test_statements_are_prepared_by_name_only_if_the_pooler_keeps_them(
     direct_url: str, server_folder: Path
 ) -> None:
     for number in (0, 50) if keeps_statements() else (None,):
@@ -154,7 +154,7 @@ async def test_sessions_that_are_opened_later_find_the_pooler(
         await sessions.pool.close()
 
 
-async def test_what_a_pooler_says_is_told(pooled_url: str) -> None:
+async def test_an_error_of_the_pooler_is_reported(pooled_url: str) -> None:
     with pytest.raises(StorageUnreachable, match='"presagio_test_nowhere" does not exist'):
         await Database.open(with_database(pooled_url, "presagio_test_nowhere"))
 

@@ -18,7 +18,7 @@ FORETOLD = statements("overview")["foretold"]
 READ = statements("search")["read"]
 
 
-def test_no_header_ends_up_in_a_statement() -> None:
+def test_statements_contain_no_header_comment() -> None:
     held = "\n".join(text for path in SQL for text in statements(path.stem).values())
 
     assert "-- name:" not in held

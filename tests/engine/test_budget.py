@@ -63,7 +63,7 @@ def test_shares_and_the_reserve_hold_for_tokens_and_for_money(
     assert set(refusals(budget, money)) == refused
 
 
-def test_each_is_told_what_is_spent_and_what_would_change_it() -> None:
+def test_each_refusal_names_the_spending_and_the_setting_to_raise() -> None:
     budget = Budget(tokens=1000, shares=SHARES, reserve=0.3)
     ends = "It starts anew at 00:00 UTC on 2024-06-02; or"
     assert refusals(budget, tokens(web=200))[BudgetSource.WEB] == (
@@ -90,7 +90,7 @@ def test_a_share_of_nothing_makes_no_calls() -> None:
     assert set(refusals(budget, {})) == {BudgetSource.WEB}
 
 
-def test_what_is_closed_is_closed_without_limits_too() -> None:
+def test_a_closed_source_is_refused_even_without_limits() -> None:
     budget = Budget(closed=frozenset({BudgetSource.WEB}))
     assert not budget.is_limited
     assert set(refusals(budget, {})) == {BudgetSource.WEB}

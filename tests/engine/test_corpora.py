@@ -70,7 +70,9 @@ OWN_DEMO, OWN_NEWS = corpus("demo"), corpus("news", Kind.PUBLISHED)
         ([MINE], {"kinds": [Kind.PUBLISHED, Kind.TWEETS], "name": "mine"}, "mine"),
     ],
 )
-def test_one_is_meant(corpora: Sequence[Corpus], asked: dict[str, object], expected: str) -> None:
+def test_a_corpus_is_resolved_by_name_or_settings(
+    corpora: Sequence[Corpus], asked: dict[str, object], expected: str
+) -> None:
     assert resolve_corpus(corpora, **asked).name == expected  # type: ignore[arg-type]  # the table
 
 
@@ -101,7 +103,7 @@ def test_one_is_meant(corpora: Sequence[Corpus], asked: dict[str, object], expec
         ),
     ],
 )
-def test_or_it_is_said_why_none_is(
+def test_an_unresolvable_corpus_raises_an_explaining_error(
     corpora: Sequence[Corpus], asked: dict[str, object], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error) as raised:
@@ -118,13 +120,13 @@ def test_or_it_is_said_why_none_is(
         ([MINE, YOURS], "hidden", {"mine", "yours"}),
     ],
 )
-def test_several_may_be_meant_alike(
+def test_meant_corpora_returns_several_equally_suitable_corpora(
     corpora: Sequence[Corpus], configured: str, expected: Collection[str]
 ) -> None:
     assert {one.name for one in meant_corpora(corpora, configured=configured)} == expected
 
 
-def test_all_of_a_kind_leave_out_the_demonstration_beside_others() -> None:
+def test_demo_corpora_are_left_out_beside_own_ones() -> None:
     everything = [MINE, SAMPLE, ARTICLES, WIRE]
     assert corpora_of_kind(everything, Kind.TWEETS) == [MINE]
     assert corpora_of_kind([SAMPLE, WIRE], Kind.TWEETS) == [SAMPLE]

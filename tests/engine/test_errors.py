@@ -38,14 +38,14 @@ def fails_for_another_reason() -> None:
         raise RuntimeError(SECRET) from None
 
 
-def test_type_and_places_are_told_in_one_line() -> None:
+def test_reason_names_type_and_locations_in_one_line() -> None:
     said = reason(caught(fails))
     assert said.startswith("KeyError (tests.engine.test_errors:")
     assert said.endswith(" fails)")
     assert "\n" not in said
 
 
-def test_causes_are_told_too() -> None:
+def test_reason_includes_causes() -> None:
     for function in (fails_again, fails_meanwhile):
         said = reason(caught(function))
         assert said.startswith("RuntimeError (")
@@ -53,17 +53,17 @@ def test_causes_are_told_too() -> None:
         assert SECRET not in said
 
 
-def test_what_was_hidden_stays_hidden() -> None:
+def test_reason_omits_suppressed_causes() -> None:
     assert "KeyError" not in reason(caught(fails_for_another_reason))
 
 
-def test_causes_that_go_in_circles_are_told_once() -> None:
+def test_circular_causes_are_listed_once() -> None:
     one, two = RuntimeError(), ValueError()
     one.__cause__, two.__cause__ = two, one
     assert reason(one) == "RuntimeError (), from ValueError ()"
 
 
-def test_storage_tells_what_the_server_said_but_never_a_value() -> None:
+def test_storage_errors_show_the_message_but_no_values() -> None:
     lost = StorageInterrupted("The connection was lost.", fix="Run it again.")
     assert reason(lost) == "StorageInterrupted: The connection was lost. Run it again."
     assert SECRET not in reason(StorageError(f"The database cannot take a value: {SECRET}."))

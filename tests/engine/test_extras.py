@@ -83,7 +83,7 @@ def metadata_with(monkeypatch: pytest.MonkeyPatch, direct: object) -> None:
     monkeypatch.setattr(type(real), "read_text", lambda _, name: texts.get(name))
 
 
-def test_this_installation_is_read() -> None:
+def test_the_current_installation_is_detected() -> None:
     read = read_installation()
     assert read.sources == str(ROOT) and read.editable
     assert any(line.startswith("mammoth") for line in read.requires)
@@ -118,7 +118,7 @@ requirements = [
 """
 
 
-def test_what_uv_and_pipx_note_is_read(tmp_path: Path) -> None:
+def test_metadata_of_uv_and_pipx_is_read(tmp_path: Path) -> None:
     by_pipx, by_uv, damaged = (tmp_path / name for name in ("presagio-2", "presagio", "damaged"))
     for folder in (by_pipx, by_uv, damaged):
         folder.mkdir()
@@ -145,7 +145,7 @@ FROM_THE_INDEX = re.compile(
 )
 
 
-def test_nothing_tells_people_to_install_that_name_from_the_index() -> None:
+def test_no_file_suggests_installing_presagio_from_pypi() -> None:
     """It is nobody's: whoever registers it would run code at all who follow such a hint."""
     folders = ("bot", "engine", "db", "docs", "bench", "deploy", "tests")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]

@@ -22,19 +22,19 @@ LARGE = Message("The answer of {host} is longer than {limit:g} MB.", host="a.exa
 REASON = Message("Not judged: {reason}", reason=LARGE)
 
 
-def test_it_is_its_english_text() -> None:
+def test_a_message_equals_its_english_text() -> None:
     assert LARGE == "The answer of a.example is longer than 2.5 MB."
     assert f"Not judged: {LARGE}" == REASON
     assert f"{Message('{number:,} bytes', number=1234567)}" == "1,234,567 bytes"
 
 
-def test_it_carries_its_template_and_its_values() -> None:
+def test_a_message_keeps_its_template_and_values() -> None:
     assert LARGE.template == "The answer of {host} is longer than {limit:g} MB."
     assert LARGE.values == {"host": "a.example", "limit": 2.5}
     assert REASON.values["reason"] is LARGE
 
 
-def test_it_is_frozen() -> None:
+def test_a_message_is_immutable() -> None:
     with pytest.raises(AttributeError):
         LARGE.template = "x"  # type: ignore[misc]
     with pytest.raises(TypeError):
@@ -47,12 +47,12 @@ def test_a_value_is_never_a_template() -> None:
     assert as_message("{host} of a stranger") == "{host} of a stranger"
 
 
-def test_what_is_no_text_and_no_number_is_kept_as_its_text() -> None:
+def test_other_values_are_stored_as_text() -> None:
     assert Message("{reason}", reason=OSError("gone")).values == {"reason": "gone"}
 
 
 @pytest.mark.parametrize("message", [LARGE, REASON, join_messages(LARGE, "Try {again}.")])
-def test_it_outlives_copies_and_storage(message: Message) -> None:
+def test_a_message_survives_copying_and_serialisation(message: Message) -> None:
     for same in (
         copy.deepcopy(message),
         pickle.loads(pickle.dumps(message)),
@@ -64,11 +64,11 @@ def test_it_outlives_copies_and_storage(message: Message) -> None:
 @pytest.mark.parametrize(
     "stored", ["The server is gone.", "", "{", "3", "null", '["a"]', '{"template": 1}', '"quoted']
 )
-def test_what_an_earlier_version_stored_is_read_as_it_is(stored: str) -> None:
+def test_plain_text_stored_by_an_older_version_is_read(stored: str) -> None:
     assert message_from_json(stored) == stored
 
 
-def test_records_keep_it() -> None:
+def test_records_serialise_messages() -> None:
     @dataclass(frozen=True)
     class Record:
         notice: Message | None = None
@@ -92,7 +92,7 @@ def test_sentences_are_joined_and_taken_apart() -> None:
     assert split_messages(None) == ()
 
 
-def test_an_error_is_what_happened_and_what_to_do() -> None:
+def test_an_error_consists_of_its_message_and_fix() -> None:
     error = CorpusNotFound(Message("There is no corpus {name!r}.", name="x"), fix="See /corpus.")
     assert str(error) == error.full_message == "There is no corpus 'x'. See /corpus."
     assert error.message.values == {"name": "x"}

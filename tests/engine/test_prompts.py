@@ -33,9 +33,7 @@ def test_a_prompt_with_any_text_changed_has_another_version(prompt: Prompt) -> N
     assert replace(prompt).version == prompt.version
 
 
-def test_what_was_written_for_the_second_time_is_not_taken_for_what_was_written_for_the_first() -> (
-    None
-):
+def test_the_prompt_version_separates_system_and_repair_text() -> None:
     schema = {"name": "a"}
     assert (
         Prompt(system="ab", repair="c", schema=schema).version

@@ -22,7 +22,7 @@ WIDE = Scale(mean=0.05, deviation=0.05, same=1.0)
         (("¿Y ahora?",), "¿Y ahora?"),
     ],
 )
-def test_a_document_is_read_without_what_means_nothing(
+def test_meaningless_parts_of_a_text_are_not_embedded(
     parts: tuple[str | None, ...], text: str
 ) -> None:
     assert embeddable(*parts) == text
@@ -32,7 +32,7 @@ def test_a_long_text_is_cut() -> None:
     assert len(embeddable("word " * 10_000)) == 2200
 
 
-def test_another_text_has_another_source() -> None:
+def test_different_texts_have_different_source_hashes() -> None:
     assert source_of("a") == source_of("a") != source_of("b")
     assert len(source_of("a")) == 32
 
@@ -60,7 +60,7 @@ def test_a_document_prefix_makes_another_space() -> None:
     assert Prefixes(document="passage: ").name_space("m") == "m 'passage: '"
 
 
-def test_an_order_tells_texts_apart_that_are_hardly_related() -> None:
+def test_ordering_similarity_separates_weakly_related_texts() -> None:
     for cosine in (0.76, 0.79, 0.8):
         assert E5.calibrate(cosine) == 0 < E5.place_on_scale(cosine)
     assert E5.place_on_scale(0.7) == E5.place_on_scale(0.75) == 0 and E5.place_on_scale(0.93) == 1

@@ -82,7 +82,7 @@ async def answered(
 
 
 @pytest.mark.parametrize("qid", ANSWERS)
-def test_the_model_wrote_six_phrases_and_six_posts_that_can_be_read(qid: str) -> None:
+def test_recorded_answers_hold_six_phrases_and_six_posts(qid: str) -> None:
     read = read_phrases(json.dumps({"phrases": ANSWERS[qid]}))
     assert read is not None
     assert len(read) == MOST_PHRASES
@@ -90,7 +90,7 @@ def test_the_model_wrote_six_phrases_and_six_posts_that_can_be_read(qid: str) ->
     assert max(lengths[:6]) <= 6 < min(lengths[6:])
 
 
-async def test_its_phrases_find_what_the_headlines_do_not_say(demo: Database) -> None:
+async def test_recorded_phrases_find_texts_that_headlines_miss(demo: Database) -> None:
     found = {True: 0.0, False: 0.0}
     asked = [one.qid for one in HEADLINES if one.matchable]
     for qid in asked:
@@ -103,7 +103,7 @@ async def test_its_phrases_find_what_the_headlines_do_not_say(demo: Database) ->
 
 
 @pytest.mark.parametrize("qid", [one.qid for one in HEADLINES if not one.matchable])
-async def test_phrases_alone_make_no_find(demo: Database, qid: str) -> None:
+async def test_phrases_alone_make_no_hit(demo: Database, qid: str) -> None:
     prophecy = await answered(demo, qid, scores=LABELS.get(qid, {}))
     assert prophecy.candidates
     assert prophecy.hits == ()

@@ -67,12 +67,12 @@ def test_the_corpus_has_about_four_hundred_tweets_of_one_account() -> None:
     assert {tweet["author"] for tweet in TWEETS} == {"CapNereoPike"}
 
 
-def test_no_two_texts_are_equal() -> None:
+def test_texts_are_unique() -> None:
     texts = Counter(tweet["text"] for tweet in TWEETS)
     assert [text for text, count in texts.items() if count > 1] == []
 
 
-def test_both_languages_hold_at_least_two_fifths() -> None:
+def test_each_language_holds_at_least_two_fifths_of_the_texts() -> None:
     share = Counter(tweet["lang"] for tweet in TWEETS)
     assert set(share) == {"en", "es"}
     assert min(share.values()) >= 0.4 * len(TWEETS)
@@ -102,7 +102,7 @@ def test_newer_ids_hold_their_time() -> None:
             assert abs(written - moment(tweet)) <= timedelta(seconds=1)
 
 
-def test_dates_carry_a_zone_and_fall_in_2009_to_2019() -> None:
+def test_dates_have_a_time_zone_and_span_2009_to_2019() -> None:
     assert all(tweet["created_at"].endswith("+00:00") for tweet in TWEETS)
     assert {moment(tweet).year for tweet in TWEETS} == set(range(2009, 2020))
 
@@ -168,7 +168,7 @@ def test_some_tweets_say_almost_nothing() -> None:
         (r"[\U0001F300-\U0001FAFF]", 10),
     ],
 )
-def test_texts_hold_what_readers_stumble_over(pattern: str, least: int) -> None:
+def test_texts_include_known_parsing_difficulties(pattern: str, least: int) -> None:
     assert sum(bool(re.search(pattern, tweet["text"])) for tweet in TWEETS) >= least
 
 
@@ -208,7 +208,9 @@ def test_judgments_name_known_headlines_and_tweets_once_each() -> None:
 
 
 @pytest.mark.parametrize("headline", JUDGED, ids=lambda line: str(line["qid"]))
-def test_every_headline_is_judged_widely_and_its_kind_is_true(headline: dict[str, Any]) -> None:
+def test_every_headline_has_enough_judgments_consistent_with_its_kind(
+    headline: dict[str, Any],
+) -> None:
     labels = [label for qid, _, label in QRELS if qid == headline["qid"]]
     assert len(labels) >= 15
     assert labels.count(0) >= 3

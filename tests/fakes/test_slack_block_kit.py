@@ -78,7 +78,7 @@ TOO_MUCH = [
 
 
 @pytest.mark.parametrize("block", FITS)
-def test_what_fits_is_taken(block: Block) -> None:
+def test_valid_blocks_are_accepted(block: Block) -> None:
     check_blocks([block])
     parsed = kit.Block.parse(block)
     assert parsed is not None
@@ -86,21 +86,21 @@ def test_what_fits_is_taken(block: Block) -> None:
 
 
 @pytest.mark.parametrize(("block", "reason"), TOO_MUCH)
-def test_what_does_not_fit_is_refused_with_a_reason(block: Block, reason: str) -> None:
+def test_invalid_blocks_are_refused_with_a_reason(block: Block, reason: str) -> None:
     with pytest.raises(Refusal, match="invalid_blocks") as refused:
         check_blocks([block])
     assert reason in str(refused.value.body["errors"])
     assert refused.value.body["response_metadata"]["messages"][0].startswith("[ERROR]")
 
 
-def test_fifty_blocks_and_no_more() -> None:
+def test_at_most_fifty_blocks_are_accepted() -> None:
     check_blocks([section("x")] * 50)
     with pytest.raises(Refusal, match="invalid_blocks"):
         check_blocks([section("x")] * 51)
     check_blocks([section("x")] * 51, most=100)
 
 
-def test_all_texts_together_are_limited_too() -> None:
+def test_the_total_text_of_all_blocks_is_limited() -> None:
     check_blocks([section("x" * 2500)] * 4)
     with pytest.raises(Refusal, match="msg_blocks_too_long"):
         check_blocks([section("x" * 2500)] * 4 + [section("x")])
@@ -118,7 +118,7 @@ def test_anything_but_a_list_has_the_wrong_format(blocks: object) -> None:
         check_blocks(blocks)
 
 
-def test_the_models_of_the_sdk_write_what_is_taken() -> None:
+def test_blocks_built_with_the_sdk_models_are_accepted() -> None:
     made = [
         kit.HeaderBlock(text="A headline"),
         kit.SectionBlock(text=kit.MarkdownTextObject(text="*a tweet*", verbatim=True)),
@@ -137,7 +137,7 @@ def test_the_models_of_the_sdk_write_what_is_taken() -> None:
     ]
 
 
-def test_names_are_given_where_the_app_gave_none() -> None:
+def test_missing_block_and_action_ids_are_generated() -> None:
     names = (f"b{number}" for number in itertools.count())
     press = button("A")
     sent = [section("x"), actions(press, button("B", action_id="mine")), {"type": "divider"}]

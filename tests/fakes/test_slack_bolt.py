@@ -136,7 +136,7 @@ async def test_trap_3_a_bad_app_token_makes_connecting_neither_fail_nor_end(
     assert {"ok": False, "error": "invalid_auth"} in answers
 
 
-async def test_trap_3_is_cured_by_asking_first(slack: SlackServer) -> None:
+async def test_trap_3_is_cured_by_checking_the_token_first(slack: SlackServer) -> None:
     client = web_client(slack)
     with pytest.raises(SlackApiError, match="invalid_auth"):
         await client.apps_connections_open(app_token="xapp-wrong")

@@ -41,7 +41,7 @@ def outline(slack: SlackServer) -> list[tuple[str, str]]:
     return [(event["type"], event.get("subtype", "")) for event in events(slack)]
 
 
-async def test_bolt_finds_who_where_and_which_thread(
+async def test_bolt_reads_user_channel_and_thread(
     slack: SlackServer, alice: User, general: Channel
 ) -> None:
     parent = await alice.says(general, "parent")
@@ -90,7 +90,7 @@ async def test_a_mention_in_a_direct_conversation_makes_one_event(
     assert outline(slack) == [("message", "")]
 
 
-async def test_an_edit_is_told_and_a_mention_in_it_again(
+async def test_an_edit_sends_a_change_event_and_repeats_the_mention(
     slack: SlackServer, alice: User, general: Channel
 ) -> None:
     message = await alice.mentions_bot(general, "before")
@@ -103,7 +103,7 @@ async def test_an_edit_is_told_and_a_mention_in_it_again(
     assert mention["edited"]["user"] == alice.id
 
 
-async def test_deletions_reactions_joins_and_files_are_told(
+async def test_deletions_reactions_joins_and_files_send_events(
     slack: SlackServer, alice: User, general: Channel
 ) -> None:
     message = await alice.says(general, "hello")
@@ -121,7 +121,9 @@ async def test_deletions_reactions_joins_and_files_are_told(
     ]
 
 
-async def test_other_bots_are_marked_as_such(slack: SlackServer, general: Channel) -> None:
+async def test_messages_of_other_bots_carry_bot_fields(
+    slack: SlackServer, general: Channel
+) -> None:
     await slack.other_app("feeds").says(general, "news")
     await slack.other_app("hook", webhook=True).says(general, "more news")
     modern, legacy = events(slack)
@@ -131,13 +133,15 @@ async def test_other_bots_are_marked_as_such(slack: SlackServer, general: Channe
     assert "user" not in legacy
 
 
-async def test_the_bot_hears_itself(slack: SlackServer, general: Channel) -> None:
+async def test_the_bot_receives_its_own_messages(slack: SlackServer, general: Channel) -> None:
     await web_client(slack).chat_postMessage(channel=general.id, text="mine")
     (event,) = events(slack)
     assert (event["user"], event["bot_id"]) == (slack.bot.id, slack.bot.bot_id)
 
 
-async def test_the_bot_hears_nothing_where_it_is_not(slack: SlackServer, alice: User) -> None:
+async def test_the_bot_receives_nothing_from_channels_it_has_not_joined(
+    slack: SlackServer, alice: User
+) -> None:
     elsewhere = slack.channel("elsewhere", [alice], with_bot=False)
     await alice.mentions_bot(elsewhere, "hello?")
     assert slack.envelopes == []
@@ -264,7 +268,7 @@ async def test_a_modal_is_sent_off_with_its_values(slack: SlackServer, alice: Us
     assert body["view"]["state"]["values"] == values
 
 
-async def test_any_other_event_can_be_told(slack: SlackServer, alice: User) -> None:
+async def test_any_other_event_can_be_sent(slack: SlackServer, alice: User) -> None:
     await slack.tell_event({"type": "app_home_opened", "user": alice.id, "tab": "home"})
     assert outline(slack) == [("app_home_opened", "")]
     assert read(slack.envelopes[0].payload).context.user_id == alice.id

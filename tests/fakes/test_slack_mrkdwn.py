@@ -34,7 +34,7 @@ from tests.fakes.slack.mrkdwn import (
         ("&lt;!channel&gt;", Seen("<!channel>")),
     ],
 )
-def test_control_sequences_are_what_calls_and_links(wire: str, seen: Seen) -> None:
+def test_control_sequences_become_mentions_and_links(wire: str, seen: Seen) -> None:
     assert read(wire) == seen
 
 
@@ -67,17 +67,17 @@ def test_mrkdwn_in_blocks_is_parsed_for_calls_unless_verbatim() -> None:
     assert read_blocks(section("<!here>", verbatim=True)).broadcasts == ("here",)
 
 
-def test_plain_text_calls_nobody() -> None:
+def test_plain_text_blocks_mention_nobody() -> None:
     blocks = [{"type": "header", "text": {"type": "plain_text", "text": "<!channel> @here"}}]
     assert read_blocks(blocks) == Seen("<!channel> @here")
 
 
-def test_rich_text_mentions_and_links() -> None:
+def test_rich_text_mentions_and_links_are_read() -> None:
     wire = "hi <@U1> <!here> in <#C1> and <https://a.b|there>"
     assert read_blocks(rich_text(wire, "b")) == read(wire)
 
 
-def test_markdown_links_count() -> None:
+def test_markdown_links_are_recognised() -> None:
     seen = read_blocks([{"type": "markdown", "text": "[click](https://a.b) <!channel>"}])
     assert Link("https://a.b", "click") in seen.links
     assert seen.broadcasts == ("channel",)

@@ -47,7 +47,7 @@ async def clicked(slack: SlackServer, alice: User) -> tuple[Message, AsyncWebhoo
     return message, AsyncWebhookClient(envelope.payload["response_url"])
 
 
-async def test_an_answer_is_for_the_person_alone_and_needs_no_membership(
+async def test_a_response_is_ephemeral_by_default_and_needs_no_membership(
     alice: User, general: Channel
 ) -> None:
     answer = await (await hook(alice, general)).send(text="only you")
@@ -55,7 +55,7 @@ async def test_an_answer_is_for_the_person_alone_and_needs_no_membership(
     assert [one.ephemeral_to for one in general.ephemerals] == [alice]
 
 
-async def test_an_answer_can_be_for_all_and_in_a_thread(alice: User, general: Channel) -> None:
+async def test_a_response_can_be_public_and_threaded(alice: User, general: Channel) -> None:
     parent = await alice.says(general, "parent")
     client = await hook(alice, general)
     await client.send_dict(
@@ -65,7 +65,7 @@ async def test_an_answer_can_be_for_all_and_in_a_thread(alice: User, general: Ch
     assert (message.text, message.thread_ts, message.ephemeral_to) == ("for all", parent.ts, None)
 
 
-async def test_five_answers_and_no_more(alice: User, general: Channel) -> None:
+async def test_a_response_url_accepts_five_responses(alice: User, general: Channel) -> None:
     client = await hook(alice, general)
     answers = [await client.send(text=str(number)) for number in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [404]
@@ -73,7 +73,9 @@ async def test_five_answers_and_no_more(alice: User, general: Channel) -> None:
     assert len(general.ephemerals) == 5
 
 
-async def test_half_an_hour_and_no_longer(alice: User, general: Channel, clock: Clock) -> None:
+async def test_a_response_url_expires_after_half_an_hour(
+    alice: User, general: Channel, clock: Clock
+) -> None:
     client = await hook(alice, general)
     clock.now += 30 * 60
     assert (await client.send(text="just in time")).status_code == 200
@@ -94,7 +96,7 @@ async def test_the_original_is_replaced_or_deleted(slack: SlackServer, alice: Us
     assert message not in message.channel.messages
 
 
-async def test_an_ephemeral_original_can_be_replaced_only_here(
+async def test_an_ephemeral_original_can_be_replaced_only_by_response_url(
     slack: SlackServer, alice: User
 ) -> None:
     channel = slack.channel("busy", [alice])
@@ -119,7 +121,7 @@ async def test_an_ephemeral_original_can_be_replaced_only_here(
         ({"text": "x" * 40_001}, "msg_too_long"),
     ],
 )
-async def test_wrong_content_is_refused_and_does_not_count(
+async def test_a_refused_response_does_not_count_towards_the_limit(
     alice: User, general: Channel, content: Any, error: str
 ) -> None:
     client = await hook(alice, general)
@@ -130,7 +132,9 @@ async def test_wrong_content_is_refused_and_does_not_count(
     assert [answer.status_code for answer in answers] == [200] * 5
 
 
-async def test_faults_can_be_planned(slack: SlackServer, alice: User, general: Channel) -> None:
+async def test_failures_of_the_response_url_can_be_planned(
+    slack: SlackServer, alice: User, general: Channel
+) -> None:
     client = await hook(alice, general)
     slack.fail("response_url", Fault(status=500))
     assert (await client.send(text="lost")).status_code == 500

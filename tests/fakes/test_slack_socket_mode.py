@@ -36,7 +36,7 @@ async def acknowledge(socket: aiohttp.ClientWebSocketResponse, frame: Any, **pay
     await socket.send_json(answer | ({"payload": payload} if payload else {}))
 
 
-async def test_a_connection_is_greeted_with_what_it_is(slack: SlackServer) -> None:
+async def test_a_connection_is_greeted_with_a_hello(slack: SlackServer) -> None:
     url = await address(slack)
     async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
         hello = await socket.receive_json()
@@ -44,7 +44,7 @@ async def test_a_connection_is_greeted_with_what_it_is(slack: SlackServer) -> No
     assert hello["connection_info"]["app_id"]
 
 
-async def test_an_address_opens_one_connection_only(slack: SlackServer) -> None:
+async def test_a_websocket_url_opens_only_one_connection(slack: SlackServer) -> None:
     url = await address(slack)
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(url):
@@ -140,7 +140,7 @@ async def test_an_event_that_finds_nobody_waits_for_the_next_connection() -> Non
     assert slack.envelopes[0].acked
 
 
-async def test_a_command_is_not_sent_again_and_the_person_is_told() -> None:
+async def test_an_unacknowledged_command_is_not_retried_and_the_person_is_notified() -> None:
     async with SlackServer(timing=LATE) as slack:
         alice = slack.user("alice")
         nobody = await alice.commands(slack.im(alice), "/prophecy")
@@ -186,7 +186,7 @@ async def spread(seed: int) -> list[int]:
             return [int(envelope in taken[1]) for envelope in slack.envelopes]
 
 
-async def test_each_event_goes_to_one_connection_at_random_but_reproducibly() -> None:
+async def test_each_event_goes_to_one_connection_by_seeded_random_choice() -> None:
     assert await spread(seed=1) == await spread(seed=1) != await spread(seed=2)
     assert set(await spread(seed=1)) == {0, 1}
 
@@ -214,7 +214,7 @@ async def test_an_announced_end_leaves_the_connection_in_use_for_now(
     assert frame["payload"]["event"]["text"] == "still here"
 
 
-async def test_a_disabled_link_ends_connections_and_admits_none(slack: SlackServer) -> None:
+async def test_link_disabled_closes_connections_and_admits_none(slack: SlackServer) -> None:
     async with connection(slack) as socket:
         await slack.disconnect("link_disabled")
         assert (await socket.receive_json())["reason"] == "link_disabled"
@@ -223,7 +223,7 @@ async def test_a_disabled_link_ends_connections_and_admits_none(slack: SlackServ
         await address(slack)
 
 
-async def test_there_are_at_most_ten_connections(slack: SlackServer) -> None:
+async def test_at_most_ten_connections_are_allowed(slack: SlackServer) -> None:
     async with aiohttp.ClientSession() as session:
         sockets = [await session.ws_connect(await address(slack)) for _ in range(10)]
         await slack.until_connected(10)
@@ -233,7 +233,7 @@ async def test_there_are_at_most_ten_connections(slack: SlackServer) -> None:
             await socket.close()
 
 
-async def test_an_answer_to_nothing_is_a_fault_of_the_app_and_fails_the_test() -> None:
+async def test_an_acknowledgement_of_an_unknown_event_fails_the_test() -> None:
     slack = await SlackServer().start()
     async with connection(slack) as socket:
         await acknowledge(socket, {"envelope_id": "invented"})

@@ -38,7 +38,7 @@ async def raw_call(slack: SlackServer, method: str, **how: Any) -> Any:
 # Who may call
 
 
-async def test_the_token_says_who_the_bot_is_and_what_it_may_do() -> None:
+async def test_auth_test_names_the_bot_and_its_scopes() -> None:
     app = App(scopes=frozenset({"commands", "chat:write"}))
     async with SlackServer(app) as slack:
         answer = await web_client(slack).auth_test()
@@ -47,7 +47,7 @@ async def test_the_token_says_who_the_bot_is_and_what_it_may_do() -> None:
     assert answer.headers["x-oauth-scopes"] == "chat:write,commands"
 
 
-async def test_tokens_are_checked(slack: SlackServer) -> None:
+async def test_each_method_requires_the_right_kind_of_token(slack: SlackServer) -> None:
     assert await error_of(web_client(slack, "xoxb-other").auth_test()) == "invalid_auth"
     assert (
         await error_of(web_client(slack, slack.app_token).auth_test()) == "not_allowed_token_type"
@@ -81,15 +81,13 @@ async def test_reading_asks_for_the_scope_of_that_kind_of_conversation(
     assert refused.value.response["needed"] == scope
 
 
-async def test_scopes_that_were_of_use_are_remembered(
-    slack: SlackServer, client: AsyncWebClient
-) -> None:
+async def test_used_scopes_are_recorded(slack: SlackServer, client: AsyncWebClient) -> None:
     await client.chat_postMessage(channel=slack.channel("general").id, text="hello")
     assert "chat:write" in slack.api.used_scopes
     assert "files:write" not in slack.api.used_scopes
 
 
-async def test_form_and_json_and_token_in_the_body_all_work(slack: SlackServer) -> None:
+async def test_arguments_and_token_may_be_form_or_json(slack: SlackServer) -> None:
     general = slack.channel("general")
     blocks = '[{"type": "divider"}]'
     form = {"token": slack.bot_token, "channel": general.id, "text": "form", "blocks": blocks}
@@ -141,7 +139,7 @@ async def test_a_message_to_a_person_goes_to_the_direct_conversation(
     assert [message.text for message in slack.im(alice).messages] == ["psst"]
 
 
-async def test_calls_in_the_text_count_beside_blocks(
+async def test_mentions_in_the_text_count_in_addition_to_blocks(
     slack: SlackServer, client: AsyncWebClient
 ) -> None:
     alice = slack.user("alice")
@@ -179,7 +177,9 @@ async def test_content_that_slack_refuses_is_not_posted(
     assert general.messages == []
 
 
-async def test_where_the_bot_may_post(slack: SlackServer, client: AsyncWebClient) -> None:
+async def test_posting_requires_membership_or_scope_in_an_open_channel(
+    slack: SlackServer, client: AsyncWebClient
+) -> None:
     async def error(channel_id: str) -> str:
         return await error_of(client.chat_postMessage(channel=channel_id, text="x"))
 
@@ -202,7 +202,7 @@ async def test_chat_write_public_reaches_public_channels(
     assert len(public.messages) == 1
 
 
-async def test_updates_keep_blocks_that_are_not_mentioned_and_are_shorter(
+async def test_updates_keep_unmentioned_blocks_and_have_a_lower_limit(
     slack: SlackServer, client: AsyncWebClient
 ) -> None:
     general = slack.channel("general")
@@ -291,7 +291,9 @@ async def test_people_have_a_time_zone_a_locale_and_rights(
     assert await error_of(client.users_info(user="U404")) == "user_not_found"
 
 
-async def test_conversations_tell_what_they_are(slack: SlackServer, client: AsyncWebClient) -> None:
+async def test_conversation_info_includes_the_kind(
+    slack: SlackServer, client: AsyncWebClient
+) -> None:
     alice = slack.user("alice")
     secret = slack.channel("secret", [alice], kind="group")
     shown = await client.conversations_info(channel=secret.id, include_num_members=True)
@@ -339,7 +341,7 @@ async def test_metadata_comes_back_only_when_asked_for(
     assert asked["messages"][0]["metadata"] == metadata
 
 
-async def test_members_come_in_pages(slack: SlackServer, client: AsyncWebClient) -> None:
+async def test_members_are_paginated(slack: SlackServer, client: AsyncWebClient) -> None:
     people = [slack.user(f"person-{number}") for number in range(5)]
     general = slack.channel("general", people)
     answer = await client.conversations_members(channel=general.id, limit=4)
@@ -371,7 +373,7 @@ async def test_a_file_is_uploaded_and_shown_in_the_thread(
     assert slack.files.uploads[shown.files[0]["id"]].content == b"\x89PNG"
 
 
-async def test_an_upload_must_have_its_length_and_its_bytes(
+async def test_an_upload_must_match_its_declared_length_and_content(
     slack: SlackServer, client: AsyncWebClient
 ) -> None:
     general = slack.channel("general")
@@ -396,7 +398,7 @@ def modal(title: str = "Settings") -> View:
     return View(type="modal", title=title, blocks=[SectionBlock(text="hello")])
 
 
-async def test_a_modal_opens_once_a_trigger(slack: SlackServer, client: AsyncWebClient) -> None:
+async def test_a_trigger_opens_only_one_modal(slack: SlackServer, client: AsyncWebClient) -> None:
     alice = slack.user("alice")
     envelope = await alice.commands(slack.im(alice), "/settings")
     trigger = envelope.payload["trigger_id"]
@@ -449,7 +451,7 @@ async def test_rate_limits_come_with_429_and_retry_after(
     assert refused.value.response.headers["Retry-After"] == "7"
 
 
-async def test_the_retry_handler_of_the_sdk_gets_through(
+async def test_the_sdk_retry_handler_recovers_from_a_rate_limit(
     slack: SlackServer, client: AsyncWebClient
 ) -> None:
     client.retry_handlers.append(AsyncRateLimitErrorRetryHandler(max_retry_count=1))
@@ -459,7 +461,7 @@ async def test_the_retry_handler_of_the_sdk_gets_through(
 
 
 @pytest.mark.parametrize("fault", [Fault(error="fatal_error"), Fault(status=500)])
-async def test_planned_errors_are_answered_and_then_over(
+async def test_a_planned_error_is_returned_once(
     slack: SlackServer, client: AsyncWebClient, fault: Fault
 ) -> None:
     general = slack.channel("general")

@@ -63,13 +63,15 @@ def models(value: Any) -> Iterator[Any]:
             yield from models(one)
 
 
-async def test_its_models_know_every_field_of_every_update(telegram: TelegramServer) -> None:
+async def test_aiogram_models_know_every_field_of_every_update(telegram: TelegramServer) -> None:
     for payload in await every_update(telegram):
         for one in models(types.Update.model_validate(payload)):
             assert not one.model_extra, one
 
 
-async def test_its_models_accept_what_python_telegram_bot_sends(telegram: TelegramServer) -> None:
+async def test_aiogram_models_accept_what_python_telegram_bot_sends(
+    telegram: TelegramServer,
+) -> None:
     alice = telegram.user("Alice")
     chat = telegram.private_chat(alice)
     markup = InlineKeyboardMarkup([[InlineKeyboardButton("Up", callback_data="up")]])
@@ -122,7 +124,7 @@ def bot_of_aiogram() -> Any:
     return dispatcher
 
 
-async def test_its_bot_talks_to_people(telegram: TelegramServer) -> None:
+async def test_an_aiogram_bot_talks_to_people(telegram: TelegramServer) -> None:
     alice = telegram.user("Alice")
     chat = telegram.private_chat(alice)
     async with polling(telegram, bot_of_aiogram()):
@@ -146,7 +148,7 @@ async def test_its_bot_talks_to_people(telegram: TelegramServer) -> None:
         assert call.error is None
 
 
-async def test_it_reads_every_answer(telegram: TelegramServer) -> None:
+async def test_aiogram_reads_every_response(telegram: TelegramServer) -> None:
     alice = telegram.user("Alice")
     group = telegram.group("News", admins=[alice], forum=True)
     async with client(telegram) as bot:
@@ -178,7 +180,7 @@ async def test_it_reads_every_answer(telegram: TelegramServer) -> None:
         ({"error": "drop_connection_before"}, "TelegramNetworkError"),
     ],
 )
-async def test_it_understands_every_refusal(
+async def test_aiogram_maps_every_refusal_to_its_exception(
     telegram: TelegramServer, trouble: dict[str, Any], refusal: str
 ) -> None:
     chat = telegram.private_chat(telegram.user("Alice"))

@@ -105,7 +105,7 @@ async def test_stopping_confirms_what_was_fetched_and_ends_its_own_poll(
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-async def test_of_two_bots_with_one_token_one_is_told_of_the_conflict(
+async def test_one_of_two_bots_with_the_same_token_gets_a_conflict(
     telegram: TelegramServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with polling(application(telegram)), polling(application(telegram)):
@@ -165,7 +165,9 @@ async def test_a_webhook_of_our_own_feeds_the_application(telegram: TelegramServ
     assert len(asked.answers) == 1
 
 
-async def test_handlers_are_told_of_migration_blocks_and_silence(telegram: TelegramServer) -> None:
+async def test_handlers_receive_migration_blocked_and_connection_errors(
+    telegram: TelegramServer,
+) -> None:
     alice, bob, eve = (telegram.user(name) for name in ("Alice", "Bob", "Eve"))
     group = telegram.group("News", admins=[alice], basic=True, privacy_mode=False)
     bobs, eves = telegram.private_chat(bob), telegram.private_chat(eve)

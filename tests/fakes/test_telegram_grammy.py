@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 
-async def test_its_bot_talks_to_people() -> None:
+async def test_a_grammy_bot_talks_to_people() -> None:
     async with TelegramServer() as telegram:
         alice = telegram.user("Alice")
         chat = telegram.private_chat(alice)

@@ -95,16 +95,16 @@ def test_a_reference_smuggles_no_control_character_in() -> None:
     assert parse("a&#1;b&#8238;<b>c</b>") == ("a bc", [Entity("bold", 3, 1)])
 
 
-def test_lengths_are_utf16_units() -> None:
+def test_lengths_are_counted_in_utf16_units() -> None:
     assert units("aé😀") == 4
     assert parse("😀<b>x</b>")[1] == [Entity("bold", 2, 1)]
 
 
-def test_control_characters_and_bidi_overrides_go() -> None:
+def test_control_characters_and_bidi_overrides_are_removed() -> None:
     assert clean("a\0b\tc\r\nd\u202ee\u2028f") == "a b c\ndef"
 
 
-def test_ends_are_trimmed_and_entities_follow() -> None:
+def test_outer_whitespace_is_trimmed_and_entity_offsets_follow() -> None:
     done = finished("  bold  ", [Entity("bold", 0, 8)])
     assert (done.text, done.entities) == ("bold", (Entity("bold", 0, 4),))
 
@@ -127,7 +127,7 @@ def test_commands_mentions_and_links_are_detected(
     assert finished(text).marked(kind) == expected
 
 
-def test_nothing_is_detected_inside_code() -> None:
+def test_no_entities_are_detected_inside_code() -> None:
     text, entities = parse("<code>/start bbc.com</code> /help")
     done = finished(text, entities)
     assert done.marked("bot_command") == ["/help"]

@@ -97,7 +97,7 @@ async def test_a_sent_message_is_what_people_see(bot: Bot, chat: Chat) -> None:
         ("*x*", "MarkdownV2", "Unsupported parse_mode: the stand-in reads html, not markdownv2"),
     ],
 )
-async def test_texts_that_telegram_refuses(
+async def test_invalid_texts_are_refused(
     bot: Bot, chat: Chat, text: str, parse_mode: str | None, refusal: str
 ) -> None:
     with pytest.raises(BadRequest) as refused:
@@ -131,14 +131,14 @@ async def test_markup_does_not_count_towards_the_limit(bot: Bot, chat: Chat) -> 
         (InlineKeyboardMarkup([UP.inline_keyboard[0]] * 101), "Reply markup is too long"),
     ],
 )
-async def test_keyboards_that_telegram_refuses(
+async def test_invalid_keyboards_are_refused(
     bot: Bot, chat: Chat, markup: InlineKeyboardMarkup, refusal: str
 ) -> None:
     with pytest.raises(BadRequest, match=refusal):
         await bot.send_message(chat.id, "x", reply_markup=markup)
 
 
-async def test_photos_are_uploaded_sent_again_by_id_and_downloaded(bot: Bot, chat: Chat) -> None:
+async def test_photos_can_be_uploaded_reused_by_id_and_downloaded(bot: Bot, chat: Chat) -> None:
     picture = png(1200, 630)
     sent = await bot.send_photo(chat.id, io.BytesIO(picture), caption="<i>x</i>", parse_mode="HTML")
     assert (sent.photo[-1].width, sent.photo[-1].height, sent.caption) == (1200, 630, "x")
@@ -157,7 +157,7 @@ async def test_photos_are_uploaded_sent_again_by_id_and_downloaded(bot: Bot, cha
         (png(), "x" * 1025, "Message caption is too long"),
     ],
 )
-async def test_photos_that_telegram_refuses(
+async def test_invalid_photos_are_refused(
     bot: Bot, chat: Chat, content: bytes, caption: str, refusal: str
 ) -> None:
     with pytest.raises(BadRequest, match=refusal):
@@ -167,7 +167,9 @@ async def test_photos_that_telegram_refuses(
 # Replies, threads, chats
 
 
-async def test_replies_and_quotes(bot: Bot, chat: Chat, alice: User) -> None:
+async def test_replies_may_quote_and_must_name_an_existing_message(
+    bot: Bot, chat: Chat, alice: User
+) -> None:
     asked = await alice.says(chat, "Man bites dog")
     await bot.send_message(chat.id, "x", reply_parameters=ReplyParameters(asked.id, quote="bites"))
     assert chat.messages[-1].reply_to is asked
@@ -183,7 +185,7 @@ async def test_replies_and_quotes(bot: Bot, chat: Chat, alice: User) -> None:
     assert sent.reply_to_message is None
 
 
-async def test_topics_are_addressed_by_their_id_and_general_by_none(
+async def test_topics_are_addressed_by_id_and_the_general_topic_by_none(
     telegram: TelegramServer, bot: Bot, alice: User
 ) -> None:
     forum = telegram.group("News", admins=[alice], forum=True)
@@ -206,7 +208,7 @@ async def test_a_reply_stays_in_its_topic(telegram: TelegramServer, bot: Bot, al
     assert sent.message_thread_id == asked.thread_id
 
 
-async def test_chats_that_cannot_be_written_to(
+async def test_sending_to_an_unavailable_chat_is_refused(
     telegram: TelegramServer, bot: Bot, alice: User, chat: Chat
 ) -> None:
     group = telegram.group("News", admins=[alice])
@@ -229,7 +231,9 @@ async def test_chats_that_cannot_be_written_to(
     await bot.send_message(chat.id, "x")
 
 
-async def test_leaving_a_group(telegram: TelegramServer, bot: Bot, alice: User) -> None:
+async def test_a_bot_can_leave_a_group_but_not_a_private_chat(
+    telegram: TelegramServer, bot: Bot, alice: User
+) -> None:
     group = telegram.group("News", admins=[alice])
     assert await bot.leave_chat(group.id)
     with pytest.raises(Forbidden, match="bot is not a member of the supergroup chat"):
@@ -275,7 +279,9 @@ async def test_only_own_messages_of_the_same_kind_are_edited(
     assert group.messages[-1].text == "y"
 
 
-async def test_reactions(telegram: TelegramServer, bot: Bot, chat: Chat, alice: User) -> None:
+async def test_reactions_are_validated_and_stored(
+    telegram: TelegramServer, bot: Bot, chat: Chat, alice: User
+) -> None:
     asked = await alice.says(chat, "x")
     await bot.set_message_reaction(chat.id, asked.id, "👀")
     assert asked.reactions == {telegram.bot.id: ("👀",)}
@@ -288,7 +294,7 @@ async def test_reactions(telegram: TelegramServer, bot: Bot, chat: Chat, alice: 
         await bot.set_message_reaction(chat.id, 999, "👀")
 
 
-async def test_a_sign_of_life(bot: Bot, chat: Chat) -> None:
+async def test_chat_actions_are_recorded(bot: Bot, chat: Chat) -> None:
     await bot.send_chat_action(chat.id, "typing")
     assert chat.actions == ["typing"]
     with pytest.raises(BadRequest, match="Wrong parameter action"):
@@ -348,7 +354,7 @@ async def test_an_inline_result_becomes_a_message_with_an_id_of_its_own(
         ([article(1, "x" * 4097)], "Message is too long"),
     ],
 )
-async def test_inline_answers_that_telegram_refuses(
+async def test_invalid_inline_answers_are_refused(
     telegram: TelegramServer,
     bot: Bot,
     alice: User,
@@ -438,7 +444,7 @@ async def test_administrators_of_a_group_see_their_own_menu(
         ("p", "x" * 257, "Bot_command_description_invalid"),
     ],
 )
-async def test_commands_that_telegram_refuses(
+async def test_invalid_commands_are_refused(
     bot: Bot, command: str, description: str, refusal: str
 ) -> None:
     with pytest.raises(BadRequest, match=refusal):
@@ -448,7 +454,7 @@ async def test_commands_that_telegram_refuses(
 # Limits
 
 
-async def test_limits_answer_when_to_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rate_limits_return_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTB_TIMEDELTA", "true")  # the old type of retry_after is a warning
     now = [1_000_000.0]
     limits = RateLimits(overall_a_second=30, chat_burst=3, group_a_minute=20)

@@ -83,7 +83,7 @@ def test_files_come_directly_or_attached() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_named(raw: dict[str, Any], complaint: str) -> None:
+def test_invalid_parameters_are_named(raw: dict[str, Any], complaint: str) -> None:
     (found,) = problems("sendMessage", **raw)
     assert complaint in found
 

@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
-async def test_every_kind_of_update_that_a_bot_of_ours_can_get_is_made(
+async def test_every_kind_of_update_for_such_a_bot_is_generated(
     telegram: TelegramServer,
 ) -> None:
     kinds = {name for one in await every_update(telegram) for name in one} - {"update_id"}
@@ -94,7 +94,7 @@ async def test_privacy_mode_shows_commands_and_replies_only(
 @pytest.mark.parametrize(
     "open_to", [{"privacy_mode": False}, {"privacy_mode": True, "bot_status": "administrator"}]
 )
-async def test_without_privacy_mode_or_as_administrator_the_bot_hears_everything(
+async def test_a_bot_hears_everything_without_privacy_mode_or_as_administrator(
     telegram: TelegramServer, alice: User, open_to: dict[str, Any]
 ) -> None:
     group = telegram.group("News", admins=[alice], **open_to)
@@ -103,7 +103,7 @@ async def test_without_privacy_mode_or_as_administrator_the_bot_hears_everything
     assert heard(telegram) == ["small talk", "/p@other_bot x"]
 
 
-async def test_a_bot_that_is_not_there_hears_nothing_but_its_removal(
+async def test_an_absent_bot_receives_only_its_removal(
     telegram: TelegramServer, alice: User
 ) -> None:
     group = telegram.group("News", admins=[alice], privacy_mode=False)
@@ -112,7 +112,7 @@ async def test_a_bot_that_is_not_there_hears_nothing_but_its_removal(
     assert [one.kind for one in telegram.updates.values()] == ["my_chat_member"]
 
 
-async def test_a_bot_that_is_added_is_told_twice_and_once_when_promoted(
+async def test_adding_the_bot_sends_two_updates_and_promoting_it_one(
     telegram: TelegramServer, alice: User
 ) -> None:
     group = telegram.group("News", admins=[alice], bot_status="left")
@@ -131,7 +131,7 @@ async def test_service_messages_pass_privacy_mode(telegram: TelegramServer, alic
     assert (old_event["chat"]["id"], new_event["chat"]["id"]) == (basic.id, new.id)
 
 
-async def test_in_a_topic_what_replies_to_nothing_replies_to_its_beginning(
+async def test_a_topic_message_without_a_reply_replies_to_the_topic_start(
     telegram: TelegramServer, alice: User
 ) -> None:
     forum = telegram.group("News", admins=[alice], forum=True, privacy_mode=False)
@@ -145,7 +145,7 @@ async def test_in_a_topic_what_replies_to_nothing_replies_to_its_beginning(
     assert topic.id != 1
 
 
-async def test_a_reply_without_topics_has_a_thread_but_is_no_topic_message(
+async def test_a_reply_outside_topics_has_a_thread_but_no_topic_flag(
     telegram: TelegramServer, alice: User
 ) -> None:
     group = telegram.group("News", admins=[alice])
@@ -173,14 +173,16 @@ def answer(telegram: TelegramServer, chat: Chat, reply_to: Message | None = None
     return message
 
 
-async def test_a_reply_answers_what_it_replies_to(telegram: TelegramServer, alice: User) -> None:
+async def test_a_reply_counts_as_the_answer_to_its_message(
+    telegram: TelegramServer, alice: User
+) -> None:
     group = telegram.group("News", admins=[alice], privacy_mode=False)
     first, second = await alice.says(group, "a"), await alice.says(group, "b")
     reply = answer(telegram, group, first)
     assert (first.answers, second.answers) == ([reply], [])
 
 
-async def test_in_private_answers_belong_in_order_and_a_surplus_to_the_last(
+async def test_private_answers_are_assigned_in_order_and_extra_ones_to_the_last(
     telegram: TelegramServer, alice: User
 ) -> None:
     chat = telegram.private_chat(alice)
@@ -191,7 +193,7 @@ async def test_in_private_answers_belong_in_order_and_a_surplus_to_the_last(
     assert (first.answers, second.answers) == (answers[:1], answers[1:])
 
 
-async def test_in_a_group_an_answer_without_reply_belongs_to_the_latest_event(
+async def test_a_group_answer_without_reply_is_assigned_to_the_latest_event(
     telegram: TelegramServer, alice: User
 ) -> None:
     group = telegram.group("News", admins=[alice], privacy_mode=False)
@@ -206,7 +208,7 @@ async def test_in_a_group_an_answer_without_reply_belongs_to_the_latest_event(
 # Waiting
 
 
-async def test_waiting_for_what_never_comes_says_what_is_there(
+async def test_a_timeout_while_waiting_lists_what_is_there(
     telegram: TelegramServer, alice: User
 ) -> None:
     chat = telegram.private_chat(alice)

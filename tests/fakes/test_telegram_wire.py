@@ -58,7 +58,7 @@ def chat(telegram: TelegramServer, alice: User) -> Chat:
 
 
 @pytest.mark.parametrize("path", ["/", "/bot/getMe", "/getMe", "/bot1:A/getMe/x", "/robots.txt"])
-async def test_a_path_that_is_none_of_telegrams_fails_and_is_noted(
+async def test_a_path_outside_the_bot_api_fails_and_is_recorded(
     telegram: TelegramServer, client: Client, path: str
 ) -> None:
     answer = await client.http.get(telegram.root + path)
@@ -97,7 +97,7 @@ async def test_a_mistyped_parameter_is_refused_and_noted(
     assert chat.messages == []
 
 
-async def test_a_body_that_breaks_the_stand_in_is_noted(
+async def test_an_internal_error_of_the_stand_in_is_recorded(
     telegram: TelegramServer, client: Client
 ) -> None:
     headers = {"Content-Type": "application/json"}
@@ -107,7 +107,7 @@ async def test_a_body_that_breaks_the_stand_in_is_noted(
     assert telegram.errors[0].startswith("the stand-in failed in getMe: JSONDecodeError")
 
 
-async def test_every_kind_of_body_is_read(
+async def test_every_content_type_of_request_bodies_is_read(
     telegram: TelegramServer, client: Client, chat: Chat
 ) -> None:
     url = f"{client.base}/sendMessage"
@@ -181,7 +181,9 @@ async def test_updates_come_again_until_an_offset_acknowledges_them(
     assert [telegram.updates[one].deliveries for one in (first, second, third)] == [2, 3, 4]
 
 
-async def test_a_limit_holds_back_the_later_ones(client: Client, alice: User, chat: Chat) -> None:
+async def test_the_limit_of_getupdates_holds_back_later_updates(
+    client: Client, alice: User, chat: Chat
+) -> None:
     for text in "abc":
         await alice.says(chat, text)
     answer = await client("getUpdates", limit=2)
@@ -213,7 +215,7 @@ async def test_an_acknowledged_update_can_be_redelivered(
     assert await client.updates(offset=first + 1) == []
 
 
-async def test_only_the_kinds_asked_for_are_queued(
+async def test_only_allowed_update_kinds_are_queued(
     telegram: TelegramServer, client: Client, alice: User, chat: Chat
 ) -> None:
     await client("getUpdates", allowed_updates=["message"])
@@ -318,7 +320,7 @@ async def test_a_webhook_and_polls_exclude_each_other(
         {"url": "http://127.0.0.1/hook", "max_connections": 101},
     ],
 )
-async def test_webhooks_that_are_refused(client: Client, wrong: Answer) -> None:
+async def test_invalid_webhooks_are_refused(client: Client, wrong: Answer) -> None:
     assert (await client("setWebhook", **wrong))["error_code"] == 400
     assert (await client("getWebhookInfo"))["result"]["url"] == ""
 
@@ -339,7 +341,7 @@ async def test_webhooks_that_are_refused(client: Client, wrong: Answer) -> None:
         ({"error": 400, "description": "Bad Request: why"}, {"description": "Bad Request: why"}),
     ],
 )
-async def test_refusals_on_order_happen_as_often_as_told_and_change_nothing(
+async def test_planned_refusals_happen_the_planned_number_of_times(
     telegram: TelegramServer, client: Client, chat: Chat, trouble: Answer, answer: Answer
 ) -> None:
     telegram.fail("sendMessage", times=2, **trouble)
@@ -353,7 +355,7 @@ async def test_refusals_on_order_happen_as_often_as_told_and_change_nothing(
     assert [call.error is None for call in telegram.called("sendMessage")] == [False, False, True]
 
 
-async def test_trouble_may_be_for_one_chat(
+async def test_planned_faults_can_be_limited_to_one_chat(
     telegram: TelegramServer, client: Client, chat: Chat
 ) -> None:
     other = telegram.private_chat(telegram.user("Bob"))
@@ -371,7 +373,7 @@ async def test_trouble_may_be_for_one_chat(
         ("bad_gateway", json.JSONDecodeError, 0),
     ],
 )
-async def test_broken_connections_on_order(
+async def test_connections_can_be_broken_on_demand(
     telegram: TelegramServer,
     client: Client,
     chat: Chat,

@@ -59,7 +59,7 @@ async def test_a_link_is_read_for_its_title_and_date(adapter: Talk) -> None:
 
 
 @pytest.mark.parametrize("command", [f"/prophecy {HEADLINE}", f"/p {HEADLINE}"])
-async def test_a_command_finds_as_plain_text_does(adapter: Talk, command: str) -> None:
+async def test_a_command_gives_the_same_answer_as_plain_text(adapter: Talk, command: str) -> None:
     assert is_answer(await adapter.commands(command))
 
 
@@ -105,7 +105,7 @@ async def test_start_greets_shortly_and_sets_up_by_buttons(adapter: Talk) -> Non
     assert "Ana Ruiz" in (await adapter.says(HEADLINE)).text
 
 
-async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_headline(
+async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(
     talk: Talk,
 ) -> None:
     await load_tweets(talk.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
@@ -133,7 +133,7 @@ async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_head
         assert "No text says" not in found, "one of them does"
 
 
-async def test_more_shows_the_next_ones_by_button_and_by_command(adapter: Talk) -> None:
+async def test_more_results_come_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     second = await adapter.presses("More")
     assert "4. " in second.text
@@ -186,7 +186,7 @@ async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
         assert Image.open(io.BytesIO(shown.picture)).size == (1080, 1350)
 
 
-async def test_a_wrong_command_is_told_what_would_be_right(adapter: Talk) -> None:
+async def test_a_wrong_command_gets_the_correct_usage(adapter: Talk) -> None:
     for wrong, said in (
         ("/whi", "Did you mean /why?"),
         ("/why", "Send me a headline first."),
@@ -197,7 +197,7 @@ async def test_a_wrong_command_is_told_what_would_be_right(adapter: Talk) -> Non
         assert said in _plainly(await adapter.commands(wrong))
 
 
-async def test_wrong_text_is_told_what_is_wrong_with_it(adapter: Talk) -> None:
+async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
     assert "there is no word to look for" in (await adapter.says("?!")).text
     assert "nothing spooky" in (await adapter.says("Zebras xylophone quietly")).text
     gone = adapter.stage.web.url("/gone")
@@ -212,19 +212,19 @@ async def test_a_button_of_an_answer_that_is_gone_is_too_old(adapter: Talk) -> N
         assert "This button is too old." in (await adapter.presses(button)).text
 
 
-async def test_an_empty_corpus_is_said(talk: Talk) -> None:
+async def test_an_empty_corpus_is_reported(talk: Talk) -> None:
     await talk.stage.rows("DELETE FROM document RETURNING id")
     async with talk.serving():
         assert "Corpus demo is empty." in (await talk.says(HEADLINE)).text
 
 
-async def test_without_any_corpus_the_answer_says_where_to_look(talk: Talk) -> None:
+async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
     await talk.stage.rows("DELETE FROM corpus RETURNING id")
     async with talk.serving():
         assert "There is no corpus yet." in (await talk.says(HEADLINE)).text
 
 
-async def test_without_its_model_the_answer_says_that_nobody_judged(adapter: Talk) -> None:
+async def test_an_answer_without_the_model_says_that_nobody_judged(adapter: Talk) -> None:
     adapter.stage.model.script = [failure(503)]
     answer = await adapter.says(HEADLINE)
     assert is_answer(answer)
@@ -249,7 +249,7 @@ class SlowModel:
         return (1.0, 0.0)
 
 
-async def test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared(
+async def test_an_answer_comes_at_once_and_is_edited_after_reranking(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = SlowModel()
@@ -274,7 +274,7 @@ async def test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared(
         assert "record, harvest" in (await talk.presses("Why?")).text
 
 
-async def test_why_nobody_judged_is_said_in_the_reader_s_language(adapter: Talk) -> None:
+async def test_the_reason_for_not_judging_is_in_the_language_of_the_reader(adapter: Talk) -> None:
     await adapter.commands("/settings language es")
     adapter.stage.model.script = [failure(429, "Slow down, please.", headers={"Retry-After": "7"})]
     said = " ".join((await adapter.says(HEADLINE)).text.split())
@@ -286,7 +286,7 @@ async def test_why_nobody_judged_is_said_in_the_reader_s_language(adapter: Talk)
     assert re.search(rf"Sin evaluar: \S+ {re.escape(whole)}", said)
 
 
-async def test_what_is_wrong_with_a_link_is_said_in_the_reader_s_language(adapter: Talk) -> None:
+async def test_a_link_error_is_in_the_language_of_the_reader(adapter: Talk) -> None:
     await adapter.commands("/settings language es")
     gone = (await adapter.says(adapter.stage.web.url("/gone"))).text
     assert "no tiene esa página (404). Mejor pegar el titular." in gone
@@ -295,7 +295,7 @@ async def test_what_is_wrong_with_a_link_is_said_in_the_reader_s_language(adapte
     assert "mandó image/png, no text/html. Mejor pegar el titular." in picture
 
 
-async def test_without_its_database_the_bot_apologises_once(adapter: Talk) -> None:
+async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.stage.lose_database()
     for _ in range(2):
@@ -306,7 +306,7 @@ async def test_without_its_database_the_bot_apologises_once(adapter: Talk) -> No
     assert "Its number in the log is " in said
 
 
-async def test_what_is_delivered_again_is_answered_once(adapter: Talk) -> None:
+async def test_a_redelivered_message_is_answered_once(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.presses("👍")
     await adapter.commands("/why")
@@ -341,7 +341,7 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
         ("what did he say about coffee?", "/ask what did he say about coffee?"),
     ],
 )
-async def test_what_is_no_headline_gets_a_hint_and_no_judgment(
+async def test_text_that_is_no_headline_gets_a_hint_and_is_not_judged(
     adapter: Talk, text: str, said: str
 ) -> None:
     assert said in _plainly(await adapter.says(text))
@@ -392,7 +392,7 @@ async def test_a_tweet_of_this_month_is_news_and_no_prophecy(adapter: Talk) -> N
     assert "mark my words" not in answer.text
 
 
-async def test_who_has_spent_the_quota_can_do_what_is_not_counted(talk: Talk) -> None:
+async def test_an_exhausted_quota_still_allows_uncounted_commands(talk: Talk) -> None:
     talk.stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
     async with talk.serving():
         assert is_answer(await talk.says(HEADLINE))
@@ -417,7 +417,7 @@ async def test_posts_are_worded_by_a_template_that_is_checked(adapter: Talk) -> 
     assert "a template" not in (await adapter.commands("/subscribe template off")).text
 
 
-async def test_one_tweet_of_the_answer_is_drawn_by_its_number(adapter: Talk) -> None:
+async def test_the_picture_command_draws_the_tweet_of_a_given_number(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     first, third = [await adapter.commands(f"/picture {number}") for number in (1, 3)]
     assert first.picture
@@ -429,7 +429,7 @@ async def test_one_tweet_of_the_answer_is_drawn_by_its_number(adapter: Talk) -> 
 OTHER_HEADLINE = "A festival of the moon draws thousands to London"
 
 
-async def test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one(adapter: Talk) -> None:
+async def test_more_why_and_picture_in_reply_refer_to_the_quoted_answer(adapter: Talk) -> None:
     first = await adapter.says(HEADLINE)
     assert "mark my words" in first.text
     drawn = (await adapter.commands("/picture")).picture
@@ -475,7 +475,7 @@ async def test_help_explains_every_setting(adapter: Talk) -> None:
         assert f"{name} " in said
 
 
-async def test_more_shows_the_next_texts_of_a_query(adapter: Talk) -> None:
+async def test_the_more_command_shows_the_next_texts_of_a_query(adapter: Talk) -> None:
     first = await adapter.commands("/find coffee")
     assert "Shown: 1 to 5." in first.text
     assert not re.search(r"\d\.\d\d", first.text), "a score"
@@ -496,7 +496,7 @@ async def test_the_answer_to_an_edited_headline_is_edited(adapter: Talk) -> None
     assert is_answer(await adapter.edits(HEADLINE))
 
 
-async def test_the_answer_to_a_deleted_headline_goes(adapter: Talk) -> None:
+async def test_deleting_a_headline_deletes_its_answer(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     assert await adapter.deletes()
 
@@ -510,7 +510,7 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
     assert is_answer(shown)
 
 
-async def test_whoever_wants_to_be_forgotten_is(adapter: Talk) -> None:
+async def test_the_forget_command_deletes_the_data_of_a_person(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.commands("/settings threshold 6")
     asked = await adapter.commands("/forget")

@@ -94,7 +94,9 @@ async def until(client: httpx.AsyncClient, outcome: str, least: float) -> None:
 
 
 @pytest.mark.slow
-async def test_a_dead_model_is_told(stage: Stage, page: httpx.AsyncClient, tmp_path: Path) -> None:
+async def test_the_alert_fires_when_the_model_is_dead(
+    stage: Stage, page: httpx.AsyncClient, tmp_path: Path
+) -> None:
     with prometheus(tmp_path / "alive", page.base_url.netloc.decode()) as address:
         async with httpx.AsyncClient(base_url=address) as watching, asyncio.timeout(2 * PATIENCE):
             await until(watching, "answered", 0)

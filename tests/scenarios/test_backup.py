@@ -133,7 +133,7 @@ async def assert_equal(url: str, backed_up: BackedUp) -> None:
 
 
 @pytest.mark.slow
-async def test_it_goes_into_the_folder_of_another_version(
+async def test_a_backup_is_restored_into_an_embedded_server_of_another_version(
     backed_up: BackedUp, older_folder: Path
 ) -> None:
     settings = load_settings(environ={"PRESAGIO_DATA_DIR": str(older_folder)})
@@ -142,7 +142,9 @@ async def test_it_goes_into_the_folder_of_another_version(
         await assert_equal(server.url(), backed_up)
 
 
-async def test_it_goes_into_a_server_of_ones_own(backed_up: BackedUp, _clones: Clones) -> None:
+async def test_a_backup_is_restored_into_an_external_server(
+    backed_up: BackedUp, _clones: Clones
+) -> None:
     with _clones.clone() as url:
         settings = load_settings(environ={"DATABASE_URL": url})
         await bring_back(settings, backed_up.file, replace=False, json=False, output=quiet())

@@ -25,7 +25,7 @@ SMALL = Size(
 )
 
 
-async def test_every_post_arrives_and_only_a_death_or_a_lost_reply_brings_one_twice(
+async def test_every_post_arrives_and_repeats_only_after_a_death_or_lost_reply(
     server_folder: Path,
 ) -> None:
     async with chaos(SMALL, server_folder) as stage:

@@ -43,14 +43,14 @@ async def adapter(talk: Talk) -> AsyncIterator[Talk]:
         yield talk
 
 
-async def test_an_announcement_becomes_the_tweet(adapter: Talk) -> None:
+async def test_the_announcement_is_edited_into_the_tweet(adapter: Talk) -> None:
     _, shown = await adapter.composes("/compose coffee prices")
     assert "[1]" in shown.text
     assert "of 280 characters" in shown.text
     assert list(shown.buttons) == ["Next variant", "Thread", "Sources", "Why?"]
 
 
-async def test_its_buttons_work(adapter: Talk) -> None:
+async def test_buttons_of_a_composed_tweet_work(adapter: Talk) -> None:
     await adapter.composes("/tweet coffee prices")
     assert "Variant 2 of 3" in (await adapter.presses("Next variant")).text
     sources = (await adapter.presses("Sources")).text
@@ -78,7 +78,7 @@ async def test_an_answered_headline_is_written_about(adapter: Talk, model: Judge
     assert "They raise the prices of coffee again." in given
 
 
-async def test_without_an_answering_model_the_announcement_says_so(
+async def test_composing_without_an_answering_model_says_so(
     adapter: Talk, model: JudgeAndWriter
 ) -> None:
     adapter.stage.model.script = [failure(503)]
@@ -87,7 +87,7 @@ async def test_without_an_answering_model_the_announcement_says_so(
     assert shown.text.strip()
 
 
-async def test_what_nothing_is_known_of_is_not_written(
+async def test_nothing_is_composed_about_an_unknown_subject(
     adapter: Talk, model: JudgeAndWriter
 ) -> None:
     _, shown = await adapter.composes("/compose zebras xylophone quietly")
@@ -95,14 +95,14 @@ async def test_what_nothing_is_known_of_is_not_written(
     assert "draft" not in model.writer.calls
 
 
-async def test_it_speaks_spanish(adapter: Talk) -> None:
+async def test_composing_speaks_spanish(adapter: Talk) -> None:
     await adapter.commands("/settings language es")
     _, shown = await adapter.composes("/compose coffee prices")
     assert "de 280 caracteres" in shown.text
     assert list(shown.buttons) == ["Otra variante", "Hilo", "Fuentes", "¿Por qué?"]
 
 
-async def test_stop_ends_it(adapter: Talk, model: JudgeAndWriter) -> None:
+async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWriter) -> None:
     if isinstance(adapter, ConsoleTalk):
         pytest.skip("ConsoleTalk: Ctrl-C stops it there")
     model.waits = asyncio.Event()

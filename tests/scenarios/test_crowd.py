@@ -52,7 +52,7 @@ def headlines(who: int) -> list[str]:
     return [f"{HEADLINE} in {who}.{number}" for number in range(EACH)]
 
 
-async def test_two_hundred_headlines_at_once_are_answered_once_in_the_order_of_their_chat(
+async def test_many_concurrent_headlines_are_answered_once_in_chat_order(
     crowd: Crowd, around: Surroundings
 ) -> None:
     with around.process():
@@ -65,7 +65,7 @@ async def test_two_hundred_headlines_at_once_are_answered_once_in_the_order_of_t
     assert [len(crowd.answers(who)) for who in people] == [EACH] * PEOPLE
 
 
-async def test_a_killed_bot_answers_nothing_twice_and_the_next_one_what_is_told_again(
+async def test_a_killed_bot_repeats_no_answer_and_its_successor_answers_the_rest(
     crowd: Crowd, around: Surroundings
 ) -> None:
     people = range(10)

@@ -46,7 +46,9 @@ def assert_holds_nothing(log: Path, *secrets: str) -> None:
     assert {name.split(".")[0] for name in loggers} <= {"presagio", "db"}
 
 
-async def test_telegram_in_the_log(stage: Stage, tmp_path: Path) -> None:
+async def test_debug_log_of_telegram_contains_no_secrets_or_messages(
+    stage: Stage, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
@@ -63,7 +65,9 @@ async def slack(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
         yield stage
 
 
-async def test_slack_in_the_log(slack: SlackStage, tmp_path: Path) -> None:
+async def test_debug_log_of_slack_contains_no_secrets_or_messages(
+    slack: SlackStage, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     async with talking(slack, log):
         await slack.slack.until(lambda: slack.slack.connections, within=SECONDS)

@@ -49,7 +49,9 @@ class Log:
         ]
 
 
-async def test_of_a_chat(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_chat_events_are_logged_without_message_texts(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = Log(capsys)
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
@@ -72,7 +74,9 @@ async def test_of_a_chat(stage: Stage, capsys: pytest.CaptureFixture[str]) -> No
     assert len(log.lines) <= 8, log.text  # no line for what happens every few seconds
 
 
-async def test_of_the_news(coffee_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_news_events_are_logged_without_headlines_and_tweets(
+    coffee_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = Log(capsys)
     async with newsroom(coffee_url) as room:
         process = await room.process()
@@ -92,7 +96,7 @@ async def test_of_the_news(coffee_url: str, capsys: pytest.CaptureFixture[str]) 
         assert private not in log.text
 
 
-async def test_a_feed_that_fails_is_counted(
+async def test_a_failing_feed_is_counted_in_the_log(
     coffee_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = Log(capsys)

@@ -72,7 +72,7 @@ async def talk(
         yield found
 
 
-async def test_what_shares_no_word_with_the_headline_is_found_and_says_why(talk: Talk) -> None:
+async def test_a_find_sharing_no_word_with_the_headline_is_explained(talk: Talk) -> None:
     talk.stage.model.phrases = naming(PHRASE)
     async with talk.serving():
         assert NEAR in (await talk.says(FAR)).text
@@ -119,7 +119,7 @@ async def test_phrases_that_come_too_late_are_paid_for_and_serve_the_next_search
     ],
     ids=["slow", "dead", "429", "garbage"],
 )
-async def test_a_model_that_names_nothing_costs_the_phrases_alone(
+async def test_failing_phrases_leave_the_rest_of_the_answer_intact(
     talk: Talk, trouble: Step
 ) -> None:
     model = talk.stage.model
@@ -142,7 +142,7 @@ async def test_a_model_that_names_nothing_costs_the_phrases_alone(
     assert model.calls == 1  # nothing was found of the second headline
 
 
-async def test_a_spent_budget_asks_for_no_phrases_and_says_what_it_always_said(
+async def test_an_exhausted_budget_requests_no_phrases_and_answers_as_usual(
     talk: Talk,
 ) -> None:
     talk.stage.environment["PRESAGIO_LLM__DAILY_TOKENS"] = "0"

@@ -137,7 +137,7 @@ async def test_a_server_that_cannot_be_started_again_ends_the_process(
 
 
 @pytest.mark.parametrize("step", range(1, 15))
-async def test_one_that_dies_during_the_start_leaves_no_adapter_deaf(
+async def test_a_database_death_during_startup_leaves_no_adapter_unresponsive(
     web: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Killed at each use of the database: people are answered, or the process ends."""

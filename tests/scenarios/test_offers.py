@@ -69,7 +69,7 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(
         assert another.text == f"{holds} Shall I add it as the archive my-tweets-2024?"
 
 
-async def test_how_a_table_is_read_is_shown_before_it_is_added(owned: Stage) -> None:
+async def test_the_guessed_table_layout_is_shown_before_loading(owned: Stage) -> None:
     table = b"Fecha;Tweet\n13/05/2012 23:30;Bridges will sing.\n14/05/2012 09:00;Rivers wait.\n"
     async with owned.serving():
         alice, home = await own(owned)
@@ -138,7 +138,7 @@ async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path
         assert await owned.rows("SELECT name FROM corpus") == [("demo",)]
 
 
-async def test_what_is_no_archive_and_what_is_too_large_is_said(owned: Stage) -> None:
+async def test_unsupported_and_oversized_files_are_reported(owned: Stage) -> None:
     async with owned.serving():
         alice, home = await own(owned)
         nothing = await (await alice.sends_file(home, "odd.zip", b"PK no zip")).answer()
@@ -165,7 +165,7 @@ async def test_another_member_s_file_is_not_read(owned: Stage) -> None:
         assert owned.telegram.called("getFile") == []
 
 
-async def test_after_a_no_nothing_can_be_added(owned: Stage) -> None:
+async def test_a_declined_file_cannot_be_added_later(owned: Stage) -> None:
     async with owned.serving():
         alice, home = await own(owned)
         offer = await (await alice.sends_file(home, "posts.json", EXPORT)).answer()
@@ -175,7 +175,7 @@ async def test_after_a_no_nothing_can_be_added(owned: Stage) -> None:
 
 
 @pytest.mark.parametrize("granted", [True, False])
-async def test_on_slack_files_need_a_scope(
+async def test_loading_files_on_slack_needs_the_files_read_scope(
     coffee_url: str, installed: App, tmp_path: Path, granted: bool
 ) -> None:
     scopes = (installed.scopes or frozenset()) - (set() if granted else {"files:read"})

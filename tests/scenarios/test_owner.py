@@ -20,7 +20,7 @@ async def code(stage: Surroundings, platform: str) -> str:
     return found[1]
 
 
-async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the_bot(
+async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bot(
     stage: Stage,
 ) -> None:
     stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
@@ -55,7 +55,7 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
         assert "Friends (telegram:" in cost
 
 
-async def test_who_asked_in_a_topic_is_told_there_that_the_bot_was_let_in(stage: Stage) -> None:
+async def test_an_admission_is_announced_in_the_topic_that_asked(stage: Stage) -> None:
     stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
     telegram = stage.telegram
     alice, bob = telegram.user("Alice"), telegram.user("Bob")
@@ -70,7 +70,7 @@ async def test_who_asked_in_a_topic_is_told_there_that_the_bot_was_let_in(stage:
     assert waits.thread_id == notice.thread_id == topic.id
 
 
-async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(
+async def test_the_slack_owner_admits_a_direct_message_and_a_channel_is_greeted(
     coffee_url: str,
 ) -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))

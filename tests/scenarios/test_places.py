@@ -78,14 +78,14 @@ async def place(
             yield await on_slack(workspace)
 
 
-async def test_small_talk_is_left_alone_and_gets_a_hint_by_name(place: Place) -> None:
+async def test_small_talk_is_ignored_but_gets_a_hint_if_addressed_by_name(place: Place) -> None:
     await place.member.says("good morning everybody", answers=0)
     assert "Send me a headline" in await place.member.calls("good morning")
     assert "Send me a headline" in await place.member.calls("")
     assert place.stage.model.calls == 0
 
 
-async def test_who_reads_along_speaks_only_when_a_tweet_fits(place: Place) -> None:
+async def test_a_listening_bot_answers_only_when_a_tweet_fits(place: Place) -> None:
     await place.member.says(HEADLINE, answers=0)
     assert "headlines: on" in await place.admin.commands("/settings listening all")
     await place.member.says("shall we meet at nine?", answers=0)
@@ -100,7 +100,7 @@ async def test_settings_are_for_admins_and_answers_for_all(place: Place) -> None
     assert read_years(await place.member.commands(f"/prophecy {HEADLINE}"))
 
 
-async def test_a_member_chooses_an_archive_for_one_answer_and_an_admin_for_all(
+async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
     place: Place,
 ) -> None:
     await load_tweets(place.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
@@ -142,7 +142,7 @@ async def test_a_question_follows_nobody_else_s(place: Place) -> None:
     assert f'"earlier":["{MOON}"]' in model.requests[-1].prompt
 
 
-async def test_in_reply_to_an_answer_a_question_follows_that_one(place: Place) -> None:
+async def test_a_question_in_reply_to_an_answer_follows_its_question(place: Place) -> None:
     carla, ben = place.admin, place.member
     model = place.stage.model
     model.script = [failure(503)]
@@ -156,7 +156,7 @@ async def test_in_reply_to_an_answer_a_question_follows_that_one(place: Place) -
     assert PRICES not in model.requests[-1].prompt
 
 
-async def test_in_reply_to_an_answer_why_and_more_are_about_that_one(place: Place) -> None:
+async def test_why_and_more_in_reply_refer_to_the_quoted_answer(place: Place) -> None:
     alice, bob = place.admin, place.member
     assert read_years(await alice.calls(HEADLINE))
     about_coffee = alice.said[-1]

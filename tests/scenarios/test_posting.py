@@ -55,7 +55,7 @@ def shown(message: object) -> str:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_find_is_told_at_once(coffee_url: str, platform: str) -> None:
+async def test_an_instant_find_is_posted_at_once(coffee_url: str, platform: str) -> None:
     async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, platform)
@@ -131,7 +131,7 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
         assert "No old tweet foretold the news since" in shown(message)
 
 
-async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(coffee_url: str) -> None:
+async def test_unjudged_finds_are_posted_only_to_chats_that_want_them(coffee_url: str) -> None:
     async with newsroom(coffee_url, PRESAGIO_LLM__DAILY_TOKENS="0") as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
@@ -182,7 +182,9 @@ async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_ur
         assert [row["state"] for row in states] == ["judged"] * 4 + ["dull"]
 
 
-async def test_what_no_model_may_read_waits_for_none(coffee_url: str) -> None:
+async def test_a_private_chat_without_a_permitted_model_does_not_wait_for_judging(
+    coffee_url: str,
+) -> None:
     async with newsroom(coffee_url, PRESAGIO_LLM__BASE_URL="http://models.invalid/v1") as room:
         room.environ["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{room.group.id}"]'
         process = await room.process()
@@ -224,7 +226,7 @@ async def test_the_picture_follows_its_post(coffee_url: str) -> None:
 
 
 @pytest.mark.parametrize("drawn", [True, False])
-async def test_the_picture_is_the_post_itself_or_else_its_words_are(
+async def test_a_picture_post_falls_back_to_text(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch, drawn: bool
 ) -> None:
     async with newsroom(coffee_url) as room:
@@ -269,7 +271,7 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         assert how_to_install("pictures") in message_from_json(why)
 
 
-async def test_two_processes_decide_and_send_once(coffee_url: str) -> None:
+async def test_two_processes_post_each_find_once(coffee_url: str) -> None:
     async with newsroom(coffee_url) as room:
         one, other = await room.process(), await room.process()
         for platform in PLATFORMS:
@@ -352,7 +354,9 @@ class _Dies:
         await self._poster.close()
 
 
-async def test_slack_is_not_told_again_while_it_cannot_be_asked(coffee_url: str) -> None:
+async def test_a_slack_post_is_not_repeated_while_its_arrival_cannot_be_checked(
+    coffee_url: str,
+) -> None:
     async with newsroom(coffee_url) as room:
         process = await owed(room, "slack")
         room.slack.fail("chat.postMessage", Fault(drop_after=True))
@@ -395,7 +399,7 @@ async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(coffee_url: str) -
         assert len(room.group.bot_messages) == 1
 
 
-async def test_all_chats_wait_when_two_are_told_to(coffee_url: str) -> None:
+async def test_all_chats_pause_when_two_are_rate_limited(coffee_url: str) -> None:
     async with newsroom(coffee_url) as room:
         process = await room.process()
         groups = [room.group, *await subscribe_groups(room, process, 29)]
@@ -449,7 +453,7 @@ async def test_failures_are_repeated_ever_more_rarely(coffee_url: str, platform:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_chat_that_is_gone_is_told_nothing_more(coffee_url: str, platform: str) -> None:
+async def test_a_departed_chat_gets_no_further_posts(coffee_url: str, platform: str) -> None:
     async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error=403)
@@ -470,7 +474,7 @@ async def test_a_post_that_is_refused_is_given_up(coffee_url: str) -> None:
         assert len(await process.jobs.deciding.subscriptions.active()) == 1
 
 
-async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
+async def test_an_unreadable_delivery_is_given_up_and_delays_nothing(
     coffee_url: str,
 ) -> None:
     async with newsroom(coffee_url) as room:
@@ -517,7 +521,7 @@ async def test_a_platform_that_does_not_answer_delays_no_other(coffee_url: str) 
         assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
 
 
-async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another(
+async def test_a_delivery_being_sent_is_settled_despite_a_database_error_elsewhere(
     coffee_url: str,
 ) -> None:
     async with newsroom(coffee_url) as room:
@@ -535,7 +539,7 @@ async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another
         assert len(room.said("slack")) == 1
 
 
-async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
+async def test_the_owner_is_notified_of_a_failing_feed_instead_of_the_group(
     coffee_url: str,
 ) -> None:
     async with newsroom(coffee_url) as room:
@@ -560,7 +564,7 @@ async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
         assert "503" in notice.text
 
 
-async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
+async def test_followers_are_notified_once_when_a_feed_fails_and_recovers(
     coffee_url: str,
 ) -> None:
     async with newsroom(coffee_url) as room:
@@ -608,7 +612,7 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(coffee_url: str) ->
 # The whole program
 
 
-async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
+async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
     coffee_url: str,
 ) -> None:
     """A post of two stories, on each of which its readers vote by itself."""

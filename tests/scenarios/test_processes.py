@@ -35,7 +35,7 @@ async def ticks(stage: Chaos) -> dict[str, int]:
     return dict(rows)
 
 
-async def test_each_tick_and_each_post_come_once_and_leadership_moves(server_folder: Path) -> None:
+async def test_ticks_and_posts_happen_once_while_leadership_moves(server_folder: Path) -> None:
     async with chaos(SIZE, server_folder) as stage:
         for trouble in stage.trouble.values():
             trouble.cease()

@@ -96,7 +96,7 @@ async def test_a_dead_standby_costs_no_answer_and_no_judgment(
     assert around.model.calls == len({headline(who) for who in range(PEOPLE)})
 
 
-async def test_a_dead_primary_leaves_nobody_without_an_answer(
+async def test_every_question_gets_an_answer_or_an_apology_when_the_primary_dies(
     crowd: Crowd, around: Surroundings, both: Pair
 ) -> None:
     """What would have to be stored fails, and whoever asked is told so."""

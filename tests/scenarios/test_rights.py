@@ -41,7 +41,7 @@ async def suggested(stage: Stage, *terms: str) -> None:
     await database.close()
 
 
-async def test_the_admin_of_a_group_of_his_own_changes_what_nobody_else_is_told(
+async def test_a_group_admin_cannot_change_the_global_glossary(
     stage: Stage, root: User, eve: User
 ) -> None:
     own = stage.telegram.group("Eve's", admins=[eve], members=[root], privacy_mode=False)
@@ -61,7 +61,7 @@ async def test_the_admin_of_a_group_of_his_own_changes_what_nobody_else_is_told(
     assert await groups(stage) == [["coffee", "java"]]
 
 
-async def test_a_suggestion_is_decided_by_nobody_who_gets_hold_of_its_button(
+async def test_a_suggestion_button_works_only_for_operators(
     stage: Stage, root: User, eve: User
 ) -> None:
     group = stage.telegram.group("Eve's", admins=[eve], members=[root], privacy_mode=False)
@@ -76,7 +76,7 @@ async def test_a_suggestion_is_decided_by_nobody_who_gets_hold_of_its_button(
     assert await stage.rows("SELECT status FROM alias_group") == [("approved",)]
 
 
-async def test_in_a_channel_its_admins_press_what_steers_it_and_readers_do_not(
+async def test_only_channel_admins_can_use_settings_buttons_in_a_channel(
     stage: Stage, root: User, eve: User
 ) -> None:
     owner = stage.telegram.user("Owner")
@@ -113,7 +113,7 @@ CHANNEL_COMMANDS = {
 }
 
 
-async def test_a_channel_is_steered_from_private_by_its_admins_alone(
+async def test_only_channel_admins_can_configure_the_channel_from_private_chat(
     stage: Stage, root: User, eve: User
 ) -> None:
     telegram = stage.telegram
@@ -167,7 +167,7 @@ async def test_a_channel_without_an_archive_is_told_how_to_choose_its_own(
     assert await stage.rows("SELECT mode FROM subscription") == [("daily",)]
 
 
-async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: User) -> None:
+async def test_an_exhausted_quota_still_allows_unsubscribing(stage: Stage, eve: User) -> None:
     stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
     chat = stage.telegram.private_chat(eve)
     async with stage.serving():
@@ -214,7 +214,7 @@ async def test_a_blocked_person_is_not_answered_inline(stage: Stage, eve: User) 
     assert blocked.answers == []
 
 
-async def test_nothing_is_changed_inline(stage: Stage, root: User) -> None:
+async def test_inline_queries_change_no_settings(stage: Stage, root: User) -> None:
     async with stage.serving():
         for text in ("/glossary add coffee = java", "/settings threshold 6"):
             await (await root.asks_inline(text)).answered()

@@ -23,7 +23,7 @@ async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage)
             assert "Coffee prices" in (await asked.answer()).text
 
 
-async def test_what_lacks_vectors_gets_them_while_serving(stage: Stage) -> None:
+async def test_missing_vectors_are_embedded_while_serving(stage: Stage) -> None:
     stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "tfidf"
     embedded = "SELECT embedded FROM embedding_state WHERE embedded > 0"
     async with stage.serving(), asyncio.timeout(PATIENCE):
@@ -32,7 +32,9 @@ async def test_what_lacks_vectors_gets_them_while_serving(stage: Stage) -> None:
     assert done == [(len(TWEETS),)]
 
 
-async def test_without_any_token_the_page_opens_and_what_is_missing_is_said(stage: Stage) -> None:
+async def test_serving_without_tokens_opens_the_page_and_reports_what_is_missing(
+    stage: Stage,
+) -> None:
     stage.environment |= {"TELEGRAM_BOT_TOKEN": "", "PRESAGIO_WEB__PORT": "0"}
     async with stage.running(_said(stage, "The web page is at ")):
         assert any(

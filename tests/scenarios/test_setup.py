@@ -87,7 +87,7 @@ def environ(telegram: TelegramServer, database_url: str, tmp_path: Path) -> dict
 
 
 @pytest.mark.slow
-async def test_two_commands_and_two_messages_lead_to_the_first_answer(
+async def test_setup_and_serve_lead_to_the_first_answer(
     telegram: TelegramServer,
     model: ModelServer,
     environ: dict[str, str],
@@ -281,7 +281,7 @@ def typed(environ: dict[str, str], answers: list[str]) -> tuple[str, int]:
 
 
 @pytest.mark.slow
-async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
+async def test_interactive_setup_asks_again_after_an_invalid_answer(
     telegram: TelegramServer, environ: dict[str, str], tmp_path: Path
 ) -> None:
     archive = str(write_tweets(tmp_path / "a.jsonl", range(5)))
@@ -340,7 +340,7 @@ async def test_what_was_typed_is_named_and_not_the_settings_that_it_becomes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answers", [["\x03"], ["", "\x03"]])
-async def test_ctrl_c_ends_it_at_any_question(
+async def test_ctrl_c_ends_setup_at_any_question(
     environ: dict[str, str], tmp_path: Path, answers: list[str]
 ) -> None:
     _, code = await asyncio.to_thread(typed, environ, answers)

@@ -71,7 +71,9 @@ def assert_nothing_ran_out(log: Path) -> None:
     assert len(lines) < 50, lines[:5]
 
 
-async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_path: Path) -> None:
+async def test_page_and_chats_are_served_despite_silent_connections(
+    stage: Stage, tmp_path: Path
+) -> None:
     port, log = find_free_port(), tmp_path / "log"
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
     alice = stage.telegram.user("Alice")
@@ -87,7 +89,9 @@ async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_p
     assert_nothing_ran_out(log)
 
 
-async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None:
+async def test_telegram_webhooks_arrive_despite_silent_connections(
+    stage: Stage, tmp_path: Path
+) -> None:
     port, log = find_free_port(), tmp_path / "log"
     url = f"http://127.0.0.1:{port}/hook"
     stage.environment |= {
@@ -111,7 +115,9 @@ async def signed(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
         yield stage
 
 
-async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> None:
+async def test_slack_requests_arrive_despite_silent_connections(
+    signed: SlackStage, tmp_path: Path
+) -> None:
     port, log = find_free_port(), tmp_path / "log"
     signed.environment |= {
         "SLACK_APP_TOKEN": "",

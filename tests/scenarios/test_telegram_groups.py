@@ -57,7 +57,7 @@ async def assert_silence(bot: Stage, chat: Chat) -> None:
         f"/p@Presagio_bot\n{HEADLINE}",
     ],
 )
-async def test_who_speaks_to_the_bot_is_answered_below_the_message(
+async def test_a_message_to_the_bot_is_answered_in_reply(
     bot: Stage, group: Chat, bob: User, text: str
 ) -> None:
     asked = await bob.says(group, text)
@@ -71,7 +71,7 @@ async def test_who_speaks_to_the_bot_is_answered_below_the_message(
     "text",
     [f"/prophecy@other_bot {HEADLINE}", "/weather", "/weather in Rome", "/r/politics", HEADLINE],
 )
-async def test_what_is_meant_for_others_is_left_alone(
+async def test_messages_for_others_are_ignored(
     bot: Stage, group: Chat, bob: User, text: str
 ) -> None:
     await bob.says(group, text)
@@ -103,7 +103,7 @@ async def test_laughter_at_an_answer_is_left_alone_and_thanks_get_a_smiley(
     assert group.actions == ["typing"], "nobody sees the bot type for laughter"
 
 
-async def test_with_privacy_mode_the_bot_is_told_of_nothing_else(
+async def test_privacy_mode_hides_messages_not_addressed_to_the_bot(
     bot: Stage, alice: User, bob: User
 ) -> None:
     group = bot.telegram.group("Private", admins=[alice], members=[bob], privacy_mode=True)
@@ -112,7 +112,7 @@ async def test_with_privacy_mode_the_bot_is_told_of_nothing_else(
     assert len(group.bot_messages) == 1
 
 
-async def test_listening_to_all_the_bot_speaks_only_above_the_threshold(
+async def test_a_listening_bot_answers_only_above_the_threshold(
     bot: Stage, group: Chat, alice: User, bob: User
 ) -> None:
     await (await alice.says(group, "/settings listening all")).answer()
@@ -125,7 +125,9 @@ async def test_listening_to_all_the_bot_speaks_only_above_the_threshold(
     assert group.actions == ["typing"], "nobody sees the bot type for what it overheard"
 
 
-async def test_only_admins_may_set(bot: Stage, group: Chat, alice: User, bob: User) -> None:
+async def test_only_admins_can_change_settings(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
     refused = await (await bob.says(group, "/settings listening all")).answer()
     said = "Only admins of this chat may use /settings. Ask one of them."
     assert refused.text == said
@@ -138,7 +140,7 @@ async def test_only_admins_may_set(bot: Stage, group: Chat, alice: User, bob: Us
     assert "language: es" in settings.text
 
 
-async def test_an_anonymous_admin_may_set(bot: Stage, group: Chat, alice: User) -> None:
+async def test_an_anonymous_admin_can_change_settings(bot: Stage, group: Chat, alice: User) -> None:
     asked = await alice.says(group, "/settings language es", anonymous=True)
     assert "language: es" in (await asked.answer()).text
 
@@ -254,7 +256,7 @@ async def test_a_reply_chain_is_no_topic(bot: Stage, group: Chat, alice: User, b
     assert "message_thread_id" not in sent.parameters
 
 
-async def test_when_the_topic_vanishes_the_answer_comes_without(bot: Stage, alice: User) -> None:
+async def test_an_answer_to_a_deleted_topic_is_sent_without_it(bot: Stage, alice: User) -> None:
     forum = bot.telegram.group("Forum", admins=[alice], forum=True, privacy_mode=False)
     news = forum.topic("News")
     bot.telegram.fail("sendMessage", error=400, description="Bad Request: message thread not found")
@@ -300,9 +302,7 @@ async def test_a_chat_that_removed_the_bot_is_paused_until_it_writes_again(
     assert await bot.rows("SELECT active FROM chat") == [(True,)]
 
 
-async def test_a_refusal_to_be_written_to_pauses_the_chat(
-    bot: Stage, group: Chat, bob: User
-) -> None:
+async def test_a_forbidden_error_pauses_the_chat(bot: Stage, group: Chat, bob: User) -> None:
     bot.telegram.fail("sendMessage", error=403)
     await bob.says(group, f"/p {HEADLINE}")
     await bot.telegram.until_called("sendMessage")

@@ -20,7 +20,7 @@ NASTY = (
 OVERRIDES = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
 
-async def test_a_nasty_headline_is_shown_as_text(bot: Stage) -> None:
+async def test_a_headline_with_markup_is_shown_as_plain_text(bot: Stage) -> None:
     for number, text in enumerate(NASTY):
         await assert_shown_as_text(bot, text, f"alice_in_{number}")
 
@@ -54,7 +54,7 @@ async def until_answered(chat: Chat, times: int) -> None:
     await chat.until(lambda _: len(chat.bot_messages) >= times)
 
 
-async def test_nasty_tweets_are_shown_as_text_in_one_message(stage: Stage) -> None:
+async def test_tweets_with_markup_are_shown_as_plain_text_in_one_message(stage: Stage) -> None:
     await stage.rows("DELETE FROM document RETURNING id")
     await load_tweets(stage.database_url, NASTY)
     stage.model.script = [scoring(lambda *_: 3)]
@@ -75,7 +75,7 @@ async def test_nasty_tweets_are_shown_as_text_in_one_message(stage: Stage) -> No
         assert not {"mention", "text_link"} & {entity.type for entity in answer.entities}
 
 
-async def test_long_tweets_share_the_room(stage: Stage) -> None:
+async def test_long_tweets_share_the_message_limit(stage: Stage) -> None:
     await stage.rows("DELETE FROM document RETURNING id")
     goes_on = ("and so on ", "to be continued ", "more of the same ")  # else they count as one
     long = tuple(f"{HEADLINE} {number} " + goes_on[number] * 900 for number in range(3))

@@ -19,7 +19,7 @@ from tests.scenarios.stage import (
 )
 
 
-async def test_what_is_delivered_again_is_answered_once(bot: Stage) -> None:
+async def test_a_redelivered_message_is_answered_once(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
     asked = await alice.says(chat, HEADLINE)
@@ -33,7 +33,7 @@ async def test_what_is_delivered_again_is_answered_once(bot: Stage) -> None:
     assert (len(chat.bot_messages), bot.model.calls) == (1, 1)
 
 
-async def test_what_was_answered_is_not_answered_after_a_restart(stage: Stage) -> None:
+async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: Stage) -> None:
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
     async with stage.serving():
@@ -59,7 +59,7 @@ async def test_a_stop_finishes_what_is_under_way(stage: Stage) -> None:
 
 
 @pytest.mark.slow  # waits for most of the ten seconds
-async def test_a_stop_ends_in_ten_seconds_and_leaves_the_rest_to_the_next(stage: Stage) -> None:
+async def test_a_stop_takes_at_most_ten_seconds_and_leaves_the_rest(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
@@ -91,7 +91,7 @@ async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -
 
 
 @pytest.mark.slow
-async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_alone(
+async def test_only_unanswered_messages_are_answered_after_a_kill(
     stage: Stage,
 ) -> None:
     """The first process dies while the model thinks; the second gets the same updates."""
@@ -117,7 +117,7 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
 
 
 @pytest.mark.slow
-async def test_after_a_kill_an_answer_takes_the_place_of_the_step_that_was_shown(
+async def test_an_answer_after_a_kill_replaces_the_progress_message(
     stage: Stage,
 ) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words))]
@@ -145,7 +145,7 @@ async def eventually_kept(stage: Stage) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_the_order_in_a_chat_is_kept_and_a_slow_chat_holds_up_nobody(bot: Stage) -> None:
+async def test_chat_order_is_kept_and_a_slow_chat_does_not_delay_others(bot: Stage) -> None:
     thought, quick = asyncio.Event(), scoring(judged_by_words)
 
     async def held(asked: Asked, request: web.Request) -> web.StreamResponse:
@@ -177,7 +177,7 @@ async def test_an_update_that_cannot_be_read_holds_up_nobody(bot: Stage) -> None
     await bot.telegram.until_acknowledged()
 
 
-async def test_numbers_of_updates_may_start_again_lower(bot: Stage) -> None:
+async def test_update_ids_may_restart_at_a_lower_number(bot: Stage) -> None:
     """Telegram chooses any number after a quiet week."""
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
@@ -202,7 +202,7 @@ def _message(chat_id: int) -> dict[str, object]:
 
 
 @pytest.mark.slow
-async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(
+async def test_a_chat_with_very_many_updates_does_not_delay_others(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The updates of one chat fill what Telegram hands out at once; another one is behind them."""

@@ -24,7 +24,7 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert len(chat.bot_messages) == 1
 
 
-async def test_answers_name_what_they_answer_where_several_were_pasted(bot: Stage) -> None:
+async def test_answers_name_their_headline_if_several_were_pasted(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
     alone = await (await alice.says(chat, HEADLINE)).answer()
@@ -57,7 +57,7 @@ async def test_an_edit_that_changes_no_answer_is_no_failure(bot: Stage) -> None:
     assert not [line for line in bot.said if "not delivered" in line]
 
 
-async def test_what_cannot_be_read_is_said_once_a_day(bot: Stage) -> None:
+async def test_unsupported_content_gets_a_hint_once_a_day(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
     sticker = {"file_id": "s", "file_unique_id": "s", "type": "regular", "width": 9, "height": 9}
@@ -152,7 +152,7 @@ async def test_menus_are_set_in_both_languages(bot: Stage) -> None:
         assert set(menu) >= {"prophecy", "more", "why", "top", "settings", "corpus", "help"}
 
 
-async def test_half_a_character_costs_no_answer(stage: Stage) -> None:
+async def test_a_lone_surrogate_does_not_prevent_an_answer(stage: Stage) -> None:
     alice = stage.telegram.user("Al\ud83dice")
     chat = stage.telegram.private_chat(alice)
     async with stage.serving():

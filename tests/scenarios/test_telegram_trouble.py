@@ -11,7 +11,7 @@ from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, staged
 
 
-async def test_a_request_to_slow_down_is_heeded_and_the_order_kept(bot: Stage) -> None:
+async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
     setting = await asks_for_full_answers(alice, chat)
@@ -43,7 +43,9 @@ async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
 @pytest.mark.parametrize(
     "error", [500, "bad_gateway", "drop_connection_before", "drop_connection_after_processing"]
 )
-async def test_what_may_have_been_sent_is_not_sent_again(bot: Stage, error: int | str) -> None:
+async def test_a_message_that_may_have_arrived_is_not_sent_again(
+    bot: Stage, error: int | str
+) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
     await asks_for_full_answers(alice, chat)
@@ -92,7 +94,7 @@ async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None
     assert not any(token in said for said in stage.said)
 
 
-async def test_a_model_that_answers_nonsense_is_no_judge(stage: Stage) -> None:
+async def test_nonsense_from_the_model_is_not_used_as_a_judgment(stage: Stage) -> None:
     stage.model.script = [raw("<html>")]
     async with stage.serving():
         alice = stage.telegram.user("Alice")

@@ -81,7 +81,7 @@ async def test_the_page_and_the_webhook_share_the_port(pushed: Stage) -> None:
             assert answer.status == 200
 
 
-async def test_where_nobody_can_listen_no_webhook_is_set(pushed: Stage) -> None:
+async def test_no_webhook_is_registered_if_the_port_is_taken(pushed: Stage) -> None:
     port = int(pushed.environ["PRESAGIO_WEB__PORT"])
     with socket.create_server(("127.0.0.1", port)), pytest.raises(AdapterFailed):
         await pushed.run()
@@ -92,7 +92,9 @@ async def test_where_nobody_can_listen_no_webhook_is_set(pushed: Stage) -> None:
     assert pushed.telegram.called("setWebhook") == []
 
 
-async def test_what_is_under_way_at_a_stop_is_answered_and_acknowledged(pushed: Stage) -> None:
+async def test_a_webhook_update_under_way_at_a_stop_is_answered_and_acknowledged(
+    pushed: Stage,
+) -> None:
     pushed.model.script = [slow(0.5, scoring(judged_by_words))]
     alice = pushed.telegram.user("Alice")
     chat = pushed.telegram.private_chat(alice)
@@ -104,7 +106,7 @@ async def test_what_is_under_way_at_a_stop_is_answered_and_acknowledged(pushed: 
     await pushed.telegram.until_acknowledged()
 
 
-async def test_what_was_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> None:
+async def test_an_update_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> None:
     alice = pushed.telegram.user("Alice")
     chat = pushed.telegram.private_chat(alice)
     await pushed.telegram.stop()
@@ -116,7 +118,7 @@ async def test_what_was_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> N
     assert len(chat.bot_messages) == 1
 
 
-async def test_from_webhook_to_polling_nothing_is_lost(pushed: Stage) -> None:
+async def test_switching_from_webhook_to_polling_loses_no_update(pushed: Stage) -> None:
     alice = pushed.telegram.user("Alice")
     chat = pushed.telegram.private_chat(alice)
     async with pushed.serving():
@@ -146,7 +148,7 @@ NO_UPDATES = (
 )
 
 
-async def test_what_is_no_update_is_told_so(
+async def test_a_request_that_is_no_update_is_rejected(
     pushed: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
@@ -160,7 +162,7 @@ async def test_what_is_no_update_is_told_so(
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
-async def test_who_leaves_amid_a_body_is_no_error(
+async def test_a_client_disconnecting_within_a_body_is_no_error(
     pushed: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
@@ -178,9 +180,7 @@ async def test_who_leaves_amid_a_body_is_no_error(
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
-async def test_half_a_body_is_not_waited_for_for_ever(
-    pushed: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_incomplete_body_times_out(pushed: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "BODY_SECONDS", 0.2)
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
 
@@ -196,9 +196,7 @@ async def test_half_a_body_is_not_waited_for_for_ever(
         assert answer.status == 408
 
 
-async def test_half_a_head_is_not_waited_for_for_ever(
-    pushed: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_incomplete_headers_time_out(pushed: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
     port = int(pushed.environ["PRESAGIO_WEB__PORT"])
     async with pushed.serving():

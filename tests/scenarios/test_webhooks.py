@@ -66,7 +66,7 @@ async def state(room: Newsroom, process: Process) -> WebhookState:
     return one
 
 
-async def test_a_webhook_is_told_of_a_find_at_once(coffee_url: str) -> None:
+async def test_a_find_is_sent_to_a_webhook_at_once(coffee_url: str) -> None:
     async with hooked(coffee_url, reply(204)) as room:
         process = await owing(room)
         await room.deliver(process)
@@ -162,7 +162,7 @@ async def test_410_turns_a_webhook_off_until_it_has_another_address(coffee_url: 
         assert (await state(room, await room.process())).active
 
 
-async def test_a_webhook_that_left_the_settings_is_told_nothing(coffee_url: str) -> None:
+async def test_a_webhook_removed_from_the_settings_gets_nothing(coffee_url: str) -> None:
     async with hooked(coffee_url, reply(500)) as room:
         process = await owing(room)
         await room.deliver(process)
@@ -174,7 +174,7 @@ async def test_a_webhook_that_left_the_settings_is_told_nothing(coffee_url: str)
         assert (owed.owed, owed.failed) == (0, 1)
 
 
-async def test_a_receiver_that_is_dead_for_a_day_loses_what_it_was_owed(
+async def test_a_receiver_dead_for_a_day_loses_its_queued_events(
     coffee_url: str,
 ) -> None:
     async with hooked(coffee_url, reply(503)) as room:

@@ -382,14 +382,12 @@ def _hanging(asked: asyncio.Event) -> Step:
         ("La harvest is bad. /settings threshold 6", "es", 0),
     ],
 )
-def test_a_sentence_in_the_wrong_language_would_be_seen(
-    text: str, language: str, wrong: int
-) -> None:
+def test_the_language_check_detects_a_wrong_sentence(text: str, language: str, wrong: int) -> None:
     assert len(misplaced(text, language)) == wrong
 
 
 @pytest.mark.slow
-async def test_a_week_is_told_once_in_everybody_s_language(
+async def test_every_post_of_a_week_is_sent_once_in_the_right_language(
     database_url: str, tmp_path: Path, installed: App
 ) -> None:
     async with week(database_url, tmp_path, installed) as stage:

@@ -31,13 +31,15 @@ async def test_telegram_with_a_wrong_token() -> None:
         assert "wrong" not in str(caught.value)
 
 
-async def test_telegram_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_telegram_check_fails_if_telegram_cannot_be_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("bot.telegram.client._PAUSES", (0.0,))
     with pytest.raises(AdapterFailed, match="cannot be reached: All connection attempts failed"):
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 
 
-async def test_slack_names_the_workspace_and_the_way() -> None:
+async def test_slack_check_reports_socket_mode() -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
         said = await check_slack(server.bot_token, server.app_token, "", server.base_url)
@@ -50,14 +52,14 @@ async def test_slack_with_a_wrong_app_token() -> None:
             await check_slack(server.bot_token, "xapp-wrong", "", server.base_url)
 
 
-async def test_slack_without_a_way_to_hear() -> None:
+async def test_slack_check_requires_an_app_token() -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
         with pytest.raises(AdapterFailed, match="SLACK_APP_TOKEN"):
             await check_slack(server.bot_token, "", "", server.base_url)
 
 
-async def test_slack_that_granted_too_little() -> None:
+async def test_slack_check_names_the_missing_scopes() -> None:
     async with SlackServer() as server:
         with pytest.raises(AdapterFailed, match=r"did not grant: .*commands"):
             await check_slack(server.bot_token, server.app_token, "", server.base_url)

@@ -20,7 +20,7 @@ values = st.text(st.characters(codec="utf-8"), max_size=15)
 
 
 @given(names, ids, values)
-def test_an_action_is_read_as_it_was_written(name: str, answer_id: int | None, value: str) -> None:
+def test_action_round_trips_through_its_text(name: str, answer_id: int | None, value: str) -> None:
     try:
         action = Action(name=name, answer_id=answer_id, value=value)
     except ValueError:
@@ -31,7 +31,7 @@ def test_an_action_is_read_as_it_was_written(name: str, answer_id: int | None, v
 
 
 @given(st.text(st.characters(codec=None)))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_parsing_any_text_returns_an_equal_action_or_none(text: str) -> None:
     action = Action.parse(text)
     assert action is None or str(action) == text
 
@@ -57,7 +57,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         "\ud800:1:1",
     ],
 )
-def test_what_we_would_not_write_is_refused(text: str) -> None:
+def test_malformed_action_text_is_refused(text: str) -> None:
     assert Action.parse(text) is None
 
 
@@ -96,14 +96,14 @@ def view(flags: tuple[str, ...], *, judged: bool, sureness: Sureness | None = No
         ),
     ],
 )
-def test_what_a_reader_must_know_is_marked(
+def test_hit_marks_show_flags_and_missing_judgment(
     flags: tuple[str, ...], judged: bool, english: tuple[str, ...], spanish: tuple[str, ...]
 ) -> None:
     assert view(flags, judged=judged).marks(words_for("en")) == english
     assert view(flags, judged=judged).marks(words_for("es")) == spanish
 
 
-def test_whose_words_it_holds_stays_with_a_small_one() -> None:
+def test_small_hit_keeps_only_the_quote_mark() -> None:
     small = replace(view(("quote", "media"), judged=False, sureness=Sureness.CLOSE), small=True)
     assert small.marks(words_for("en")) == ("quote",)
 
@@ -116,20 +116,20 @@ def test_whose_words_it_holds_stays_with_a_small_one() -> None:
         (Sureness.PERHAPS, "perhaps", "quizá"),
     ],
 )
-def test_how_sure_the_answer_is_comes_first(sureness: Sureness, english: str, spanish: str) -> None:
+def test_sureness_is_the_first_mark(sureness: Sureness, english: str, spanish: str) -> None:
     shown = view(("repost",), judged=False, sureness=sureness)
     assert shown.marks(words_for("en")) == (english, "not judged", "repost")
     assert shown.marks(words_for("es")) == (spanish, "sin evaluar", "reenvío")
 
 
-def test_a_reason_is_told_as_the_models() -> None:
+def test_reason_is_prefixed_with_why_in_each_language() -> None:
     said = replace(view((), judged=True), why="he said so")
     assert said.reason(words_for("en")) == "Why: he said so"
     assert said.reason(words_for("es")) == "Por qué: he said so"
     assert view((), judged=True).reason(words_for("en")) is None
 
 
-def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
+def test_aside_is_a_toast_for_a_button_and_a_message_otherwise() -> None:
     pressed = aside(event("up:1:1", trigger=Trigger.BUTTON), "Noted.")
     assert (pressed.toast, pressed.text, pressed.ephemeral) == ("Noted.", None, True)
     said = aside(event("x"), "Noted.")
@@ -155,7 +155,7 @@ def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
         (None, None, "", ""),
     ],
 )
-def test_a_date_is_named_for_what_it_is_and_none_is_made_up(
+def test_dates_are_labelled_and_missing_dates_are_not_invented(
     date: datetime | None, dated_by: DateKind | None, english: str, spanish: str
 ) -> None:
     assert say_date(date, dated_by, words_for("en")) == english

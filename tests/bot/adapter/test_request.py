@@ -31,7 +31,7 @@ def test_a_command_is_a_slash_and_a_word(text: str, expected: tuple[str, str] | 
 
 
 @given(st.text(st.characters(codec=None)))
-def test_what_is_cleaned_can_be_stored(text: str) -> None:
+def test_strip_unstorable_removes_nul_and_lone_surrogates(text: str) -> None:
     place = replace(PRIVATE, title=text)
     cleaned = event(text, place=place).strip_unstorable()
     for kept in (cleaned.text, cleaned.place.title or ""):
@@ -44,7 +44,7 @@ def test_a_zero_byte_parts_words() -> None:
     assert event("\0container\0ship\0").strip_unstorable().text == "container ship"
 
 
-def test_an_endless_text_ends() -> None:
+def test_long_text_is_cut_to_10000_characters() -> None:
     assert event("x" * 10_001).strip_unstorable().text == "x" * 10_000
 
 

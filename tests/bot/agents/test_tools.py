@@ -58,7 +58,7 @@ async def ask(app: App, tool: str, **arguments: Any) -> Any:
     return model.results[-1]
 
 
-async def test_the_model_sees_the_contracts(app: App) -> None:
+async def test_model_receives_tool_schemas_with_names_and_defaults(app: App) -> None:
     model = Asking("personal_search", {"query": "coffee"})
     await Agent(FunctionModel(model), toolsets=[search_tools(app)]).run("Search.")
     assert list(model.tools) == TOOLS
@@ -81,7 +81,7 @@ async def test_every_tool_takes_what_its_schema_allows(app: App) -> None:
     assert sorted(returned) == sorted(TOOLS)
 
 
-async def test_a_find_is_the_contract_s_result(app: App) -> None:
+async def test_social_search_returns_typed_hits_with_filters_and_comments(app: App) -> None:
     found = await ask(app, "social_search", query="coffee", platform="mastodon", comments=1)
     by_id = {hit.post_id: hit for hit in found.items}
     assert set(by_id) == {"p1", "p2"}
@@ -90,7 +90,7 @@ async def test_a_find_is_the_contract_s_result(app: App) -> None:
     assert found.filters == ("platform:mastodon",)
 
 
-async def test_nothing_there_is_no_hit(app: App) -> None:
+async def test_search_without_a_match_returns_no_items_and_a_notice(app: App) -> None:
     found = await ask(app, "personal_search", query="xylophone")
     assert (found.items, found.notice) == ((), 'No text says "xylophone".')
 

@@ -17,7 +17,7 @@ def displayed(text: str, base: int) -> str:
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=30), st.sampled_from("LR"))
-def test_order_is_that_of_the_unicode_algorithm(text: str, direction: str) -> None:
+def test_visual_order_matches_the_python_bidi_library(text: str, direction: str) -> None:
     text = f"x{text}x" if direction == "L" else f"ש{text}ש"  # white space at an end is cut before
     assert displayed(text, int(direction == "R")) == get_display(text, base_dir=direction)
 
@@ -31,7 +31,7 @@ def test_order_is_that_of_the_unicode_algorithm(text: str, direction: str) -> No
         ("(אבג)", ")גבא("),
     ],
 )
-def test_known_sentences(text: str, shown: str) -> None:
+def test_display_order_of_known_sentences(text: str, shown: str) -> None:
     assert displayed(text, base_level(text)) == shown
 
 
@@ -43,5 +43,5 @@ def test_the_first_letter_decides_the_base_direction(text: str, level: int) -> N
 
 
 @given(st.lists(st.integers(0, 4), max_size=12))
-def test_every_run_stands_somewhere_once(found: list[int]) -> None:
+def test_visual_order_contains_every_run_exactly_once(found: list[int]) -> None:
     assert sorted(visual_order(found)) == list(range(len(found)))

@@ -67,7 +67,7 @@ def test_a_png_of_1200_by_630() -> None:
     assert (image.format, image.size, image.mode) == ("PNG", (1200, 630), "RGB")
 
 
-def test_every_field_leaves_ink() -> None:
+def test_every_field_changes_the_picture() -> None:
     whole = draw(FULL)
     for field in fields(Card):
         if field.name in {"avatar", "shape", "cut_text", "missing_text"}:  # it needs none of them
@@ -77,7 +77,7 @@ def test_every_field_leaves_ink() -> None:
         assert ImageChops.difference(whole, without).getbbox() is not None, field.name
 
 
-def test_letters_are_dark_and_the_lead_time_is_the_accent() -> None:
+def test_full_card_uses_all_theme_colours() -> None:
     colours = {colour for _, colour in draw(FULL).getcolors(1 << 20) or []}
     assert {theme.INK, theme.ACCENT, theme.ON_ACCENT, theme.QUIET, theme.CARD} <= colours
 
@@ -85,7 +85,7 @@ def test_letters_are_dark_and_the_lead_time_is_the_accent() -> None:
 @pytest.mark.parametrize(
     "name", ["demo", "@ana", "@__", "1984", "🔥", "", " ", "\u200b", "\U0010ffff"]
 )
-def test_no_picture_is_headed_by_an_empty_circle(name: str) -> None:
+def test_avatar_circle_is_never_drawn_empty(name: str) -> None:
     image = draw(replace(FULL, author=name, handle=""))
     pink = ImageChops.difference(image, Image.new("RGB", image.size, theme.AVATAR)).convert("L")
     circle = pink.point(lambda difference: 255 if difference == 0 else 0).getbbox()
@@ -158,7 +158,7 @@ def test_any_text_is_drawn_within_the_page(headline: str, text: str, other: str)
     assert same_outside_the_safe_area(draw(card))
 
 
-def test_ink_in_the_margin_would_be_seen() -> None:
+def test_safe_area_check_detects_ink_in_the_margin() -> None:
     picture = arrange(FULL, shipped())
     plate = replace(picture.plates[0], box=replace(picture.plates[0].box, left=0, right=20))
     spoilt = replace(picture, plates=(plate,))
@@ -191,7 +191,9 @@ def test_naming_a_card_loads_no_graphics() -> None:
     assert done.stdout.strip() == "[]"
 
 
-async def test_a_card_is_drawn_in_a_process_that_may_die(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_crash_of_the_drawing_process_raises_not_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hostile = replace(
         FULL, headline="\ud800\u202e", marks=("a", "b"), avatar=b"\x89PNG\r\n\x1a\n\0"
     )

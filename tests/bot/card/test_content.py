@@ -29,13 +29,13 @@ BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
         ("\ufeffsoft\u00adhyphen", "softhyphen"),
     ],
 )
-def test_known_texts(raw: str, clean: str) -> None:
+def test_clean_text_on_known_inputs(raw: str, clean: str) -> None:
     assert clean_text(raw, 100) == clean
 
 
 @FEW_EXAMPLES
 @given(st.text(max_size=200), st.integers(1, 50))
-def test_nothing_that_controls_remains(raw: str, limit: int) -> None:
+def test_clean_text_removes_control_and_bidi_characters(raw: str, limit: int) -> None:
     clean = clean_text(raw, limit)
     assert len(clean) <= limit
     assert not set(clean) & set(BIDI_CONTROLS)
@@ -45,11 +45,11 @@ def test_nothing_that_controls_remains(raw: str, limit: int) -> None:
 
 @FEW_EXAMPLES
 @given(st.text(max_size=80))
-def test_a_line_is_one_line(raw: str) -> None:
+def test_clean_line_returns_a_single_line(raw: str) -> None:
     assert len(clean_line(raw, 100).splitlines()) <= 1
 
 
-def test_towers_of_marks_are_lowered() -> None:
+def test_stacked_combining_marks_are_limited() -> None:
     tower = "a" + "\u0323\u0330\u0331" * 50 + "b"
     clean = clean_text(tower, 1000)
     assert clean.startswith(("a", "ạ"))
@@ -74,13 +74,13 @@ def test_a_huge_text_is_not_read_to_its_end() -> None:
         ("", ""),
     ],
 )
-def test_short_and_cut_links_leave_a_tweet(tweet: str, read: str) -> None:
+def test_readable_tweet_removes_short_and_truncated_links(tweet: str, read: str) -> None:
     assert readable_tweet(tweet) == read
 
 
 @needs_timer
 @pytest.mark.parametrize("piece", ["http", "http…", "https://t.co/", "…", "http …", "t.co/a"])
-def test_time_grows_no_faster_than_a_tweet(piece: str) -> None:
+def test_readable_tweet_takes_linear_time(piece: str) -> None:
     assert not grows_faster(lambda size: piece * (size // len(piece)), readable_tweet)
 
 
@@ -99,7 +99,5 @@ def test_time_grows_no_faster_than_a_tweet(piece: str) -> None:
         ("Rain, @ana", True, "Rain, @ana"),
     ],
 )
-def test_who_is_addressed_at_the_beginning_is_left_out(
-    tweet: str, is_reply: bool, shown: str
-) -> None:
+def test_leading_mentions_are_dropped(tweet: str, is_reply: bool, shown: str) -> None:
     assert drop_mentions(tweet, is_reply=is_reply) == shown

@@ -22,7 +22,7 @@ def said(text: str) -> str:
         ("plain", "plain"),
     ],
 )
-def test_what_no_font_has_is_replaced_or_marked(text: str, remains: str) -> None:
+def test_characters_missing_in_all_fonts_are_replaced_or_marked(text: str, remains: str) -> None:
     assert said(text) == remains
 
 
@@ -35,5 +35,5 @@ def test_what_no_font_has_is_replaced_or_marked(text: str, remains: str) -> None
         ("a\u0d4d", 1),  # a letter without its mark
     ],
 )
-def test_what_is_not_drawn_is_counted(text: str, number: int) -> None:
+def test_characters_missing_in_all_fonts_are_counted(text: str, number: int) -> None:
     assert count_missing(clean_text(text, 500), Role.TWEET, shipped()) == number

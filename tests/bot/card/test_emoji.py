@@ -36,10 +36,10 @@ def test_unknown_sequences_fall_apart_into_known_emoji() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "1", "#", " ", "日", "\ufe0f"])
-def test_plain_characters_are_none(text: str) -> None:
+def test_plain_characters_match_no_picture(text: str) -> None:
     assert PICTURES.match(text, 0) is None
 
 
 @pytest.mark.parametrize("folder", [None, Path("missing")])
-def test_without_a_folder_there_are_none(folder: Path | None) -> None:
+def test_missing_folder_gives_no_pictures(folder: Path | None) -> None:
     assert EmojiPictures(folder).match("🔥", 0) is None

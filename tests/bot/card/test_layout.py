@@ -85,7 +85,7 @@ def test_texts_stay_within_the_margins_and_never_overlap(card: Card) -> None:
 
 @FEW_EXAMPLES
 @given(cards)
-def test_no_circle_is_empty(card: Card) -> None:
+def test_every_avatar_circle_holds_a_text(card: Card) -> None:
     picture = arrange(card, shipped())
     held = [text.box for text in drawn(picture)]
     assert all(plate.box in held for plate in picture.plates if plate.colour == theme.AVATAR)
@@ -107,7 +107,9 @@ def test_no_circle_is_empty(card: Card) -> None:
         ("", "", None),
     ],
 )
-def test_the_initial_of_a_name(author: str, handle: str, initial: str | None) -> None:
+def test_avatar_shows_the_initials_of_the_author(
+    author: str, handle: str, initial: str | None
+) -> None:
     card = replace(FULL, author=author, handle=handle)
     picture = arrange(card, shipped())
     circles = [plate.box for plate in picture.plates if plate.colour == theme.AVATAR]
@@ -152,7 +154,7 @@ def test_a_long_tweet_is_read_on_a_phone(shape: Shape, points: float) -> None:
 
 
 @pytest.mark.parametrize("shape", Shape)
-def test_what_is_cut_says_so(shape: Shape) -> None:
+def test_cut_text_adds_a_shortened_mark(shape: Shape) -> None:
     whole = replace(FULL, text=LONG, cut_text="shortened", shape=shape)
     cut = replace(whole, text=LONG * 3)
     said = replace(cut, marks=(*cut.marks, "shortened"), cut_text="")
@@ -219,6 +221,6 @@ def test_contrast_is_at_least_4_5(ink_colour: theme.Colour, paper: theme.Colour)
     assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-def test_every_colour_of_a_text_is_among_the_readable() -> None:
+def test_text_uses_only_colours_checked_for_contrast() -> None:
     used = {text.colour for text in drawn(arrange(FULL, shipped()))}
     assert used <= {pair[0] for pair in READABLE}

@@ -28,7 +28,7 @@ def test_no_text_draws_the_glyph_of_missing_characters(text: str, role: Role) ->
     assert all(glyph.number != 0 for glyph in line_of(text, role=role).glyphs)
 
 
-def test_a_character_that_no_font_has_would_have_been_a_box() -> None:
+def test_face_reports_characters_it_cannot_draw() -> None:
     face = shipped().face(Role.TWEET, "a")
     assert face is not None
     assert not face.draws("日")
@@ -42,7 +42,7 @@ def test_arabic_letters_join() -> None:
 
 
 @pytest.mark.parametrize(("text", "first"), [("אבג", "ג"), ("abc", "a"), ("אב cd", "c")])
-def test_the_leftmost_glyph_is_the_one_read_last_from_the_right(text: str, first: str) -> None:
+def test_right_to_left_glyphs_are_placed_in_visual_order(text: str, first: str) -> None:
     leftmost = min(line_of(text).glyphs, key=lambda glyph: glyph.x)
     assert leftmost.number == line_of(first).glyphs[0].number
 
@@ -59,7 +59,7 @@ def test_an_emoji_is_one_picture_among_letters() -> None:
     assert min(g.x for g in line.glyphs) < line.stamps[0].x < max(g.x for g in line.glyphs)
 
 
-def test_signs_of_plain_text_stay_text_unless_asked_otherwise() -> None:
+def test_text_symbols_become_emoji_only_with_a_variation_selector() -> None:
     assert not line_of("© ™ 1 #").stamps
     assert len(line_of("©️").stamps) == 1
 
@@ -79,7 +79,7 @@ def test_without_any_emoji_they_are_dropped() -> None:
 
 
 @given(st.text("ab אבسل1٣.,(", max_size=30))
-def test_advances_add_up_to_the_line(text: str) -> None:
+def test_line_width_is_the_sum_of_advances(text: str) -> None:
     paragraph = read_paragraph(clean_text(text, 100), Role.TWEET, shipped())
     line = set_line(paragraph, 0, len(paragraph.clusters))
     assert line.width == pytest.approx(sum(paragraph.advances))

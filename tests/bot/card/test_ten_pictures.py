@@ -114,7 +114,7 @@ def inked(image: Image.Image, box: tuple[int, int, int, int], paper: theme.Colou
 
 @pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("name", PICTURES)
-def test_no_header_is_empty(name: str, shape: Shape) -> None:
+def test_every_picture_has_a_name_and_a_headline(name: str, shape: Shape) -> None:
     language, pictured = PICTURES[name]
     card = card_of(pictured, words_for(language), footer=FOOTER, shape=shape)
     picture, margin = arrange(card, shipped()), theme.MEASURES[shape].margin
@@ -134,7 +134,7 @@ def test_no_header_is_empty(name: str, shape: Shape) -> None:
     assert same_outside_the_safe_area(image)
 
 
-def test_no_two_are_the_same() -> None:
+def test_all_twenty_pictures_differ() -> None:
     assert len({drawn(name, shape) for name in PICTURES for shape in Shape}) == 20
 
 

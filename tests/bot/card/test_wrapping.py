@@ -47,7 +47,7 @@ def test_no_line_is_wider_than_asked(words: list[str], width: int) -> None:
         ("", []),
     ],
 )
-def test_where_lines_break(text: str, lines: list[str]) -> None:
+def test_line_breaks_of_known_texts(text: str, lines: list[str]) -> None:
     assert lines_of(text, 5.2) == lines
 
 
@@ -57,7 +57,7 @@ def test_a_line_without_spaces_is_broken() -> None:
     assert all(lines)
 
 
-def test_a_word_broken_between_joined_letters_stays_in_its_column() -> None:
+def test_broken_arabic_word_stays_within_the_width() -> None:
     text = "مستشفيات" * 40
     flow = find_breaks(read_paragraph(text, Role.TWEET, shipped()))
     columns = {
@@ -70,7 +70,7 @@ def test_a_word_broken_between_joined_letters_stays_in_its_column() -> None:
         assert fit(text, STYLE, width * 20, 120, shipped()).width <= width * 20 + 1e-6
 
 
-def test_wrapping_stops_after_the_lines_that_matter() -> None:
+def test_wrapping_stops_after_the_requested_number_of_lines() -> None:
     assert len(lines_of("word " * 300, 5, most=3)) == 4
 
 
@@ -106,7 +106,7 @@ def test_a_cut_text_ends_in_an_ellipsis_after_whole_words(text: str) -> None:
     assert outermost(setting.lines[0].glyphs, key=lambda glyph: glyph.x).number == number
 
 
-def test_no_comma_before_the_ellipsis_and_no_half_word() -> None:
+def test_cut_drops_a_trailing_comma_and_a_partial_word() -> None:
     style = Style(Role.TWEET, range(20, 19, -1), leading=1.3, max_lines=1)
     whole = fit("alpha beta…", style, 1000, 30, shipped())
     cut = fit("alpha beta, gammadelta", style, 165, 30, shipped())
@@ -114,7 +114,7 @@ def test_no_comma_before_the_ellipsis_and_no_half_word() -> None:
     assert [g.number for g in cut.lines[0].glyphs] == [g.number for g in whole.lines[0].glyphs]
 
 
-def test_balanced_lines_are_alike() -> None:
+def test_balanced_style_evens_line_widths() -> None:
     text = "Ship blocks Suez Canal as global trade grinds to a halt"
     plain = Style(Role.HEADLINE, range(40, 39, -1), leading=1.2)
     balanced = Style(Role.HEADLINE, range(40, 39, -1), leading=1.2, balanced=True)

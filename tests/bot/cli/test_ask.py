@@ -70,7 +70,7 @@ def test_without_a_model_it_quotes_and_says_so(invoke: Invoke, demo: str) -> Non
     assert done.out.startswith("No model wrote this; these are words of the sources:\n“")
 
 
-def test_nothing_found_is_an_answer(invoke: Invoke, demo: str) -> None:
+def test_empty_result_is_reported_as_outcome_nothing(invoke: Invoke, demo: str) -> None:
     got = invoke("ask", "qwxzzy vvvkkq", "--json").json
     assert_contract(got)
     assert (got["outcome"], got["answer"], got["passages"]) == ("nothing", None, 0)
@@ -88,14 +88,14 @@ def test_nothing_found_is_an_answer(invoke: Invoke, demo: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_wrong_usage(
+def test_empty_question_and_bad_options_are_usage_errors(
     invoke: Invoke, demo: str, arguments: tuple[str, ...], complaint: str
 ) -> None:
     assert invoke("ask", *arguments).complaint(2).startswith(complaint)
 
 
 @pytest.mark.parametrize("option", ["--corpus", "--kind"])
-def test_what_is_not_there_is_named(invoke: Invoke, demo: str, option: str) -> None:
+def test_unknown_corpus_or_kind_is_refused(invoke: Invoke, demo: str, option: str) -> None:
     assert "There is no corpus" in invoke("ask", "x", option, "library").complaint(1)
 
 
@@ -131,7 +131,7 @@ class TestFilters:
         assert got["passages"] >= len(got["sources"])
         return {source["id"] for source in got["sources"]}
 
-    def test_hold_strictly_and_join(
+    def test_date_and_corpus_filters_combine_with_strict_bounds(
         self, invoke: Invoke, filled: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("engine.answer.answer._QUOTES", 20)
@@ -169,7 +169,7 @@ class TestModel:
         call = partial(forked, "ask", QUESTION, "--corpus", "demo", *options, env=environ)
         return await asyncio.to_thread(call)
 
-    async def test_answers_from_what_it_was_given_and_is_paid_for_once(
+    async def test_answer_cites_given_passages_and_is_cached(
         self, server: ModelServer, demo: str
     ) -> None:
         server.script = [
@@ -187,7 +187,7 @@ class TestModel:
         assert json.loads(first) == {"question": QUESTION}
         assert [json.loads(line)["i"] for line in passages] == [1, 2]
 
-    async def test_is_checked_by_a_second_call_where_the_settings_say_so(
+    async def test_check_setting_verifies_claims_with_a_second_call(
         self, server: ModelServer, demo: str
     ) -> None:
         said = '{"claims":[{"text":"Coffee.","sources":[1]},{"text":"Tea.","sources":[1]}]}'
@@ -205,7 +205,7 @@ class TestModel:
         assert "\nWhat the check objected to:\n- “Tea.” Its sources do not support it.\n" in shown
         assert server.calls == 2
 
-    async def test_that_the_sources_do_not_say_is_shown(
+    async def test_answer_without_claims_says_the_sources_do_not_say(
         self, server: ModelServer, demo: str
     ) -> None:
         server.script = [answer('{"claims":[]}')]
@@ -215,14 +215,12 @@ class TestModel:
         shown = await self.ask(server, demo, "--limit", "1")
         assert shown.out.startswith("The sources do not say.\n1 text was read.")
 
-    async def test_is_not_asked_against_its_user_s_will(
-        self, server: ModelServer, demo: str
-    ) -> None:
+    async def test_no_llm_option_calls_no_model(self, server: ModelServer, demo: str) -> None:
         got = (await self.ask(server, demo, "--json", "--no-llm")).json
         assert (got["outcome"], server.calls) == ("extracted", 0)
         assert got["notice"] == "Not answered by a model, as asked."
 
-    async def test_that_obeys_a_stored_text_adds_nothing(
+    async def test_prompt_injection_in_a_text_adds_no_links_or_citations(
         self, server: ModelServer, database: str, tmp_path: Path
     ) -> None:
         hostile = (

@@ -70,7 +70,7 @@ async def test_the_corpus_that_is_named_is_searched_for_that_session(
     assert "Whose texts shall I search?" in capsys.readouterr().out
 
 
-async def test_what_is_chosen_in_a_session_stays_chosen(
+async def test_corpus_chosen_in_a_session_persists_to_the_next(
     app: App, type_: Type, capsys: pytest.CaptureFixture[str]
 ) -> None:
     type_("/corpus coffees\n")

@@ -71,7 +71,7 @@ async def run(*arguments: str) -> Done:
     return await asyncio.to_thread(partial(forked, *arguments))
 
 
-async def test_variants_and_their_sources(model: Writer, demo: str) -> None:
+async def test_variants_differ_and_report_usage_per_step(model: Writer, demo: str) -> None:
     got = (await run("compose", PROMPT, "--variants", "3", "--json")).json
     assert_contract(got)
     assert got["corpora"] == ["demo"]
@@ -100,7 +100,7 @@ async def test_as_text_with_every_step(model: Writer, demo: str) -> None:
     assert "Looking into" not in done.err  # progress is for terminals
 
 
-async def test_a_step_that_fails_is_told(model: Writer, demo: str) -> None:
+async def test_failed_check_step_is_reported_in_the_notice(model: Writer, demo: str) -> None:
     model.says["check"] = failure(400, "no such parameter")
     got = (await run("compose", PROMPT, "--json")).json
     assert_contract(got)
@@ -110,7 +110,7 @@ async def test_a_step_that_fails_is_told(model: Writer, demo: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["evidence", "draft"])
-async def test_a_model_that_fails_is_a_failure(model: Writer, demo: str, step: str) -> None:
+async def test_model_failure_exits_1_with_one_line(model: Writer, demo: str, step: str) -> None:
     model.says[step] = failure(400, "no such parameter")
     done = await run("compose", PROMPT)
     assert "Nothing was written: " in done.complaint()
@@ -130,7 +130,9 @@ async def test_a_run_is_repeated_with_its_failure(model: Writer, demo: str, tmp_
     assert "no such parameter" in (await run("compose", "--replay", file)).complaint()
 
 
-async def test_nothing_is_written_about_nothing(model: Writer, demo: str) -> None:
+async def test_prompt_without_a_match_writes_nothing_and_calls_no_model(
+    model: Writer, demo: str
+) -> None:
     done = await run("compose", "qwxzzy vvvkkq", "--json")
     assert done.code == 0
     assert_contract(done.json)
@@ -176,13 +178,17 @@ def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) ->
         (("--replay", "absent.json"), "absent.json cannot be read"),
     ],
 )
-def test_wrong_usage(invoke: Invoke, arguments: tuple[str, ...], complaint: str) -> None:
+def test_conflicting_arguments_are_refused_with_a_message(
+    invoke: Invoke, arguments: tuple[str, ...], complaint: str
+) -> None:
     done = invoke("compose", *arguments)
     assert done.code in {1, 2} and complaint in done.err
     assert "Traceback" not in done.err
 
 
-async def test_three_figures(model: Writer, demo: str, tmp_path: Path) -> None:
+async def test_eval_compose_reports_traceability_support_and_citation_precision(
+    model: Writer, demo: str, tmp_path: Path
+) -> None:
     cases = tmp_path / "cases.jsonl"
     cases.write_text('{"prompt": "coffee", "id": "a"}\n{"prompt": "the ferry", "thread": true}\n')
     done = await run("eval", "compose", "--cases", str(cases), "--json")
@@ -206,7 +212,7 @@ def test_figures_need_cases_and_a_model(invoke: Invoke, demo: str, tmp_path: Pat
     assert "Name --corpus, --headlines and --qrels." in invoke("eval").err
 
 
-async def test_the_quota_of_somebody_in_a_chat(
+async def test_daily_quota_is_per_person_and_resets_the_next_day(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRESAGIO_COMPOSE__DAILY", "1")
@@ -219,7 +225,7 @@ async def test_the_quota_of_somebody_in_a_chat(
         await require_daily(app, "telegram:1", now=now + timedelta(days=1))
 
 
-async def test_texts_with_nearly_the_same_vector_are_used_once(
+async def test_compose_works_on_a_corpus_with_vectors(
     model: Writer, demo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")

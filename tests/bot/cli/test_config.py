@@ -42,7 +42,7 @@ def config(tmp_path: Path) -> Path:
 
 
 class TestShow:
-    def test_says_where_each_value_comes_from(
+    def test_each_value_is_shown_with_its_source(
         self, invoke: Invoke, config: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PRESAGIO_LLM__MODEL", "of/environment")
@@ -60,7 +60,7 @@ class TestShow:
         assert found["secrets", "TELEGRAM_BOT_TOKEN"] == ("", "not set")
         assert found["", "data_dir"][1] == "PRESAGIO_DATA_DIR"
 
-    def test_only_what_was_changed(self, invoke: Invoke, config: Path) -> None:
+    def test_changed_option_shows_only_changed_values(self, invoke: Invoke, config: Path) -> None:
         out = invoke("config", "show", "--changed").out
         sources = {line.partition("  # ")[2] for line in out.splitlines() if "  # " in line}
         assert "default" not in sources
@@ -83,7 +83,7 @@ class TestShow:
             f"postgresql://h/x?password={PASSWORD}",
         ],
     )
-    def test_shows_no_secret(
+    def test_secrets_are_masked(
         self, invoke: Invoke, config: Path, monkeypatch: pytest.MonkeyPatch, url: str
     ) -> None:
         monkeypatch.setenv("DATABASE_URL", url)
@@ -117,20 +117,20 @@ class TestShow:
 
 
 class TestPath:
-    def test_is_that_of_the_file_that_is_read(self, invoke: Invoke, config: Path) -> None:
+    def test_path_of_the_loaded_file_is_printed(self, invoke: Invoke, config: Path) -> None:
         assert invoke("config", "path").out == f"{config}\n"
 
-    def test_without_a_file_is_a_failure(self, invoke: Invoke) -> None:
+    def test_path_fails_if_no_file_is_loaded(self, invoke: Invoke) -> None:
         complaint = invoke("config", "path").complaint(2)
         assert complaint.startswith("No configuration file is read. Write ")
         assert "home/presagio/config.toml with: presagio config init" in complaint
 
-    def test_of_a_missing_file(self, invoke: Invoke) -> None:
+    def test_path_fails_if_the_named_file_is_missing(self, invoke: Invoke) -> None:
         assert "cannot be read" in invoke("--config", "none.toml", "config", "path").complaint(2)
 
 
 class TestInit:
-    def test_writes_every_key_and_sets_none(self, invoke: Invoke, tmp_path: Path) -> None:
+    def test_init_writes_every_key_commented_out(self, invoke: Invoke, tmp_path: Path) -> None:
         file = tmp_path / "new" / "config.toml"
         assert invoke("config", "init", str(file)).out == f"Wrote {file}\n"
         assert load_settings(file, environ={}) == load_settings(None, environ={}).model_copy(
@@ -148,12 +148,12 @@ class TestInit:
         modes = [each.stat().st_mode & 0o777 for each in (file, file.parent, file.parent.parent)]
         assert modes == [0o644, 0o755, 0o755]
 
-    def test_leaves_a_file_as_it_is(self, invoke: Invoke, config: Path) -> None:
+    def test_init_refuses_to_overwrite_an_existing_file(self, invoke: Invoke, config: Path) -> None:
         before = config.read_text()
         assert "is there already" in invoke("config", "init", str(config)).complaint(2)
         assert config.read_text() == before
 
-    def test_goes_where_the_file_is_looked_for(
+    def test_init_writes_to_the_default_or_configured_location(
         self, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         usual = tmp_path / "home" / "presagio" / "config.toml"
@@ -165,6 +165,6 @@ class TestInit:
         assert invoke("--config", "c.toml", "config", "init").code == 0
         assert (tmp_path / "c.toml").exists()
 
-    def test_tells_where_it_may_not_write(self, invoke: Invoke) -> None:
+    def test_init_names_an_unwritable_path(self, invoke: Invoke) -> None:
         complaint = invoke("config", "init", "/proc/none/config.toml").complaint(2)
         assert "/proc/none/config.toml cannot be written: " in complaint

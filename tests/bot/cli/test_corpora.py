@@ -45,7 +45,7 @@ class TestList:
         assert invoke("corpora", "list").out.splitlines()[1].split()[4] == "ana"
         assert "author: ana" in invoke("corpora", "show", "hers").out.splitlines()
 
-    def test_of_nothing_says_so_beside_the_results(self, invoke: Invoke, database: str) -> None:
+    def test_empty_list_is_reported_on_stderr(self, invoke: Invoke, database: str) -> None:
         assert invoke("corpora", "list") == Done(
             0, "", "There is no corpus yet. Load one with: presagio ingest FILE\n"
         )
@@ -53,7 +53,7 @@ class TestList:
 
 
 class TestShow:
-    def test_prints_everything(self, invoke: Invoke, mine: str) -> None:
+    def test_show_prints_all_fields(self, invoke: Invoke, mine: str) -> None:
         shown = invoke("corpora", "show", "mine", "--json").json
         assert shown == SHORT | {
             "display_name": None,
@@ -73,27 +73,27 @@ class TestShow:
         assert (lines["languages"], lines["author"]) == ("spanish", "me")
         assert (lines["description"], lines["avatar"]) == ("-", "no")
 
-    def test_of_an_unknown_one_names_those_there_are(self, invoke: Invoke, mine: str) -> None:
+    def test_unknown_corpus_is_refused_with_the_known_names(
+        self, invoke: Invoke, mine: str
+    ) -> None:
         complaint = invoke("corpora", "show", "yours").complaint()
         assert complaint == "There is no corpus 'yours'. There are: mine."
 
 
 class TestSet:
-    def test_changes_what_is_named_and_nothing_else(self, invoke: Invoke, mine: str) -> None:
+    def test_set_changes_only_the_given_fields(self, invoke: Invoke, mine: str) -> None:
         template = "https://example.org/{id}"
         changed = invoke("corpora", "set", "mine", "--url-template", template, "--json").json
         assert (changed["url_template"], changed["author"]) == (template, "me")
         changed = invoke("corpora", "set", "mine", "--author", "@you", "--json").json
         assert (changed["url_template"], changed["author"]) == (template, "you")
 
-    def test_of_an_unknown_one_fails(self, invoke: Invoke, mine: str) -> None:
+    def test_set_refuses_an_unknown_corpus(self, invoke: Invoke, mine: str) -> None:
         assert "There is no corpus" in invoke("corpora", "set", "no", "--author", "x").complaint()
 
 
 class TestDescribe:
-    def test_says_whose_texts_they_are_and_changes_nothing_else(
-        self, invoke: Invoke, mine: str
-    ) -> None:
+    def test_describe_changes_only_the_description(self, invoke: Invoke, mine: str) -> None:
         said = "The mayor of a small port; blunt, fond of boats"
         described = invoke("corpora", "describe", "mine", "--description", said, "--json").json
         assert (described["description"], described["author"]) == (said, "me")
@@ -101,7 +101,7 @@ class TestDescribe:
         taken = invoke("corpora", "describe", "mine", "--description", "", "--json").json
         assert taken["description"] is None
 
-    def test_of_an_unknown_one_fails(self, invoke: Invoke, mine: str) -> None:
+    def test_describe_refuses_an_unknown_corpus(self, invoke: Invoke, mine: str) -> None:
         done = invoke("corpora", "describe", "no", "--description", "x")
         assert "There is no corpus 'no'." in done.complaint()
 
@@ -113,11 +113,11 @@ class TestDrop:
         assert ask(mine, "SELECT count(*) FROM lexeme") == 0
         assert invoke("corpora", "drop", "mine", "--yes").code == 1
 
-    def test_says_so_in_json(self, invoke: Invoke, mine: str) -> None:
+    def test_drop_reports_the_corpus_and_documents_as_json(self, invoke: Invoke, mine: str) -> None:
         dropped = invoke("corpora", "drop", "mine", "--yes", "--json").json
         assert dropped == {"dropped": "mine", "documents": 5}
 
-    def test_without_a_terminal_asks_nobody_and_leaves_it(self, invoke: Invoke, mine: str) -> None:
+    def test_drop_without_a_terminal_requires_yes(self, invoke: Invoke, mine: str) -> None:
         assert "Pass --yes." in invoke("corpora", "drop", "mine").complaint(2)
         assert ask(mine, "SELECT documents FROM corpus") == 5
 
@@ -147,19 +147,21 @@ class TestPlace:
             ("moon", "'moon' is neither 'worker' nor 'here'"),
         ],
     )
-    def test_elsewhere_is_refused_with_a_reason(
+    def test_unsupported_place_is_refused_with_a_reason(
         self, invoke: Invoke, place: str, said: str
     ) -> None:
         done = invoke("corpora", "place", "mine", "--on", place)
         assert (done.code, done.out) == (2, "")
         assert said in done.err
 
-    def test_promises_no_place_that_is_refused(self, invoke: Invoke) -> None:
+    def test_help_lists_only_supported_places(self, invoke: Invoke) -> None:
         shown = invoke("corpora", "place", "--help").out
         assert "--on [worker|here]" in shown
         assert "spread" not in shown
 
-    def test_on_a_plain_server_has_no_worker(self, invoke: Invoke, mine: str) -> None:
+    def test_place_on_a_worker_fails_on_a_server_without_workers(
+        self, invoke: Invoke, mine: str
+    ) -> None:
         done = invoke("corpora", "place", "mine", "--on", "worker")
         assert done.code != 0
         assert "it has no workers" in done.err
@@ -173,7 +175,7 @@ class TestReindex:
     def _old(self, mine: str) -> None:
         wait_for(execute(mine, "UPDATE corpus SET index_version = 1"))
 
-    def test_of_what_an_older_version_indexed(self, invoke: Invoke) -> None:
+    def test_reindex_updates_texts_indexed_by_an_older_version(self, invoke: Invoke) -> None:
         done = invoke("corpora", "reindex", "mine")
         assert done == Done(0, "mine: 5 texts indexed anew, 0 changed.\n", "")
         assert invoke("corpora", "reindex").out == "mine is up to date.\n"
@@ -190,10 +192,12 @@ class TestReindex:
         )
         assert invoke("corpora", "reindex").out == "mine is up to date.\n"
 
-    def test_of_no_corpus(self, invoke: Invoke) -> None:
+    def test_reindex_fails_for_an_unknown_corpus(self, invoke: Invoke) -> None:
         assert invoke("corpora", "reindex", "yours").code == 1
 
-    def test_is_announced_where_it_is_due(self, invoke: Invoke, tmp_path: Path) -> None:
+    def test_outdated_corpus_is_announced_by_other_commands(
+        self, invoke: Invoke, tmp_path: Path
+    ) -> None:
         said = "presagio corpora reindex mine"
         assert said in invoke("corpora", "list").err
         assert invoke("corpora", "list", "--json").json["outdated"] is True

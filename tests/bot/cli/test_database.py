@@ -43,7 +43,7 @@ def test_a_backup_comes_back(database: str, backup: Path, invoke: Invoke) -> Non
     assert [hit["id"] for hit in found.json["hits"]] == ["0"]
 
 
-def test_what_is_not_presagio_s_is_refused_or_left_out(
+def test_restore_refuses_or_skips_foreign_tables(
     database: str, backup: Path, invoke: Invoke
 ) -> None:
     wait_for(execute(database, "CREATE TABLE theirs AS SELECT 42 AS number"))
@@ -78,7 +78,9 @@ def test_tables_of_a_newer_version_are_not_replaced(
     assert ask(database, CORPORA) == "kept,new"
 
 
-def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke) -> None:
+def test_restore_refuses_while_other_processes_are_connected(
+    database: str, backup: Path, invoke: Invoke
+) -> None:
     with start("database", "run", "psql", stdin=-1) as idle:
         assert idle.stdin
         idle.stdin.write(b"SET application_name = 'presagio 1';\n\\! echo ready\n")
@@ -131,7 +133,9 @@ def test_programs_are_not_run_through_a_pooler(
             assert "the address of the server itself" in invoke(*arguments).complaint()
 
 
-def test_what_cannot_be_restored_is_one_line(database: str, tmp_path: Path, invoke: Invoke) -> None:
+def test_unusable_backup_file_fails_in_one_line(
+    database: str, tmp_path: Path, invoke: Invoke
+) -> None:
     file = tmp_path / "file"
     assert invoke("restore", str(file)).code == 2
     file.write_text("no dump")
@@ -166,7 +170,9 @@ class TestRun:
         assert code() == 2
 
     @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, ""), (signal.SIGTERM, "ended\n")])
-    def test_signals_are_the_program_s(self, database: str, number: int, said: str) -> None:
+    def test_signals_are_forwarded_to_the_program(
+        self, database: str, number: int, said: str
+    ) -> None:
         trap = "trap 'echo ended; exit 7' TERM; echo started; read line; exit 8"
         with start("database", "run", "/bin/sh", "-c", trap, stdin=-1) as running:
             assert running.stdout

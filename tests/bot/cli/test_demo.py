@@ -39,7 +39,7 @@ def assert_answered(out: str) -> None:
         assert found in EXPECTED[headline]
 
 
-def test_answers_five_headlines_as_often_as_it_is_run(invoke: Invoke, database: str) -> None:
+def test_demo_answers_the_same_headlines_on_every_run(invoke: Invoke, database: str) -> None:
     first = invoke("demo")
     assert first.code == 0
     assert_answered(first.out)
@@ -70,14 +70,14 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
         assert judged[0] >= 5
 
 
-async def test_another_headline_is_not_judged() -> None:
+async def test_recorded_judge_does_not_judge_an_unknown_headline() -> None:
     judge = RecordedJudge(read_headlines(bundled_file("judged.headlines.jsonl")), {})
     headline = Headline(text="Coffee is dear", original="Coffee is dear")
     verdict = await judge.judge(CORPUS, headline, [], now=NOW)
     assert (verdict.scores, verdict.notice) == ({}, NO_MODEL)
 
 
-def test_needs_an_empty_home_and_nothing_else(server_folder: Path) -> None:
+def test_demo_runs_in_an_empty_home(server_folder: Path) -> None:
     home = server_folder / "h"
     home.mkdir()
     # Where root runs it, its data would lie in a folder of the system's.
@@ -108,7 +108,7 @@ class TestChat:
         done = forked("chat", stdin=HEADLINES[0].encode())
         assert answers(done.out)[0] in EXPECTED[HEADLINES[0]]
 
-    def test_tells_what_is_wrong_and_goes_on(self, database: str) -> None:
+    def test_chat_continues_after_an_error(self, database: str) -> None:
         done = forked("chat", stdin=b"a headline\n/help\n")
         assert done.code == 0
         assert "There is no corpus yet." in done.out

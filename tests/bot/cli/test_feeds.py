@@ -54,7 +54,7 @@ def shown(message: object) -> str:
 # From the bytes of a feed to the message
 
 
-async def test_each_platform_is_told_once_by_runs_of_cron(room: Newsroom) -> None:
+async def test_overlapping_run_once_posts_once_per_platform(room: Newsroom) -> None:
     """Two runs at the same time, as when one takes longer than cron waits."""
     process = await room.process()
     for platform in ("telegram", "slack"):
@@ -153,14 +153,14 @@ async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
     assert "Nothing would be posted." in nothing.out
 
 
-def test_posting_without_a_dry_run_is_for_others(invoke: Invoke, unreachable: None) -> None:
+def test_posts_requires_dry_run_and_a_valid_span(invoke: Invoke, unreachable: None) -> None:
     assert "Pass --dry-run" in invoke("posts").complaint(2)
     assert "'soon' is no span of time." in invoke(
         "posts", "--dry-run", "--since", "soon"
     ).complaint(2)
 
 
-def test_nobody_is_subscribed_at_first(invoke: Invoke, database: str) -> None:
+def test_dry_run_without_subscriptions_says_so(invoke: Invoke, database: str) -> None:
     done = invoke("posts", "--dry-run")
     assert (done.code, done.out) == (0, "No chat is subscribed; see /subscribe.\n")
     assert (
@@ -213,7 +213,7 @@ async def test_feeds_are_added_tried_exported_and_removed(room: Newsroom) -> Non
     assert "none is at" in (await run(room, "feeds", "remove", url)).complaint()
 
 
-async def test_what_one_chat_added_is_listed_without_its_token_and_never_made_everybodys(
+async def test_feed_of_one_chat_stays_private_and_hides_its_token(
     room: Newsroom, tmp_path: Path
 ) -> None:
     """What a chat's feed brings is searched by nobody else, over any adapter."""
@@ -242,7 +242,7 @@ async def test_what_one_chat_added_is_listed_without_its_token_and_never_made_ev
     assert "news.example" in found.out
 
 
-async def test_a_page_with_several_feeds_is_told(room: Newsroom) -> None:
+async def test_page_with_several_feeds_lists_them_for_a_choice(room: Newsroom) -> None:
     room.web.pages["/"] = page(PAGE)
     done = await run(room, "feeds", "add", room.web.url("/"))
     assert done.code == 1
@@ -256,7 +256,9 @@ async def test_what_cannot_be_read_is_not_added(room: Newsroom) -> None:
     assert "There is no feed yet." in (await run(room, "feeds")).err
 
 
-async def test_what_the_settings_name_is_removed_there(room: Newsroom, tmp_path: Path) -> None:
+async def test_feed_from_the_settings_cannot_be_removed_by_command(
+    room: Newsroom, tmp_path: Path
+) -> None:
     url = room.web.url(FEED)
     (tmp_path / "config.toml").write_text(f'[[feeds]]\nurl = "{url}"\n')
     config = ("--config", str(tmp_path / "config.toml"), "feeds")
@@ -265,7 +267,7 @@ async def test_what_the_settings_name_is_removed_there(room: Newsroom, tmp_path:
     assert (row["everybody"], row["state"]) == (True, "new")
 
 
-async def test_the_feeds_of_one_chat(room: Newsroom) -> None:
+async def test_chat_option_adds_lists_and_removes_feeds_of_one_chat(room: Newsroom) -> None:
     chat = await room.chat(await room.process(), "slack")
     name = f"slack:{chat.external_id}"
     assert (await add(room, "--chat", name, "--json")).json["title"] == "The Paper"
@@ -277,7 +279,7 @@ async def test_the_feeds_of_one_chat(room: Newsroom) -> None:
     assert "There is no chat slack:none." in (await add(room, "--chat", "slack:none")).complaint()
 
 
-def test_lists_that_cannot_be_read(invoke: Invoke, database: str, tmp_path: Path) -> None:
+def test_import_refuses_an_unreadable_list(invoke: Invoke, database: str, tmp_path: Path) -> None:
     (tmp_path / "x.opml").write_text("<html/>")
     assert "not a list of feeds" in invoke("feeds", "import", str(tmp_path / "x.opml")).complaint()
     assert "cannot be read" in invoke("feeds", "import", str(tmp_path / "none.opml")).complaint()

@@ -26,7 +26,7 @@ def find(invoke: Invoke, *arguments: str) -> Any:
 
 
 class TestJson:
-    def test_has_the_promised_names(self, invoke: Invoke, demo: str) -> None:
+    def test_json_has_the_documented_fields(self, invoke: Invoke, demo: str) -> None:
         found = find(invoke, "  canal OR River  ship -CapNereo foo:bar OR x")
         assert set(found) >= FIELDS
         assert found["canonical"] == "canal OR River ship foo:bar OR x -CapNereo"
@@ -49,13 +49,15 @@ class TestJson:
         assert counts["returned"] == len(found["hits"]) == 2
         assert counts["corpus"] >= counts["matching"] >= counts["passing"] >= counts["fetched"]
 
-    def test_of_nothing_found_is_whole_too(self, invoke: Invoke, demo: str) -> None:
+    def test_empty_result_has_plan_and_notice(self, invoke: Invoke, demo: str) -> None:
         found = find(invoke, "qwxzzy")
         assert (found["hits"], found["plan"]) == ([], "ranked")
         assert found["notice"] == 'No text says "qwxzzy".'
 
     @pytest.mark.parametrize("query", ["", "&|!()", "\x07", "\udcff"])
-    def test_nothing_to_find_is_no_error(self, invoke: Invoke, demo: str, query: str) -> None:
+    def test_query_without_a_word_succeeds_with_a_notice(
+        self, invoke: Invoke, demo: str, query: str
+    ) -> None:
         found = find(invoke, query)
         assert (found["plan"], found["notice"]) == (
             "nothing",
@@ -71,7 +73,9 @@ class TestQueriesLikeOptions:
         assert found["plan"] == "newest"
 
     @pytest.mark.parametrize("query", ["-clinton", "-nixon", "-vote", "-hat", "-h"])
-    def test_no_letter_of_one_is_an_option(self, invoke: Invoke, demo: str, query: str) -> None:
+    def test_letters_of_an_excluded_word_are_not_read_as_options(
+        self, invoke: Invoke, demo: str, query: str
+    ) -> None:
         dashes = ["--"] if len(query) == 2 else []
         found = invoke("find", "-n", "1", "-c", "demo", "--json", *dashes, query).json
         assert (found["canonical"], found["corpus"]) == (query, "demo")
@@ -86,19 +90,17 @@ class TestQueriesLikeOptions:
 
 
 class TestCorpus:
-    def test_in_the_query_goes_before_the_option(self, invoke: Invoke, demo: str) -> None:
+    def test_corpus_in_the_query_overrides_the_option(self, invoke: Invoke, demo: str) -> None:
         assert find(invoke, "in:demo ship", "--corpus", "nowhere")["corpus"] == "demo"
 
-    def test_that_the_query_names_and_nobody_has_is_an_answer(
+    def test_unknown_corpus_in_the_query_gives_an_empty_answer(
         self, invoke: Invoke, demo: str
     ) -> None:
         found = find(invoke, "in:nowhere ship")
         assert (found["hits"], found["plan"], found["corpus"]) == ([], "nothing", "nowhere")
         assert found["notice"] == "There is no corpus 'nowhere'. There are: demo."
 
-    def test_that_an_option_names_and_nobody_has_is_an_error(
-        self, invoke: Invoke, demo: str
-    ) -> None:
+    def test_unknown_corpus_in_the_option_is_an_error(self, invoke: Invoke, demo: str) -> None:
         done = invoke("find", "ship", "--corpus", "nowhere")
         assert "There is no corpus 'nowhere'." in done.complaint()
 
@@ -108,18 +110,20 @@ class TestCorpus:
         assert found["notice"] == "Corpus demo is left out by the query itself."
         assert "no corpus yet" in find(invoke, "-in:demo ship")["notice"]
 
-    def test_one_is_searched_at_a_time(self, invoke: Invoke, demo: str) -> None:
+    def test_second_corpus_in_the_query_is_ignored_with_a_notice(
+        self, invoke: Invoke, demo: str
+    ) -> None:
         said = find(invoke, "in:demo in:other ship")["notice"]
         assert said == "One corpus is searched at a time; this is demo."
 
 
-def test_for_people_it_tells_the_number_and_the_reason(invoke: Invoke, demo: str) -> None:
+def test_text_output_shows_query_corpus_and_matched_terms(invoke: Invoke, demo: str) -> None:
     out = invoke("find", "ship canal", "--limit", "1").out
     assert "in demo: ship canal" in out
     assert "ship ×" in out
 
 
-def test_for_spreadsheets_it_is_a_table_without_formulas(invoke: Invoke, demo: str) -> None:
+def test_csv_output_escapes_formulas(invoke: Invoke, demo: str) -> None:
     rows = list(csv.DictReader(invoke("find", "ship", "--csv").out.splitlines()))
     hits = invoke("find", "ship", "--json").json["hits"]
     assert [(row["rank"], row["id"]) for row in rows] == [(str(h["rank"]), h["id"]) for h in hits]
@@ -137,7 +141,7 @@ def test_for_spreadsheets_it_is_a_table_without_formulas(invoke: Invoke, demo: s
         (("posts", "--dry-run"), {"chat", "headline", "tweet"}),
     ],
 )
-def test_other_lists_are_such_tables_too(
+def test_other_list_commands_support_csv(
     invoke: Invoke, demo: str, arguments: tuple[str, ...], names: set[str]
 ) -> None:
     rows = list(csv.reader(invoke(*arguments, "--csv").out.splitlines()))

@@ -20,7 +20,7 @@ def test_a_person_is_forgotten_and_unknown_the_next_time(invoke: Invoke, databas
     )
 
 
-def test_what_was_deleted_is_told(invoke: Invoke, database: str) -> None:
+def test_forget_prints_what_was_deleted(invoke: Invoke, database: str) -> None:
     wait_for(
         execute(
             database,
@@ -39,6 +39,6 @@ def test_a_name_has_a_platform(invoke: Invoke, database: str, name: str) -> None
     assert "Write it as telegram:42 or slack:U0123." in done.err
 
 
-def test_nothing_is_deleted_where_nobody_can_be_asked(invoke: Invoke, database: str) -> None:
+def test_forget_without_a_terminal_requires_yes(invoke: Invoke, database: str) -> None:
     done = invoke("forget", "telegram:42")
     assert (done.code, "Pass --yes." in done.err) == (2, True)

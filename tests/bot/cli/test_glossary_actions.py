@@ -94,7 +94,7 @@ def test_fed_finds_the_federal_reserve_with_a_receipt() -> None:
     assert receipts == {False: [("Fed", None, ["text"])], True: [alias, alias]}
 
 
-def test_a_headline_uses_it_too() -> None:
+def test_headline_search_uses_aliases() -> None:
     assert forked("search", "auth", "--no-llm", "--json").json["hits"] == []
     forked("glossary", "add", "auth", "authentication", "--corpus", "one")
     done = forked("search", "auth", "--no-llm", "--json")
@@ -118,7 +118,7 @@ def test_a_headline_uses_it_too() -> None:
         (("import", "nowhere.yaml"), "nowhere.yaml cannot be read: No such file or directory."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+def test_refused_glossary_commands_fail_in_one_line(arguments: tuple[str, ...], said: str) -> None:
     assert forked("glossary", *arguments).complaint() == said
     assert groups() == []
 
@@ -134,7 +134,7 @@ def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path) -> None:
     assert groups() == []
 
 
-def test_what_goes_out_comes_back_in_and_what_was_rejected_stays_out() -> None:
+def test_export_and_import_round_trip_without_rejected_groups() -> None:
     forked("glossary", "add", "car", "automobile")
     forked("glossary", "add", "train", "railway", "--corpus", "one")
     exported = forked("glossary", "export").out
@@ -190,7 +190,7 @@ def suggesting(
 Suggest = Callable[..., tuple[Done, ModelServer]]
 
 
-def test_suggestions_wait_sure_or_not(suggesting: Suggest) -> None:
+def test_suggestions_are_pending_by_default(suggesting: Suggest) -> None:
     done, server = suggesting(("cars", "automobile", True), ("dear", "cheap", False))
     assert done.json["pending"] == [
         {"terms": ["Cars", "automobile"], "sure": True},
@@ -218,7 +218,7 @@ def test_a_rejected_pair_never_returns_in_whatever_form(suggesting: Suggest) -> 
     assert groups() == []
 
 
-def test_where_the_settings_allow_it_sure_pairs_hold_at_once(suggesting: Suggest) -> None:
+def test_approve_sure_setting_approves_sure_pairs_at_once(suggesting: Suggest) -> None:
     suggesting(
         ("cars", "automobile", True),
         ("dear", "cheap", False),
@@ -231,7 +231,7 @@ def test_where_the_settings_allow_it_sure_pairs_hold_at_once(suggesting: Suggest
     assert found("cars")["expanded"] == "(cars | automobile)"
 
 
-def test_what_was_searched_in_vain_is_asked_about_first(suggesting: Suggest) -> None:
+def test_terms_searched_in_vain_are_suggested_first(suggesting: Suggest) -> None:
     assert found("lorry")["counts"]["passing"] == 0
     done, server = suggesting(("lorry", "cars", False))
     first = json.loads(server.requests[0].prompt.split("\n")[0])

@@ -50,7 +50,7 @@ class TestCounts:
             "Another thought 2"
         )
 
-    def test_are_told_in_words_on_standard_output(
+    def test_counts_are_printed_in_words_on_stdout(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
         done = invoke("ingest", str(file), "--author", "ana")
@@ -86,7 +86,9 @@ class TestCounts:
 
 class TestSources:
     @pytest.mark.parametrize("name", ["a.jsonl.gz", "zip", "folder"])
-    def test_packed_ones(self, invoke: Invoke, database: str, tmp_path: Path, name: str) -> None:
+    def test_gzip_zip_and_folder_are_read(
+        self, invoke: Invoke, database: str, tmp_path: Path, name: str
+    ) -> None:
         place = tmp_path / name
         if name == "zip":
             with zipfile.ZipFile(place, "w") as archive:
@@ -100,27 +102,29 @@ class TestSources:
         assert invoke("ingest", str(place), "--json").json == counts(1, 1, 0, 0, 0)
 
     @pytest.mark.parametrize("packed", [False, True])
-    def test_standard_input(self, database: str, file: Path, packed: bool) -> None:
+    def test_standard_input_is_read_plain_or_gzipped(
+        self, database: str, file: Path, packed: bool
+    ) -> None:
         content = file.read_bytes()
         done = forked("ingest", "-", "--json", stdin=gzip.compress(content) if packed else content)
         assert done.json == counts(5, 5, 0, 0, 0)
 
-    def test_empty_standard_input(self, database: str) -> None:
+    def test_empty_standard_input_is_refused(self, database: str) -> None:
         assert forked("ingest", "-").complaint() == "standard input is empty. Check the path."
         assert ask(database, "SELECT count(*) FROM corpus") == 0
 
-    def test_the_bundled_corpus(self, invoke: Invoke, database: str) -> None:
+    def test_bundled_corpus_is_ingested_whole(self, invoke: Invoke, database: str) -> None:
         bundled = str(ROOT / "examples" / "demo.jsonl")
         assert invoke("ingest", bundled, "--json").json == counts(416, 416, 0, 0, 0)
 
-    def test_one_of_several_that_cannot_be_used_stops_all_of_them(
+    def test_one_unusable_file_stops_the_whole_ingest(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
         assert "none does not exist" in invoke("ingest", str(file), "none").complaint()
         assert ask(database, "SELECT count(*) FROM corpus") == 0
 
     @pytest.mark.slow
-    def test_what_stands_before_the_damage_goes_in(
+    def test_records_before_the_damage_are_stored(
         self, invoke: Invoke, database: str, tmp_path: Path
     ) -> None:
         whole = gzip.compress(write_tweets(tmp_path / "a", range(20_000)).read_bytes())
@@ -138,7 +142,7 @@ class TestSources:
         assert_exact(invoke)
 
     @pytest.mark.slow
-    def test_a_command_that_takes_too_much_stops_and_the_next_goes_on(
+    def test_ingest_stops_at_the_size_limit_and_the_next_run_continues(
         self, invoke: Invoke, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PRESAGIO_INGEST__TOTAL_MEGABYTES", "1")
@@ -200,13 +204,13 @@ class TestLanguages:
         known = invoke("ingest", posts, "--corpus", "english").err
         assert "Give them a corpus of their own: --corpus NAME --language spanish" in known
 
-    def test_who_names_a_language_is_told_nothing(
+    def test_explicit_language_suppresses_the_language_hint(
         self, invoke: Invoke, database: str, posts: str
     ) -> None:
         assert invoke("ingest", posts, "--author", "ana", "--language", "english").err == ""
         assert "look" not in invoke("ingest", posts, "--corpus", "x", "--language", "simple").err
 
-    def test_a_table_s_is_told_before_it_is_stored(
+    def test_table_language_is_reported_before_storing(
         self, invoke: Invoke, database: str, posts: str
     ) -> None:
         Path(posts).write_text(Path(posts).read_text().replace("text", "texto"))
@@ -238,7 +242,7 @@ class TestTables:
         assert moments == ["2019-05-23 12:05:00+00", "2019-06-02 07:00:00+00"]
         assert ask(database, "SELECT max(engagement) FROM document") == 1_234
 
-    def test_what_the_options_say_needs_no_consent(
+    def test_explicit_columns_and_timezone_need_no_consent(
         self, invoke: Invoke, database: str, tmp_path: Path
     ) -> None:
         (tmp_path / "a.csv").write_text("n,when,what\n1,2019-05-23 10:00,Bread\n")
@@ -261,7 +265,7 @@ class TestTables:
         assert complaint in invoke("ingest", table, option, value).complaint(2)
 
     @pytest.mark.parametrize(("answer", "stored"), [("y", 2), ("", None)])
-    def test_on_a_terminal_the_zone_and_the_rest_are_asked(
+    def test_terminal_asks_for_the_timezone_and_consent(
         self,
         invoke: Invoke,
         database: str,
@@ -333,7 +337,9 @@ class TestRejects:
         told = invoke("ingest", str(tmp_path / "a"), "--corpus", "b").err
         assert "1 record gave way to a later one of the same id." in told
 
-    def test_only_the_first_are_told(self, invoke: Invoke, database: str, tmp_path: Path) -> None:
+    def test_only_the_first_rejects_are_printed(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
         good = write_tweets(tmp_path / "a", range(1)).read_bytes()
         (tmp_path / "a").write_bytes(good + b"x\n" * 500)
         done = invoke("ingest", str(tmp_path / "a"), "--author", "ana")
@@ -352,7 +358,7 @@ class TestRejects:
         assert invoke("ingest", str(file)).err == ""
         assert list(report.parent.iterdir()) == []
 
-    def test_nothing_but_rejects_is_a_failure_that_leaves_no_corpus(
+    def test_file_with_only_rejects_fails_and_creates_no_corpus(
         self, invoke: Invoke, database: str, tmp_path: Path, file: Path
     ) -> None:
         bad = tmp_path / "bad.jsonl"
@@ -367,7 +373,7 @@ class TestRejects:
         assert invoke("ingest", str(bad)).code == 1
         assert ask(database, "SELECT documents FROM corpus") == 5
 
-    def test_a_data_folder_that_cannot_be_written_is_told(
+    def test_unwritable_data_folder_fails_only_if_there_are_rejects(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, file: Path
     ) -> None:
         monkeypatch.setenv("PRESAGIO_DATA_DIR", "/dev/null/folder")
@@ -376,7 +382,7 @@ class TestRejects:
         complaint = invoke("ingest", str(file)).complaint()
         assert complaint.startswith("The report /dev/null/folder/rejects/tweets.jsonl cannot be")
 
-    def test_a_line_of_five_megabytes_is_one_of_them(
+    def test_line_of_five_megabytes_is_rejected(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
         good = file.read_bytes().splitlines(keepends=True)
@@ -449,7 +455,7 @@ def ask_report(said: str) -> str:
 
 
 class TestOptions:
-    def test_the_author_is_that_of_records_which_name_none(
+    def test_author_option_fills_records_without_an_author(
         self, invoke: Invoke, database: str, tmp_path: Path, file: Path
     ) -> None:
         own = {**orjson.loads(file.read_bytes().splitlines()[0]), "id": "99", "author": "other"}
@@ -466,7 +472,7 @@ class TestOptions:
         assert invoke("ingest", str(file), "--author", "me", "--json").json == counts(5, 0, 5, 0, 0)
         assert ask(database, "SELECT author FROM corpus") == "me"
 
-    def test_kind_and_language_stay_as_they_were_unless_named(
+    def test_conflicting_kind_or_language_is_refused_for_an_existing_corpus(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
         command = ("ingest", str(file), "--corpus", "c")
@@ -518,7 +524,9 @@ class TestOptions:
         monkeypatch.setenv("PRESAGIO_SEARCH__CORPUS", "mine")
         assert invoke("ingest", str(file), "--json").json["corpus"] == "mine"
 
-    def test_a_format_that_is_insisted_on(self, invoke: Invoke, database: str, file: Path) -> None:
+    def test_format_option_overrides_detection(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
         assert invoke("ingest", str(file), "--format", "jsonl").code == 0
         complaint = invoke("ingest", str(file), "--format", "trump-archive-csv").complaint()
         assert "does not begin with the columns of the archive" in complaint
@@ -547,7 +555,7 @@ class TestOptions:
             assert invoke("ingest", str(file), "--format", name).complaint()
 
 
-def test_threads_are_stitched_also_by_the_run_after_one_that_was_cut_off(
+def test_interrupted_thread_stitching_is_completed_by_the_next_run(
     invoke: Invoke, database: str, tmp_path: Path
 ) -> None:
     root = {"id": "1", "text": "The lighthouse keeper sleeps.", "author": "a"}

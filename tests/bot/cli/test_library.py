@@ -80,7 +80,7 @@ def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) 
     assert hit["flags"] == ["recognised"]
 
 
-def test_pages_without_a_reader_are_told_and_read_by_a_later_ingest(
+def test_unread_scanned_pages_are_reported_on_every_ingest_without_ocr(
     invoke: Invoke, database: str, tmp_path: Path
 ) -> None:
     (tmp_path / "half.pdf").write_bytes(pdf([], ["The harbour is free."], drawn=True))

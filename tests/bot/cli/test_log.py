@@ -85,7 +85,7 @@ async def test_a_search_that_fails_is_logged_by_the_name_of_its_error(app: App) 
 
 
 @pytest.mark.parametrize("queries", [False, True])
-async def test_of_a_chat_only_queries_are_quoted_and_only_if_so_set(
+async def test_chat_queries_are_logged_in_full_only_if_configured(
     app: App, queries: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRESAGIO_LOG__CHAT_QUERIES", str(queries).lower())
@@ -111,7 +111,9 @@ async def test_of_a_chat_only_queries_are_quoted_and_only_if_so_set(
         (Origin.CHAT, SearchJob.SEARCH, True, False),
     ],
 )
-def test_what_may_be_quoted(origin: Origin, job: SearchJob, queries: bool, expected: bool) -> None:
+def test_may_quote_for_each_origin_and_job(
+    origin: Origin, job: SearchJob, queries: bool, expected: bool
+) -> None:
     assert (
         may_quote(
             Asker(origin=origin, task="", source=BudgetSource.CONSOLE), job, chat_queries=queries
@@ -120,7 +122,7 @@ def test_what_may_be_quoted(origin: Origin, job: SearchJob, queries: bool, expec
     )
 
 
-async def test_who_asks_holds_within_its_block_only(app: App) -> None:
+async def test_asked_by_applies_only_within_its_block(app: App) -> None:
     with asked_by(CHAT):
         await find(app, "coffee")
     await find(app, "coffee")
@@ -133,7 +135,7 @@ def entries(invoke: Invoke, *arguments: str) -> list[Any]:
 
 
 class TestCommand:
-    def test_shows_what_was_searched_newest_first(self, invoke: Invoke, database: str) -> None:
+    def test_log_lists_searches_newest_first(self, invoke: Invoke, database: str) -> None:
         fill(database)
         invoke("find", "coffee", "--corpus", "posts")
         invoke("find", "xylophone", "--corpus", "posts")
@@ -146,12 +148,12 @@ class TestCommand:
         assert "posts" in out
         assert "ranked" in out
 
-    def test_says_when_nothing_is_remembered(self, invoke: Invoke, database: str) -> None:
+    def test_empty_log_is_reported_on_stderr(self, invoke: Invoke, database: str) -> None:
         done = invoke("log")
         assert (done.code, done.out) == (0, "")
         assert "No search is remembered." in done.err
 
-    def test_nothing_is_remembered_if_so_set(
+    def test_keep_days_zero_logs_nothing(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         fill(database)
@@ -168,7 +170,7 @@ def fill(url: str) -> None:
     wait_for(filled())
 
 
-async def test_json_is_plain(app: App) -> None:
+async def test_entry_json_is_serialisable(app: App) -> None:
     await find(app, "coffee")
     [entry] = await kept(app)
     assert orjson.loads(orjson.dumps(entry_json(entry)))["returned"] == ["0", "1"]
@@ -185,7 +187,9 @@ class TestFindJson:
             ("articles", {"article_id", "domain"}),
         ],
     )
-    def test_names(self, invoke: Invoke, database: str, corpus: str, own: set[str]) -> None:
+    def test_find_json_fields_depend_on_the_corpus_kind(
+        self, invoke: Invoke, database: str, corpus: str, own: set[str]
+    ) -> None:
         fill(database)
         found = invoke("find", "coffee", "--corpus", corpus, "--json").json
         assert found["counts"]["candidates"] == found["counts"]["passing"]

@@ -23,7 +23,7 @@ from bot.settings.sections import TelegramSettings, WebSettings
 @pytest.mark.parametrize(
     ("free", "ok"), [(10**12, True), (2 * 10**9, True), (10**9, None), (10**8, False)]
 )
-def test_disk(tmp_path: Path, free: int, ok: bool | None) -> None:
+def test_disk_check_grades_free_space(tmp_path: Path, free: int, ok: bool | None) -> None:
     found = disk_check(tmp_path, free)
     assert found.ok is ok
     assert found.detail == f"{free / 1e9:,.1f} GB free at {tmp_path}"
@@ -43,7 +43,7 @@ def test_disk_of_a_folder_that_is_still_to_come(tmp_path: Path) -> None:
         (-86_400, False, "86,400 s behind that of h"),
     ],
 )
-def test_clock(seconds: float, ok: bool, said: str) -> None:
+def test_clock_check_grades_the_difference(seconds: float, ok: bool, said: str) -> None:
     found = clock_check({"h": timedelta(seconds=seconds)})
     assert (found.ok, found.detail, found.fix is None) == (ok, said, ok)
 
@@ -56,7 +56,7 @@ def test_a_clock_is_wrong_if_any_other_says_so() -> None:
     )
 
 
-def test_tesseract() -> None:
+def test_tesseract_check_lists_languages() -> None:
     assert tesseract_check(("eng", "spa")).detail == "scans are read: eng, spa"
     assert tesseract_check(()).ok is None
 
@@ -84,12 +84,12 @@ async def served() -> AsyncIterator[int]:
 
 
 class TestPort:
-    async def test_that_nobody_needs(self) -> None:
+    async def test_port_is_not_checked_if_no_page_is_enabled(self) -> None:
         found = await port_check(load_settings(environ={}))
         assert (found.ok, "presagio serve --web" in (found.fix or "")) == (None, True)
         assert "unless serve has no chat" in found.detail
 
-    async def test_that_is_free(self) -> None:
+    async def test_free_port_is_ok(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         found = await port_check(opened(port))
@@ -104,11 +104,11 @@ class TestPort:
         assert (found.ok, found.detail) == (False, f"127.0.0.1:{port}: address already in use")
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-    async def test_where_presagio_serves(self, served: int, host: str) -> None:
+    async def test_port_served_by_presagio_is_ok(self, served: int, host: str) -> None:
         found = await port_check(opened(served, host=host))
         assert (found.ok, found.detail) == (True, f"presagio serves at {host}:{served}")
 
-    async def test_of_an_address_that_this_machine_lacks(self) -> None:
+    async def test_address_foreign_to_this_machine_fails(self) -> None:
         found = await port_check(
             opened(0).model_copy(
                 update={"web": WebSettings(enabled=True, host="192.0.2.1", port=9)}
@@ -116,7 +116,7 @@ class TestPort:
         )
         assert found.ok is False
 
-    async def test_that_is_chosen_at_each_start(self) -> None:
+    async def test_port_zero_is_ok(self) -> None:
         assert (await port_check(opened(0))).ok is True
 
 
@@ -131,7 +131,9 @@ class TestPort:
         ("https://bot.example.org:x/s3cret", False),
     ],
 )
-def test_the_address_that_telegram_pushes_to(url: str, ok: bool | None) -> None:
+def test_telegram_webhook_url_is_checked_without_printing_its_path(
+    url: str, ok: bool | None
+) -> None:
     settings = load_settings(environ={}).model_copy(
         update={"telegram": TelegramSettings(webhook_url=url)}
     )
@@ -169,7 +171,9 @@ OPEN = "is open to others, and web.public_url is not set"
         ),
     ],
 )
-def test_the_names_by_which_the_page_is_asked(web: WebSettings, ok: bool | None, said: str) -> None:
+def test_page_address_check_requires_a_public_url_for_open_hosts(
+    web: WebSettings, ok: bool | None, said: str
+) -> None:
     found = page_address_check(load_settings(environ={}).model_copy(update={"web": web}))
     assert (found.detail if found else "") == said
     if found:

@@ -62,7 +62,7 @@ class TestWrongUsage:
         ids=" ".join,
     )
     @pytest.mark.usefixtures("unreachable")
-    def test_of_commands_and_options_is_told_with_the_way_to_help(
+    def test_unknown_command_or_option_points_to_help(
         self, invoke: Invoke, arguments: Sequence[str]
     ) -> None:
         done = invoke(*arguments)
@@ -72,7 +72,7 @@ class TestWrongUsage:
 
     @pytest.mark.parametrize("command", ["search", "find", "ask", "compose"])
     @pytest.mark.usefixtures("unreachable")
-    def test_of_a_text_without_quotes_is_told(self, invoke: Invoke, command: str) -> None:
+    def test_unquoted_text_gets_a_hint_to_use_quotes(self, invoke: Invoke, command: str) -> None:
         done = invoke(command, "Coffee", "prices", "rise")
         assert "(prices rise). Put the text in quotes.\n" in done.err
         assert done.code == 2
@@ -129,24 +129,26 @@ class TestWrongUsage:
         ],
     )
     @pytest.mark.usefixtures("database")
-    def test_of_values_that_the_database_knows(
+    def test_invalid_corpus_name_or_language_is_refused(
         self, invoke: Invoke, tmp_path: Path, arguments: Sequence[str], said: str
     ) -> None:
         file = write_tweets(tmp_path / "a.jsonl", range(1))
         assert said in invoke("ingest", str(file), *arguments).complaint(2)
 
-    def test_of_the_configuration(self, invoke: Invoke, tmp_path: Path) -> None:
+    def test_unknown_configuration_key_is_named_with_its_file(
+        self, invoke: Invoke, tmp_path: Path
+    ) -> None:
         config = tmp_path / "mine.toml"
         config.write_text("[search]\nlimits = 3\n")
         complaint = invoke("--config", str(config), "search", "x").complaint(2)
         assert f'{config}: [search] has no key "limits".' in complaint
 
-    def test_without_a_command_is_answered_with_help(self, invoke: Invoke) -> None:
+    def test_missing_command_prints_help_and_exits_2(self, invoke: Invoke) -> None:
         done = invoke()
         assert done.code == 2
         assert "Usage: presagio" in done.out + done.err
 
-    def test_is_no_request_for_help_or_the_version(self, invoke: Invoke) -> None:
+    def test_help_and_version_exit_0(self, invoke: Invoke) -> None:
         assert invoke("--help").code == invoke("search", "-h").code == 0
         assert re.fullmatch(r"presagio \d+\.\d+\.\d+ \(.+\)\n", invoke("--version").out)
 
@@ -243,7 +245,9 @@ class TestUnusableDatabase:
 
     @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
     @pytest.mark.usefixtures("unreachable")
-    def test_nothing_listens(self, invoke: Invoke, arguments: Sequence[str]) -> None:
+    def test_refused_connection_is_reported_by_every_command(
+        self, invoke: Invoke, arguments: Sequence[str]
+    ) -> None:
         complaint = invoke(*arguments).complaint()
         assert complaint.startswith(
             "The database cannot be reached: connection refused at 127.0.0.1:1. "
@@ -343,7 +347,7 @@ class TestDatabaseWithoutTables:
         [["search", HEADLINE], ["ingest", "a.jsonl"], ["corpora", "list"], ["chat"], ["serve"]],
         ids=" ".join,
     )
-    def test_is_told_how_to_get_them(
+    def test_every_command_says_to_run_init(
         self,
         invoke: Invoke,
         empty_database: str,
@@ -358,7 +362,7 @@ class TestDatabaseWithoutTables:
         assert said == "The database is not set up. Run: presagio init"
 
     @pytest.mark.slow
-    def test_gets_them_from_serve_when_asked(
+    def test_serve_migrate_creates_the_tables(
         self, empty_database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("DATABASE_URL", empty_database)
@@ -374,7 +378,7 @@ class TestDatabaseWithoutTables:
         assert ask(empty_database, "SELECT count(*) FROM migration") == len(available())
 
     @pytest.mark.slow
-    def test_gets_them_once_from_any_number_of_processes(self, empty_database: str) -> None:
+    def test_concurrent_inits_apply_each_migration_once(self, empty_database: str) -> None:
         env = os.environ | {"DATABASE_URL": empty_database}
         outcomes = [finish(one) for one in [start("init", env=env) for _ in range(3)]]
         assert [(done.code, done.err) for done in outcomes] == [(0, "")] * 3
@@ -397,7 +401,7 @@ def powerless(database_url: str, worker_id: str) -> Iterator[str]:
 
 class TestRoleWithoutRights:
     @pytest.mark.parametrize("arguments", [["search", HEADLINE], ["init"]], ids=" ".join)
-    def test_is_told_which_right_it_lacks(
+    def test_missing_right_of_the_role_is_named(
         self,
         invoke: Invoke,
         powerless: str,
@@ -419,7 +423,7 @@ def test_a_corpus_that_is_not_there_is_told_at_once(
 
 
 class TestOutput:
-    def test_a_reader_that_goes_away_early_hears_nothing_more(self, demo: str) -> None:
+    def test_closed_pipe_ends_the_command_without_a_traceback(self, demo: str) -> None:
         for command in (["search", HEADLINE], ["search", HEADLINE, "--json"]):
             reading, writing = os.pipe()
             process = start(*command, stdout=writing)
@@ -489,7 +493,9 @@ class TestStrangeHeadlines:
         ],
         ids=["empty", "blank", "emoji", "word", "dash", "bidi", "control", "long", "sql", "unseen"],
     )
-    def test_get_an_answer_or_none(self, invoke: Invoke, demo: str, headline: str) -> None:
+    def test_strange_headlines_are_answered_without_control_characters(
+        self, invoke: Invoke, demo: str, headline: str
+    ) -> None:
         arguments = ["search", "--json", "--", headline]
         found = invoke(*arguments).json
         assert found["query"] == headline
@@ -503,11 +509,11 @@ class TestStrangeHeadlines:
         assert found["query"].startswith("caf\ufffd \ufffd\ufffd canal")
         assert any("canal" in hit["matched"] for hit in found["hits"])
 
-    def test_such_bytes_name_no_corpus(self, demo: str) -> None:
+    def test_invalid_utf_8_in_a_corpus_name_is_refused(self, demo: str) -> None:
         complaint = forked("search", "x", "--corpus", os.fsdecode(b"\xff")).complaint()
         assert complaint.startswith("There is no corpus '\ufffd'.")
 
-    def test_a_zero_byte_from_standard_input(self, demo: str) -> None:
+    def test_nul_byte_from_stdin_separates_words(self, demo: str) -> None:
         done = forked("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
         assert done.code == 0
         assert "Words in common: container, ship" in done.out
@@ -539,7 +545,7 @@ class TestLists:
             text = load(entry).help
             assert " ".join(text.split("\n\n")[0].split()) == entry.summary, entry.name
 
-    def test_stand_in_groups_with_one_whole_line_each(
+    def test_help_lists_commands_in_groups_one_line_each(
         self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "80")
@@ -550,7 +556,7 @@ class TestLists:
             above = [line for line in lines[: lines.index(line)] if not line.startswith(" ")]
             assert above[-1] == f"{entry.group}:"
 
-    def test_of_a_group_are_whole_lines_too(
+    def test_help_of_a_command_group_truncates_no_line(
         self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "80")
@@ -621,7 +627,7 @@ class TestLists:
         assert (done.out.split(), done.err) == (["demo"], "")
 
     @pytest.mark.usefixtures("unreachable")
-    def test_without_a_database_nothing_is_completed_and_nothing_said(
+    def test_completion_without_a_database_is_silent(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         context = typer.Context(typer.main.get_command(app))
@@ -673,7 +679,7 @@ class TestVerbose:
 
 
 class TestExamples:
-    def test_every_help_has_one_that_it_shows_whole(self, invoke: Invoke) -> None:
+    def test_every_help_shows_an_example(self, invoke: Invoke) -> None:
         for words, text in commands():
             done = invoke(*words, "--help")
             assert done.code == 0

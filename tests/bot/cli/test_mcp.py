@@ -58,7 +58,7 @@ async def test_over_http_it_serves_without_a_page(
         await asyncio.gather(serving, return_exceptions=True)
 
 
-def test_without_the_extra_it_says_which(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mcp_extra_is_named(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
     done = invoke("mcp")
     assert (done.code, done.out) == (1, "")

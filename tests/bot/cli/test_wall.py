@@ -27,13 +27,13 @@ async def _voted(url: str, platform: str = "web", chat: str = "page") -> str:
     return f"{kept}.1"
 
 
-def test_nothing_to_decide_about(invoke: Invoke, database: str) -> None:
+def test_empty_wall_is_reported_on_stderr(invoke: Invoke, database: str) -> None:
     done = invoke("wall")
     assert (done.code, done.out) == (0, "")
     assert done.err.endswith("Nobody has voted on the page yet.\n")
 
 
-def test_what_waits_is_shown_and_decided_about(invoke: Invoke, database: str) -> None:
+def test_pending_prophecy_is_listed_approved_and_removed(invoke: Invoke, database: str) -> None:
     known = wait_for(_voted(database))
     [check] = [row for row in invoke("doctor", "--json").json_lines if row["check"] == "wall"]
     assert check["detail"] == "prophecies of visitors that wait for approval: 1"
@@ -64,7 +64,7 @@ def test_what_waits_is_shown_and_decided_about(invoke: Invoke, database: str) ->
         ("99999.1", 1, "Nobody voted for 99999.1. See: presagio wall list"),
     ],
 )
-def test_what_is_no_id_is_told(
+def test_invalid_id_is_refused(
     invoke: Invoke, database: str, name: str, code: int, said: str
 ) -> None:
     wait_for(_voted(database))
@@ -72,7 +72,7 @@ def test_what_is_no_id_is_told(
     assert (done.code, said in done.err) == (code, True), done
 
 
-def test_votes_of_chats_that_the_settings_do_not_name_are_their_own(
+def test_votes_of_a_chat_are_listed_only_if_the_settings_name_it(
     invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = wait_for(_voted(database, "slack", "C1"))

@@ -36,13 +36,13 @@ def turned_off(url: str, *, title: str = "example.org") -> None:
     )
 
 
-def test_none_is_named(invoke: Invoke, database: str) -> None:
+def test_missing_webhooks_are_reported(invoke: Invoke, database: str) -> None:
     done = invoke("webhooks")
     assert (done.code, done.err) == (0, "")
     assert "name no webhook" in done.out
 
 
-def test_one_that_is_off_is_told_and_turned_on_again(
+def test_disabled_webhook_is_reported_and_can_be_resumed(
     invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     configure(monkeypatch, tmp_path, "https://example.org/hook?token=s3cret")
@@ -105,7 +105,7 @@ def test_a_webhook_without_a_secret_is_told(
     assert 'The webhook "news" has no secret.' in done.err
 
 
-def test_an_unknown_name(
+def test_unknown_webhook_is_refused_with_the_known_names(
     invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     configure(monkeypatch, tmp_path, "https://example.org/hook")

@@ -61,12 +61,12 @@ async def test_the_waiting_headline_is_answered_from_the_chosen_archive(
     assert (await bot.say("The budget passes")).hits
 
 
-async def test_a_command_waits_as_text_does(bot: Bot, engine: Choosing) -> None:
+async def test_choosing_an_archive_answers_a_waiting_command(bot: Bot, engine: Choosing) -> None:
     asked = await bot.say(f"/prophecy {HEADLINE}")
     assert (await bot.press(asked, "archive")).hits
 
 
-async def test_in_a_group_a_member_is_answered_and_chooses_for_nobody(
+async def test_choice_of_a_member_does_not_set_the_corpus_of_the_group(
     bot: Bot, engine: Choosing
 ) -> None:
     asked = await bot.say(HEADLINE, place=GROUP)
@@ -111,7 +111,7 @@ async def test_a_waiting_headline_of_another_chat_is_not_answered(bot: Bot) -> N
     assert (await bot.press(asked, "archive", place=GROUP)).toast == "This button is too old."
 
 
-async def test_the_settings_name_what_is_searched(bot: Bot) -> None:
+async def test_settings_show_the_chosen_corpus(bot: Bot) -> None:
     for choice, said in (
         ("luis", "luis (Luis Pérez)"),
         ("all", "all of them"),
@@ -129,7 +129,7 @@ async def test_the_demonstration_is_listed_only_without_an_archive(bot: Bot) -> 
     assert labels(await bot.say("/corpus")) == ["demo"]
 
 
-async def test_what_is_overheard_asks_nobody(bot: Bot) -> None:
+async def test_overheard_headline_does_not_ask_for_an_archive(bot: Bot) -> None:
     request = event(
         "Senate Passes The Budget After A Long Night", place=GROUP, trigger=Trigger.OVERHEARD
     )
@@ -147,7 +147,7 @@ async def test_a_choice_can_be_undone(bot: Bot) -> None:
     assert ((await bot.say("/corpus")).text or "").endswith("All of them are searched here.")
 
 
-async def test_nobody_is_subscribed_without_an_archive(bot: Bot, storage: Database) -> None:
+async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Database) -> None:
     asked = await bot.say("/subscribe daily 9:00")
     assert asked.text == "Whose texts shall I search?"
     assert await bot.services.news.subscriptions.get(await bot.chat()) is None
@@ -162,7 +162,7 @@ async def test_nobody_is_subscribed_without_an_archive(bot: Bot, storage: Databa
         assert "There is no corpus" in said
 
 
-async def test_posts_come_from_one_archive(bot: Bot) -> None:
+async def test_subscribing_with_all_archives_is_refused(bot: Bot) -> None:
     await bot.say("/corpus all")
     said = (await bot.say("/subscribe daily 9:00")).text
     assert said == "Posts come from one archive. Choose it with /corpus first, such as: /corpus ana"

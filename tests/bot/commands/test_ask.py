@@ -84,7 +84,7 @@ async def test_the_next_question_of_a_thread_carries_those_before_it(
     assert [earlier for _, _, earlier in asked.calls] == [(), ("What about coffee?",), ()]
 
 
-async def test_in_a_group_a_question_follows_only_those_of_whoever_asks(
+async def test_group_question_follows_only_questions_of_the_same_person(
     bot: Bot, asked: StandInAsk
 ) -> None:
     for person, text in [
@@ -98,7 +98,7 @@ async def test_in_a_group_a_question_follows_only_those_of_whoever_asks(
     ]  # fmt: skip
 
 
-async def test_in_reply_to_an_answer_it_follows_the_question_of_that_one(
+async def test_question_in_reply_to_an_answer_follows_its_question(
     bot: Bot, asked: StandInAsk
 ) -> None:
     carla, ben = Person(id="carla"), Person(id="ben")
@@ -119,7 +119,7 @@ async def test_in_reply_to_an_answer_it_follows_the_question_of_that_one(
         ("After Bad Harvest, Coffee Prices Hit Record", Trigger.ADDRESSED, False),
     ],
 )
-async def test_a_question_in_reply_to_an_answer_follows_it_without_a_command(
+async def test_reply_to_an_answer_needs_no_command(
     bot: Bot, asked: StandInAsk, text: str, trigger: Trigger, follows: bool
 ) -> None:
     await bot.say("/ask What did he say about cookies?", place=GROUP)
@@ -129,7 +129,7 @@ async def test_a_question_in_reply_to_an_answer_follows_it_without_a_command(
     assert asked.calls[1:] == ([followed] if follows else [])
 
 
-async def test_of_those_who_speak_as_one_chat_none_follows_another(
+async def test_questions_of_anonymous_senders_do_not_follow_each_other(
     bot: Bot, asked: StandInAsk
 ) -> None:
     channel = Person(id="g", as_chat=True)
@@ -149,13 +149,13 @@ async def test_an_edited_question_does_not_follow_itself(bot: Bot, asked: StandI
     ]
 
 
-async def test_much_later_it_follows_nothing(bot: Bot, asked: StandInAsk) -> None:
+async def test_question_after_two_hours_follows_none(bot: Bot, asked: StandInAsk) -> None:
     await bot.say("/ask What about coffee?")
     await bot.say("/ask And in 2015?", now=NOW + timedelta(hours=2))
     assert asked.calls[1][2] == ()
 
 
-async def test_of_a_place_that_is_no_chat_nothing_is_kept(
+async def test_inline_questions_are_not_remembered(
     bot: Bot, asked: StandInAsk, storage: Database
 ) -> None:
     inline = Place(platform="test", chat_id="inline", private=True, kept=False)
@@ -164,9 +164,7 @@ async def test_of_a_place_that_is_no_chat_nothing_is_kept(
     assert [earlier for _, _, earlier in asked.calls] == [(), ()]
 
 
-async def test_a_question_without_an_answer_is_followed_by_none(
-    bot: Bot, asked: StandInAsk
-) -> None:
+async def test_unanswered_question_is_not_followed(bot: Bot, asked: StandInAsk) -> None:
     asked.error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
     assert (await bot.say("/ask coffee?")).text == "There is no corpus 'x'. See /corpus."
     asked.error = None
@@ -174,7 +172,7 @@ async def test_a_question_without_an_answer_is_followed_by_none(
     assert asked.calls[1][2] == ()
 
 
-async def test_no_question_asks_for_one_in_the_reader_s_language(
+async def test_empty_ask_requests_a_question_in_the_language_of_the_reader(
     bot: Bot, asked: StandInAsk
 ) -> None:
     reply = await bot.say("/ask", person=Person(id="ana", language="es"), place=PRIVATE)
@@ -185,6 +183,6 @@ async def test_no_question_asks_for_one_in_the_reader_s_language(
     assert asked.calls == []
 
 
-async def test_a_flood_is_cut(bot: Bot, asked: StandInAsk) -> None:
+async def test_long_question_is_cut(bot: Bot, asked: StandInAsk) -> None:
     await bot.say("/ask " + "coffee " * 2000)
     assert len(asked.calls[0][0]) <= 1000

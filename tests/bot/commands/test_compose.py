@@ -109,12 +109,12 @@ async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInCom
 
 
 @pytest.mark.parametrize("command", ["/tweet Coffee prices", "/compose Coffee prices"])
-async def test_both_names_write(bot: Bot, command: str) -> None:
+async def test_tweet_and_compose_are_the_same_command(bot: Bot, command: str) -> None:
     await bot.say(command)
     assert "Dear." in ((await outcome(bot)).text or "")
 
 
-async def test_a_reply_is_about_what_it_replies_to(bot: Bot, composer: StandInComposer) -> None:
+async def test_compose_in_reply_uses_the_quoted_text(bot: Bot, composer: StandInComposer) -> None:
     await bot.say("/compose", quoted=RepliedMessage(text="Coffee prices soar"))
     assert composer.calls[0].task.prompt == "Coffee prices soar"
 
@@ -140,7 +140,7 @@ async def test_a_chat_is_answered_while_something_is_written(
     await outcome(bot)
 
 
-async def test_its_buttons(bot: Bot) -> None:
+async def test_buttons_show_the_next_variant_sources_and_reasons(bot: Bot) -> None:
     await bot.say("/compose Coffee prices")
     shown = await outcome(bot)
     following = await bot.press(shown, "next_tweet")
@@ -157,7 +157,7 @@ async def test_its_buttons(bot: Bot) -> None:
     assert " ms" not in reasons
 
 
-async def test_a_thread_is_written_anew(bot: Bot, composer: StandInComposer) -> None:
+async def test_thread_button_starts_a_new_composition(bot: Bot, composer: StandInComposer) -> None:
     await bot.say("/compose Coffee prices")
     shown = await outcome(bot)
     tweets = (Tweet(text="One. [1]", length=8), Tweet(text="Sources: [1]", length=12))
@@ -170,7 +170,9 @@ async def test_a_thread_is_written_anew(bot: Bot, composer: StandInComposer) -> 
     assert "Thread" not in labels(thread)
 
 
-async def test_an_answered_headline_is_written_about(bot: Bot, composer: StandInComposer) -> None:
+async def test_write_button_composes_about_an_answered_headline(
+    bot: Bot, composer: StandInComposer
+) -> None:
     answer = await bot.say("Coffee prices soar")
     shared = await bot.press(answer, "share")
     assert labels(shared) == ["Picture", "Write about it", "Back"]
@@ -194,7 +196,9 @@ class TestStopping:
     def _waits(self, composer: StandInComposer) -> None:
         composer.gate = asyncio.Event()
 
-    async def test_whoever_asked_stops_it(self, bot: Bot, composer: StandInComposer) -> None:
+    async def test_requester_can_stop_the_composition(
+        self, bot: Bot, composer: StandInComposer
+    ) -> None:
         announced = await bot.say("/compose Coffee prices")
         await until(lambda: composer.calls)
         stopped = await bot.press(announced, "stop_tweet")
@@ -204,7 +208,9 @@ class TestStopping:
         assert len(bot.adapter.changed) == changed, "nothing is edited after that"
         assert "too old" in str((await bot.press(await _stale(announced), "next_tweet")).toast)
 
-    async def test_somebody_else_does_not(self, bot: Bot, composer: StandInComposer) -> None:
+    async def test_other_person_cannot_stop_the_composition(
+        self, bot: Bot, composer: StandInComposer
+    ) -> None:
         announced = await bot.say("/compose Coffee prices", place=GROUP)
         said = await bot.press(announced, "stop_tweet", place=GROUP, person=Person(id="bob"))
         assert said.toast == "Only who asked for it can stop it."
@@ -214,7 +220,7 @@ class TestStopping:
         late = await bot.press(announced, "stop_tweet", place=GROUP)
         assert late.toast == "It is finished already."
 
-    async def test_another_process_s_is_not_shown(
+    async def test_composition_stopped_by_another_process_is_not_shown(
         self, bot: Bot, composer: StandInComposer, storage: Database
     ) -> None:
         announced = await bot.say("/compose Coffee prices")
@@ -270,7 +276,7 @@ class TestRestart:
         assert len(composer.calls) == 2
         assert await left_for_others(storage) == []
 
-    async def test_what_is_too_old_is_given_up(
+    async def test_composition_older_than_an_hour_is_given_up(
         self, storage: Database, composer: StandInComposer
     ) -> None:
         await self.left(storage, composer)
@@ -279,7 +285,7 @@ class TestRestart:
             assert shown.text == "I was interrupted while I wrote this. Ask me again."
             assert len(composer.calls) == 1
 
-    async def test_what_dies_again_and_again_is_given_up(
+    async def test_composition_that_keeps_crashing_is_given_up(
         self, storage: Database, composer: StandInComposer
     ) -> None:
         await self.left(storage, composer)
@@ -289,7 +295,7 @@ class TestRestart:
         async with bot_on(storage, compose=composer) as third:
             assert "I was interrupted" in ((await self.taken_up(third)).text or "")
 
-    async def test_what_a_living_process_writes_is_left_alone(
+    async def test_composition_of_a_living_process_is_not_taken_over(
         self, storage: Database, composer: StandInComposer
     ) -> None:
         async with bot_on(storage, compose=composer) as bot:
@@ -300,7 +306,7 @@ class TestRestart:
             composer.gate.set()
             await outcome(bot)
 
-    async def test_what_was_written_but_not_shown_is_shown(
+    async def test_finished_composition_is_shown_after_a_restart(
         self, storage: Database, composer: StandInComposer
     ) -> None:
         assert composer.gate
@@ -362,7 +368,7 @@ class TestRefusals:
             assert (len(composer.calls), charged) == (1, ["test:ana", "test:ana"])
             assert (await bot.say("Coffee prices soar")).hits, "searches have their own"
 
-    async def test_an_unknown_corpus(self, bot: Bot) -> None:
+    async def test_compose_from_an_unknown_corpus_is_refused(self, bot: Bot) -> None:
         await bot.set_up(event("x").place, corpus="nobody")
         said = await bot.say("/compose Coffee prices")
         assert said.text == "There is no corpus nobody. See /corpus."
@@ -378,7 +384,7 @@ class TestRefusals:
             (RuntimeError("secret"), "Sorry, something went wrong."),
         ],
     )
-    async def test_what_fails_is_said_in_the_announcement(
+    async def test_failure_is_shown_in_the_announcement(
         self, bot: Bot, composer: StandInComposer, error: Exception, said: str
     ) -> None:
         composer.error = error
@@ -394,7 +400,7 @@ class TestRefusals:
         shown = await outcome(bot)
         assert (shown.text, shown.buttons) == ("Nothing was found about this.", ())
 
-    async def test_a_chat_that_is_gone_costs_nothing(
+    async def test_compose_is_not_run_for_a_chat_that_is_gone(
         self, bot: Bot, composer: StandInComposer
     ) -> None:
         bot.adapter.error = ChatGone(Message("Kicked."))

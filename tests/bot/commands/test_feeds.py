@@ -40,7 +40,7 @@ async def feeds_of(news: News) -> list[Feed]:
     return await Feeds(news.database).of_chat(await news.bot.chat())
 
 
-async def test_there_is_none_at_first_and_an_example(news: News) -> None:
+async def test_chat_without_feeds_is_shown_an_example(news: News) -> None:
     reply = await news.bot.say("/feeds")
     assert reply.ephemeral
     assert (reply.text or "").startswith("This chat has no feed yet.\n\nFor example: /feeds add ")
@@ -83,7 +83,7 @@ async def test_a_page_is_turned_into_its_feed_and_a_choice_is_offered(news: News
     ]
 
 
-async def test_a_button_needs_the_address_that_it_was_made_for(news: News) -> None:
+async def test_forged_feed_button_is_refused(news: News) -> None:
     """Whoever sends the numbers of other chats' feeds learns and gets nothing."""
     news.web.pages["/"] = page(PAGE)
     offer = await news.bot.say(f"/feeds add {news.web.url('/')}")
@@ -112,14 +112,14 @@ async def test_a_button_needs_the_address_that_it_was_made_for(news: News) -> No
         ("/page", "This is a web page, not a feed. Give the address of its feed."),
     ],
 )
-async def test_what_is_no_feed_is_told(news: News, path: str, said: str) -> None:
+async def test_address_without_a_feed_is_refused(news: News, path: str, said: str) -> None:
     news.web.pages["/page"] = page("<html><title>x</title></html>")
     for verb in ("add", "test"):
         assert (await news.bot.say(f"/feeds {verb} {news.web.url(path)}")).text == said
     assert await feeds_of(news) == []
 
 
-async def test_a_chat_adds_no_more_than_it_may(storage: Database) -> None:
+async def test_feed_limit_of_a_chat_is_enforced(storage: Database) -> None:
     async with news_on(storage, feeds_per_chat=1) as news:
         news.web.pages["/other"] = news.web.pages["/feed"]
         await Feeds(storage).configure_feeds([ConfiguredFeed(url="https://e.org/x")], now=NOW)
@@ -143,7 +143,7 @@ async def test_a_feed_is_removed_by_its_number_or_address(news: News) -> None:
     assert (reply.text or "").startswith("This chat has no such feed")
 
 
-async def test_what_everybody_gets_is_not_for_a_chat_to_remove(news: News) -> None:
+async def test_chat_cannot_remove_a_configured_feed(news: News) -> None:
     await Feeds(news.database).configure_feeds([ConfiguredFeed(url=news.feed)], now=NOW)
     reply = await news.bot.say(f"/feeds remove {news.feed}")
     assert (reply.text or "").startswith("Everybody gets this feed")
@@ -178,7 +178,7 @@ async def test_a_list_is_imported_and_exported(news: News) -> None:
     assert [(feed.url, feed.category) for feed in found] == [(url, "tech") for url in urls]
 
 
-async def test_what_lets_the_operator_in_is_shown_to_no_chat(news: News) -> None:
+async def test_secrets_in_configured_feed_urls_are_hidden_from_chats(news: News) -> None:
     secret, plain = "https://me:s3cret@e.org/feed?token=s3cret", "https://e.org/open"
     await Feeds(news.database).configure_feeds(
         [ConfiguredFeed(url=secret), ConfiguredFeed(url=plain)], now=NOW
@@ -192,7 +192,7 @@ async def test_what_lets_the_operator_in_is_shown_to_no_chat(news: News) -> None
     assert "s3cret" not in listed + exported
 
 
-async def test_an_import_ends_where_the_chat_has_enough(storage: Database) -> None:
+async def test_import_stops_at_the_feed_limit(storage: Database) -> None:
     async with news_on(storage, feeds_per_chat=2) as news:
         feeds = [OpmlFeed(url=f"https://e.org/{number}") for number in range(5)]
         reply = await news.bot.say(f"/feeds import {write_opml(feeds, title='x').decode()}")
@@ -200,7 +200,7 @@ async def test_an_import_ends_where_the_chat_has_enough(storage: Database) -> No
         assert len(await feeds_of(news)) == 2
 
 
-async def test_what_is_no_list_is_told(news: News) -> None:
+async def test_import_of_something_other_than_opml_is_refused(news: News) -> None:
     reply = await news.bot.say(f"/feeds import {news.feed}")
     assert reply.text == "This is not a list of feeds. Export one as OPML from your feed reader."
     assert (await news.bot.say("/feeds export")).text == "This chat has no feed yet."
@@ -234,7 +234,7 @@ async def test_in_groups_only_admins_press_the_offered_buttons(news: News) -> No
     assert refused.toast == "Only admins of this chat may use /feeds. Ask one of them."
 
 
-async def test_what_is_not_understood_is_told(news: News) -> None:
+async def test_unknown_feeds_subcommand_is_refused(news: News) -> None:
     assert "/feeds knows no subscribe." in ((await news.bot.say("/feeds subscribe x")).text or "")
     assert (await news.bot.say("/feeds add")).text.startswith("For example: /feeds add")  # type: ignore[union-attr]  # it has text
 

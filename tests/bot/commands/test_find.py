@@ -36,7 +36,7 @@ async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
     assert engine_of(bot).calls[0][1] == "larga"
 
 
-async def test_the_answer_says_how_many_there_are_and_why_each_was_found(bot: Bot) -> None:
+async def test_full_answer_shows_counts_scores_and_matched_terms(bot: Bot) -> None:
     await bot.say("/settings answers full")
     lines = ((await bot.say("/find  coffee")).text or "").splitlines()
     assert lines[:3] == ["7 texts in demo: coffee", "Shown: 2.", ""]
@@ -64,7 +64,7 @@ def test_a_short_answer_cites_a_part_of_a_document_by_title_and_page() -> None:
     assert [(view.place, view.date_text) for view in reply.hits] == [("Harbours, p. 12", "")]
 
 
-def test_a_short_answer_says_why_it_shows_fewer_than_it_counts() -> None:
+def test_short_answer_counts_near_identical_texts_left_out() -> None:
     found = make_found("coffee", make_find_hit(), passing=40)
     found = replace(found, counts=replace(found.counts, fetched=25))
     reply = brief_find_reply(found, words_for("en"), longest=280)
@@ -100,7 +100,7 @@ async def test_more_shows_the_next_texts_of_a_query(bot: Bot) -> None:
     assert [hit.rank for hit in more.hits] == [4, 5]
 
 
-async def test_in_the_reader_s_language(bot: Bot) -> None:
+async def test_find_reply_is_in_the_language_of_the_reader(bot: Bot) -> None:
     spanish = Person(id="ana", language="es")
     reply = await bot.say("/find coffee foo:bar", person=spanish)
     assert (reply.text or "").startswith("7 textos en demo: coffee foo:bar\nSe muestran: 1 a 2.")
@@ -109,7 +109,7 @@ async def test_in_the_reader_s_language(bot: Bot) -> None:
     )
 
 
-async def test_no_query_asks_for_one(bot: Bot) -> None:
+async def test_find_without_a_query_shows_an_example(bot: Bot) -> None:
     reply = await bot.say("/find")
     assert reply.text == (
         'Write what to find, such as: /find "coffee prices" OR tea -free before:2015'
@@ -117,7 +117,7 @@ async def test_no_query_asks_for_one(bot: Bot) -> None:
     assert engine_of(bot).calls == []
 
 
-async def test_a_corpus_that_is_gone_is_told(bot: Bot) -> None:
+async def test_find_in_a_removed_corpus_points_to_corpus_command(bot: Bot) -> None:
     engine_of(bot).error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
     assert (await bot.say("/find coffee")).text == "There is no corpus 'x'. See /corpus."
 
@@ -129,13 +129,13 @@ def test_long_texts_are_cut_where_asked(longest: int | None, kept: int) -> None:
     assert len(text.splitlines()[3].strip()) == kept
 
 
-def test_nothing_found_is_said() -> None:
+def test_empty_result_repeats_the_query() -> None:
     assert find_reply(make_found("coffee -tea"), words_for("en")).text == (
         "Nothing found: coffee -tea"
     )
 
 
-def test_near_identical_ones_are_counted() -> None:
+def test_near_identical_texts_are_counted() -> None:
     found = make_found("coffee", make_find_hit(), passing=3)
     found = replace(found, counts=replace(found.counts, fetched=3))
     assert "Shown: 1. 2 near-identical ones are left out." in (
@@ -143,7 +143,7 @@ def test_near_identical_ones_are_counted() -> None:
     )
 
 
-def test_where_no_word_was_looked_for_there_is_neither_score_nor_reason() -> None:
+def test_filter_only_query_shows_no_score_or_matched_terms() -> None:
     lines = (find_reply(make_found("from:ana", make_find_hit(score=None)), words_for("en"))).text
     assert lines is not None
     assert lines.splitlines()[2:] == [
@@ -153,7 +153,7 @@ def test_where_no_word_was_looked_for_there_is_neither_score_nor_reason() -> Non
     ]
 
 
-def test_an_alias_is_told_once_with_what_it_stands_for_and_where_it_is() -> None:
+def test_alias_match_is_shown_once_with_its_expansion_and_field() -> None:
     query = parse_query("fed met")
     phrase = Phrase("Federal Reserve")
     expanded = query.expand_aliases(lambda unit: [(phrase, 0.5)] if unit.text == "fed" else [])

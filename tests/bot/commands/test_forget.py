@@ -19,7 +19,7 @@ def labels(reply: Reply) -> list[str]:
     return [button.label for row in reply.buttons for button in row]
 
 
-async def test_nothing_is_deleted_before_the_button_is_pressed(bot: Bot) -> None:
+async def test_forget_deletes_nothing_before_confirmation(bot: Bot) -> None:
     await bot.say("/settings language en")
     asked = await bot.say("/forget")
     assert (asked.text or "").startswith("This deletes what I have stored about you:")
@@ -28,7 +28,7 @@ async def test_nothing_is_deleted_before_the_button_is_pressed(bot: Bot) -> None
     assert (await bot.chat()).language == "en"
 
 
-async def test_a_person_is_forgotten_with_their_votes_elsewhere(bot: Bot) -> None:
+async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot) -> None:
     await bot.say("/settings threshold 6")
     answer = await bot.say("/prophecy Coffee prices soar", place=GROUP)
     for person in (BOB, Person(id="ana")):
@@ -46,7 +46,7 @@ async def test_a_person_is_forgotten_with_their_votes_elsewhere(bot: Bot) -> Non
     assert (tally.up, tally.down) == (1, 0)
 
 
-async def test_a_button_from_before_deletes_nothing_since(bot: Bot) -> None:
+async def test_used_forget_button_deletes_nothing_again(bot: Bot) -> None:
     asked = await bot.say("/forget")
     await bot.press(asked, "forget")
     await bot.say("/settings threshold 6")

@@ -57,7 +57,7 @@ async def test_an_operator_adds_a_group_for_the_corpus_of_the_chat(
     )
 
 
-async def test_what_waits_is_shown_with_buttons_that_decide(
+async def test_pending_groups_are_shown_with_approve_and_reject_buttons(
     bot: Bot, corpus: Corpus, groups: Groups
 ) -> None:
     await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
@@ -76,7 +76,7 @@ async def test_what_waits_is_shown_with_buttons_that_decide(
     assert not await groups.propose(corpus, ("Train", "CAR"), sure=True, now=NOW)
 
 
-async def test_a_button_in_other_hands_decides_nothing(
+async def test_glossary_button_works_only_for_operators(
     bot: Bot, corpus: Corpus, groups: Groups
 ) -> None:
     await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
@@ -97,7 +97,7 @@ async def test_groups_are_listed_approved_and_removed_by_number(
     assert gone.text == "Gone, and never suggested again. car = automobile"
 
 
-async def test_what_is_decided_holds_in_the_corpus_of_the_chat(
+async def test_glossary_decisions_affect_only_the_corpus_of_the_chat(
     bot: Bot, storage: Database, corpus: Corpus, groups: Groups
 ) -> None:
     other = await load_texts(storage, "other", ["x"])
@@ -120,11 +120,13 @@ async def test_what_is_decided_holds_in_the_corpus_of_the_chat(
         ("/glossary approve 7", "There is no group 7."),
     ],
 )
-async def test_what_cannot_be_done_is_said(bot: Bot, corpus: Corpus, text: str, said: str) -> None:
+async def test_invalid_glossary_commands_are_explained(
+    bot: Bot, corpus: Corpus, text: str, said: str
+) -> None:
     assert ((await ask(bot, text)).text or "").startswith(said)
 
 
-async def test_without_word_lists_it_tells_an_operator_in_private_what_to_install(
+async def test_missing_word_lists_are_explained_to_operators_in_private(
     bot: Bot, corpus: Corpus, groups: Groups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spellchecker", None)

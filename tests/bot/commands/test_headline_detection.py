@@ -62,7 +62,7 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("Stormy " + "x" * 300 + " hits the coast", False),
     ],
 )
-def test_what_is_taken_for_a_headline(text: str, expected: bool) -> None:
+def test_looks_like_headline_on_known_texts(text: str, expected: bool) -> None:
     assert looks_like_headline(text) is expected
 
 
@@ -112,5 +112,5 @@ def test_an_unjudged_hit_has_to_share_four_words(matched: tuple[str, ...], expec
     assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
 
 
-def test_nothing_is_not_worth_saying() -> None:
+def test_prophecy_without_hits_is_not_worth_saying() -> None:
     assert not worth_saying(make_prophecy(), 0, 0.0)

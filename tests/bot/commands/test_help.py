@@ -41,7 +41,7 @@ async def test_settings_are_explained_one_by_one(bot: Bot) -> None:
         assert [line for line in lines if line.startswith(f"{name} ")], name
 
 
-async def test_in_spanish(bot: Bot) -> None:
+async def test_help_is_in_spanish_for_spanish_readers(bot: Bot) -> None:
     listed = (await bot.say("/help", person=SPANISH)).text or ""
     assert "Buscar: /prophecy, /more, /find, /ask, /compose" in listed.splitlines()
     assert listed.endswith("Por ejemplo: /prophecy Un apagón deja a oscuras toda la costa")
@@ -62,7 +62,7 @@ async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expec
     assert len(text.splitlines()) <= 3
 
 
-async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
+async def test_help_on_slack_uses_the_prefixed_command_names(bot: Bot) -> None:
     place = replace(GROUP, platform="slack")
     listed = (await bot.say("/help", place=place)).text or ""
     assert "/presagio corpus, /presagio glossary, /presagio start, /presagio forget" in listed
@@ -87,7 +87,9 @@ async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
         (Listening.parse("commands"), "Here I answer commands only."),
     ],
 )
-async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, expected: str) -> None:
+async def test_help_explains_what_the_bot_answers_in_this_chat(
+    bot: Bot, listening: Listening, expected: str
+) -> None:
     await bot.set_up(listening=listening)
     assert expected in ((await bot.say("/help", place=GROUP)).text or "").splitlines()
     private = (await bot.say("/help")).text or ""
@@ -104,7 +106,7 @@ async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, exp
         ),
     ],
 )
-async def test_what_the_platform_does_not_show_is_told(
+async def test_help_and_start_explain_messages_the_platform_hides(
     bot: Bot, listening: Listening, expected: str
 ) -> None:
     await bot.set_up(listening=listening)
@@ -132,18 +134,18 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/telegram.md", "docs/slack.md"])
-def test_the_page_of_rights_is_found(page: str) -> None:
+def test_readme_and_platform_docs_link_to_the_page_of_rights(page: str) -> None:
     assert "rights.md)" in (ROOT / page).read_text(encoding="utf-8")
 
 
-def test_slack_is_told_no_name_that_it_keeps_for_itself() -> None:
+def test_slack_command_table_omits_names_reserved_by_slack() -> None:
     table = tabulate_commands("slack")
     assert "| `/presagio help [COMMAND]` | this list, or one command with an example |" in table
     assert "`/help" not in table
     assert "/start" not in table
 
 
-def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
+def test_command_table_rows_show_usage_and_description() -> None:
     rows = tabulate_commands("").splitlines()
     assert "| `/more` | show the next tweets for the last headline or query |" in rows
     assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
@@ -151,7 +153,7 @@ def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
     assert all(row.count("|") == 3 for row in rows)
 
 
-async def test_help_knows_every_word_that_its_own_texts_use(bot: Bot) -> None:
+async def test_help_explains_every_option_and_setting(bot: Bot) -> None:
     listed = (await bot.say("/help")).text
     refused = (await bot.say("/subscribe nonsense")).text or ""
     options = refused.partition("There are: ")[2].rstrip(".").split(", ")

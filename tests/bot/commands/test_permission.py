@@ -162,7 +162,9 @@ PROBES = {
 
 @pytest.mark.parametrize("who", PEOPLE)
 @pytest.mark.parametrize("where", PLACES)
-async def test_each_cell_holds(bot: Bot, where: str, who: str) -> None:
+async def test_every_effect_is_allowed_exactly_to_the_agreed_roles(
+    bot: Bot, where: str, who: str
+) -> None:
     done = {effect: await PROBES[effect](bot, who, PLACES[where]) for effect in Effect}
     assert done == {effect: who in AGREED[effect, where] for effect in Effect}
 
@@ -207,9 +209,7 @@ async def test_every_command_and_button_is_held_to_it(bot: Bot, who: str, where:
         assert refused(reply) == (who not in AGREED[act.effect, where]), text
 
 
-async def test_a_stranger_steers_his_own_group_and_nothing_else(
-    bot: Bot, storage: Database
-) -> None:
+async def test_stranger_can_configure_only_their_own_group(bot: Bot, storage: Database) -> None:
     assert await steered(bot, "stranger", OWN)
     for text in (
         "add president = clown",

@@ -80,7 +80,7 @@ def test_commands_without_their_slash_are_recognised(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", listed(HEADLINES))
-def test_what_begins_alike_is_a_headline(text: str) -> None:
+def test_headline_starting_like_talk_or_a_command_is_a_headline(text: str) -> None:
     assert read_plain(text, NAMES).kind is Plain.HEADLINE
 
 
@@ -136,7 +136,9 @@ async def test_a_headline_or_a_link_in_reply_is_searched_for(bot: Bot, text: str
 
 @pytest.mark.parametrize("text", listed(HELP))
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
-async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) -> None:
+async def test_plain_request_for_help_is_answered_with_help(
+    bot: Bot, text: str, trigger: Trigger
+) -> None:
     said = await bot.say(text, place=GROUP, trigger=trigger)
     assert (said.text or "").endswith("/help lists what else I understand.")
     assert bot.engine.calls == []
@@ -182,7 +184,7 @@ NEWS = "Senate votes to repeal Obamacare"
         (f"hey @bot {NEWS.lower()}", NEWS.lower()),
     ],
 )
-async def test_of_a_message_with_the_bot_s_name_amid_it_the_part_for_the_bot_is_answered(
+async def test_only_the_part_addressed_to_the_bot_is_answered(
     bot: Bot, text: str, searched: str | None
 ) -> None:
     around = split_around(text, re.compile("@bot"))
@@ -208,7 +210,7 @@ async def test_of_a_message_with_the_bot_s_name_amid_it_the_part_for_the_bot_is_
         ("any tweets about that?", "any tweets about that?"),
     ],
 )
-async def test_who_asks_for_texts_about_something_gets_them(
+async def test_plain_request_for_tweets_searches_their_subject(
     bot: Bot, text: str, searched: str
 ) -> None:
     await bot.say(text)
@@ -234,7 +236,9 @@ def test_no_real_headline_is_taken_for_talk(language: str, shared_data: Path) ->
 
 
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
-async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger) -> None:
+async def test_plain_word_in_reply_to_an_answer_is_read_as_its_command(
+    bot: Bot, trigger: Trigger
+) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
     quoted = RepliedMessage(message="m1")
     for text, shown in (("why 2?", "2. "), ("¿Por qué?", "1. ")):
@@ -245,7 +249,7 @@ async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger)
 
 
 @pytest.mark.parametrize("text", ["why?", "more", "picture"])
-async def test_a_word_about_what_is_no_answer_is_a_remark(bot: Bot, text: str) -> None:
+async def test_plain_word_in_reply_to_another_message_is_ignored(bot: Bot, text: str) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
     remark = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=RepliedMessage(message="gone"))
     assert await bot.hear(remark) is None
@@ -271,7 +275,7 @@ async def test_a_remark_by_name_is_not_searched_for(bot: Bot, text: str) -> None
         ),
     ],
 )
-async def test_a_hint_is_no_search(storage: Database, text: str, said: str) -> None:
+async def test_hint_costs_no_search_quota(storage: Database, text: str, said: str) -> None:
     async with bot_on(storage, limits=ChatSettings(user_daily=0)) as bot:
         reply = await bot.say(text)
         assert (reply.text, reply.ephemeral) == (said, True)
@@ -292,7 +296,7 @@ async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
 
 
 @pytest.mark.parametrize("command", ["/prophecy", "/p", "/find", "/ask"])
-async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: str) -> None:
+async def test_command_without_argument_uses_the_quoted_message(bot: Bot, command: str) -> None:
     reply = await bot.say(command, quoted=RepliedMessage(text="Coffee prices soar"))
     assert "such as" not in (reply.text or "")
     given = await bot.say(f"{command} tea", quoted=RepliedMessage(text="Coffee prices soar"))
@@ -301,7 +305,7 @@ async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: st
         assert [call[0] for call in bot.engine.calls] == ["Coffee prices soar", "tea"]
 
 
-async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> None:
+async def test_why_ignores_the_text_of_the_quoted_message(bot: Bot) -> None:
     assert (
         await bot.say("/why", quoted=RepliedMessage(text="2"))
     ).text == "Send me a headline first."
@@ -311,10 +315,10 @@ async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> N
     ("text", "waits"),
     [("hola", False), ("thanks", False), ("", False), ("Coffee prices soar again", True)],
 )
-def test_a_greeting_is_not_answered_a_day_later(text: str, waits: bool) -> None:
+def test_may_wait_is_false_for_greetings(text: str, waits: bool) -> None:
     assert may_wait(text) == waits
 
 
 @pytest.mark.parametrize("text", ["good bot", "bad bot", "k", "y", "very good!"])
-def test_what_a_group_says_to_a_bot_is_a_remark(text: str) -> None:
+def test_praise_and_blame_of_a_bot_are_remarks(text: str) -> None:
     assert read_plain(text, NAMES).kind is Plain.REMARK

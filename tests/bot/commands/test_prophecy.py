@@ -53,18 +53,18 @@ async def test_a_headline_is_prophesied(bot: Bot, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["/r/politics bans bots", "/", "/ 50", "/2024/06/01", "50/50 vote"]
 )
-async def test_a_slash_alone_makes_no_command(bot: Bot, text: str) -> None:
+async def test_text_with_a_slash_that_is_no_command_is_searched(bot: Bot, text: str) -> None:
     await bot.say(text)
     assert [call[0] for call in bot.engine.calls] == [text]
 
 
 @pytest.mark.parametrize("text", ["/p", "/prophecy  "])
-async def test_no_headline_asks_for_one(bot: Bot, text: str) -> None:
+async def test_prophecy_without_a_headline_shows_an_example(bot: Bot, text: str) -> None:
     assert (await bot.say(text)).text == f"Send me a headline, such as: {EXAMPLE}"
     assert bot.engine.calls == []
 
 
-async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
+async def test_headline_is_searched_in_the_corpus_of_the_chat(bot: Bot) -> None:
     await bot.say("/corpus larga")
     await bot.say("Coffee")
     assert bot.engine.calls[0][1] == "larga"
@@ -100,7 +100,7 @@ async def test_buttons_of_an_old_answer_are_about_that_answer(bot: Bot) -> None:
     assert (await bot.say("/why 4")).text is not None
 
 
-async def test_every_hit_has_its_votes_and_the_page_the_rest(bot: Bot) -> None:
+async def test_hits_have_vote_buttons_and_the_page_has_the_others(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     named = [[(action.name, action.value) for action in row] for row in actions(reply)]
     assert named == [
@@ -126,7 +126,7 @@ async def test_finding_nothing_has_no_buttons(bot: Bot) -> None:
     assert (await bot.say("/more")).text == "That is all I found."
 
 
-async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
+async def test_nearest_hits_are_shown_on_request(bot: Bot) -> None:
     bot.engine.found, bot.engine.near = 0, 5
     reply = await bot.say("Coffee prices soar")
     assert (reply.text, reply.hits) == ("Nothing foretold this.", ())
@@ -143,7 +143,7 @@ async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
     assert ranks(await bot.press(reply, "more")) == [1, 2, 3]
 
 
-async def test_what_is_near_follows_the_last_hit_on_a_page_of_its_own(bot: Bot) -> None:
+async def test_nearest_hits_have_their_own_page_after_the_last_hit(bot: Bot) -> None:
     bot.engine.found, bot.engine.near = 4, 2
     await bot.say("Coffee prices soar")
     last = await bot.say("/more")
@@ -153,14 +153,14 @@ async def test_what_is_near_follows_the_last_hit_on_a_page_of_its_own(bot: Bot) 
     assert (near.text, ranks(near)) == ("Nearest:", [5, 6])
 
 
-async def test_nobody_who_did_not_ask_hears_what_is_near(bot: Bot) -> None:
+async def test_overheard_headline_is_not_answered_with_nearest_hits(bot: Bot) -> None:
     bot.engine.found, bot.engine.near = 0, 5
     await bot.set_up(listening=Listening.parse("all"), threshold=0)
     assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
 
 
 @pytest.mark.parametrize("command", ["/more", "/why", "/why 1", "/picture"])
-async def test_there_must_be_an_answer_to_ask_about(bot: Bot, command: str) -> None:
+async def test_commands_about_an_answer_require_one(bot: Bot, command: str) -> None:
     assert (await bot.say(command)).text == "Send me a headline first."
 
 
@@ -197,7 +197,7 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
         assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", say_years(2))
 
 
-async def test_a_headline_is_as_old_as_the_message_it_stands_in(bot: Bot) -> None:
+async def test_headline_date_is_the_date_of_the_message(bot: Bot) -> None:
     written = datetime(2018, 12, 3, 9, tzinfo=UTC)
     reply = await bot.say("Coffee prices soar", written_at=written)
     assert bot.engine.dates == [written]
@@ -206,19 +206,19 @@ async def test_a_headline_is_as_old_as_the_message_it_stands_in(bot: Bot) -> Non
     assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
 
 
-async def test_a_headline_of_the_future_is_of_today(bot: Bot) -> None:
+async def test_message_date_in_the_future_is_read_as_now(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar", written_at=NOW + timedelta(hours=1000))
     assert bot.engine.dates == [NOW]
     assert reply.notice is None
 
 
-async def test_a_headline_of_today_is_asked_about_as_one_of_now(bot: Bot) -> None:
+async def test_headline_of_today_is_searched_without_a_date(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar", written_at=NOW - timedelta(hours=1))
     assert bot.engine.dates == [None], "so that its judgment is kept"
     assert reply.notice is None
 
 
-async def test_a_page_knows_better_than_the_message_when_it_was_written(bot: Bot) -> None:
+async def test_page_date_overrides_the_message_date(bot: Bot) -> None:
     date = datetime(2016, 5, 1, tzinfo=UTC)
 
     async def fetched(text: str, *, now: datetime) -> Headline:
@@ -229,7 +229,7 @@ async def test_a_page_knows_better_than_the_message_when_it_was_written(bot: Bot
         assert reader.engine.dates == [date]
 
 
-async def test_a_page_that_cannot_be_had_is_said(bot: Bot) -> None:
+async def test_refused_page_is_explained_privately(bot: Bot) -> None:
     async def refuse(text: str, *, now: datetime) -> Headline:
         raise FetchRefused("No.", fix="Paste the headline instead.")
 
@@ -242,7 +242,7 @@ class TestOverheard:
     def said(self, text: str = HEADLINE) -> Request:
         return event(text, place=GROUP, trigger=Trigger.OVERHEARD)
 
-    async def test_a_good_hit_is_said(self, bot: Bot) -> None:
+    async def test_overheard_headline_with_a_good_hit_is_answered(self, bot: Bot) -> None:
         await bot.set_up(listening=Listening.parse("all"))
         reply = await bot.hear(self.said())
         assert reply
@@ -255,7 +255,7 @@ class TestOverheard:
         await bot.set_up(threshold=3)
         assert await bot.hear(self.said())
 
-    async def test_without_a_model_it_has_to_cover_the_headline(self, bot: Bot) -> None:
+    async def test_unjudged_overheard_hit_must_cover_the_headline(self, bot: Bot) -> None:
         bot.engine.verdict = UNJUDGED
         await bot.set_up(listening=Listening.parse("all"))
         bot.engine.parts = {"judgment": None, "lexical": 0.5, "age": 1.0}
@@ -277,7 +277,7 @@ class TestOverheard:
             assert await bot.hear(self.said(text)) is None
         assert bot.engine.calls == []
 
-    async def test_where_it_may_not_speak_nothing_is_looked_up(self, bot: Bot) -> None:
+    async def test_nothing_is_searched_if_the_chat_allows_only_mentions(self, bot: Bot) -> None:
         assert await bot.hear(self.said()) is None  # a new group: mentions only
         assert bot.engine.calls == []
 
@@ -305,13 +305,13 @@ def test_the_card_says_what_the_answer_said() -> None:
 
 
 @pytest.mark.parametrize("author", [None, ""])
-def test_a_tweet_of_nobody_bears_the_name_of_its_corpus(author: str | None) -> None:
+def test_card_of_a_tweet_without_author_shows_the_corpus_name(author: str | None) -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=author)), asked_at=NOW, first=0, last=3)
     card = card_of(picture_answer(answer), words_for("en"))
     assert (card.author, card.handle) == ("demo", "")
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_card_omits_unknown_fields() -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=None)), asked_at=NOW, first=0, last=3)
     card = card_of(picture_answer(answer), words_for("en"))
     assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
@@ -329,7 +329,7 @@ async def test_a_picture_comes_with_its_link(bot: Bot) -> None:
 
 
 @pytest.mark.usefixtures("no_pictures")
-async def test_without_the_libraries_there_are_no_pictures(bot: Bot) -> None:
+async def test_missing_picture_libraries_disable_pictures(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     names = [button.action.name for row in reply.buttons for button in row if button.action]
     assert "why" in names
@@ -354,7 +354,7 @@ async def test_the_button_draws_the_page_it_stands_on(bot: Bot) -> None:
     assert (await bot.say("/picture")).picture == four.picture  # what was shown last
 
 
-async def test_without_a_tweet_there_is_nothing_to_draw(bot: Bot) -> None:
+async def test_picture_without_a_hit_is_refused(bot: Bot) -> None:
     bot.engine.found = 0
     await bot.say("Coffee prices soar")
     assert (await bot.say("/picture")).text == "Nothing foretold this."

@@ -9,17 +9,17 @@ from bot.request import Place
 from tests.bot.conversing import GROUP, PRIVATE
 
 
-def test_every_cell_is_decided() -> None:
+def test_rights_table_covers_every_effect_and_place() -> None:
     assert set(RIGHTS) == set(product(Effect, Where))
 
 
 @pytest.mark.parametrize(("effect", "where"), list(RIGHTS))
-def test_who_may_more_may_all_that_others_may(effect: Effect, where: Where) -> None:
+def test_higher_role_may_do_everything_a_lower_role_may(effect: Effect, where: Where) -> None:
     allowed = [may(who, effect, where) for who in Who]
     assert allowed == sorted(allowed)
 
 
-def test_a_place_is_of_one_kind() -> None:
+def test_place_is_classified_as_private_shared_or_no_chat() -> None:
     inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
     kinds = {Where.of(place): place for place in (PRIVATE, GROUP, inline)}
     assert kinds == {Where.PRIVATE: PRIVATE, Where.SHARED: GROUP, Where.NO_CHAT: inline}

@@ -57,7 +57,7 @@ async def test_a_setting_is_changed_and_shown(
     assert reply.ephemeral
 
 
-async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> None:
+async def test_listening_to_all_warns_of_messages_telegram_hides(bot: Bot) -> None:
     async def admin() -> bool:
         return True
 
@@ -80,7 +80,9 @@ async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> N
         ("commands", Listening()),
     ],
 )
-async def test_one_word_sets_all_that_is_heard(bot: Bot, word: str, heard: Listening) -> None:
+async def test_listening_word_sets_mentions_replies_and_headlines(
+    bot: Bot, word: str, heard: Listening
+) -> None:
     for before in ("headlines on", "replies off", "mentions off"):
         await bot.say(f"/settings {before}")
     said = (await bot.say(f"/settings listening {word}")).text or ""
@@ -137,7 +139,7 @@ async def test_a_wrong_value_is_told_and_changes_nothing(
     assert await bot.chat() == before
 
 
-async def test_what_was_typed_is_not_echoed_without_end(bot: Bot) -> None:
+async def test_long_invalid_setting_is_not_echoed_whole(bot: Bot) -> None:
     for typed in ("colour", "language", "timezone", "corpus"):
         for text in (f"{typed} {'x' * 5000}", f"{typed}{'x' * 5000}"):
             assert len((await bot.say(f"/settings {text}")).text or "") < 250
@@ -169,7 +171,7 @@ async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
     assert (back.text or "").startswith("Settings of this chat;")
 
 
-async def test_what_is_shown_can_be_typed(bot: Bot) -> None:
+async def test_shown_setting_values_can_be_typed_back(bot: Bot) -> None:
     await bot.say("/settings quiet 9:05-23:00")
     await bot.say("/settings timezone asia/kolkata")
     chat = await bot.chat()
@@ -201,25 +203,25 @@ class TestAdmins:
         return reply
 
     @pytest.mark.parametrize("text", ["/settings", "/settings threshold 0"])
-    async def test_settings_are_theirs(self, bot: Bot, text: str) -> None:
+    async def test_settings_in_groups_are_for_admins_only(self, bot: Bot, text: str) -> None:
         assert (await self.refused(bot, text)).text == ADMINS_ONLY.format("settings")
 
-    async def test_so_are_its_buttons(self, bot: Bot) -> None:
+    async def test_settings_buttons_in_groups_are_for_admins_only(self, bot: Bot) -> None:
         reply = await self.refused(bot, "set::threshold=0", trigger=Trigger.BUTTON)
         assert (reply.toast, reply.text) == (ADMINS_ONLY.format("settings"), None)
 
-    async def test_so_is_the_choice_of_a_corpus_but_not_the_list(self, bot: Bot) -> None:
+    async def test_only_admins_choose_the_corpus_but_everybody_lists_it(self, bot: Bot) -> None:
         assert (await self.refused(bot, "/corpus larga")).text == ADMINS_ONLY.format("corpus")
         assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
 
-    async def test_an_admin_of_the_platform_may(self, bot: Bot) -> None:
+    async def test_platform_admin_can_change_settings(self, bot: Bot) -> None:
         await bot.say("/settings threshold 0", place=GROUP, is_admin=yes)
         await bot.say("/corpus larga", place=GROUP, is_admin=yes)
         await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
         chat = await bot.chat(GROUP)
         assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.parse("all"))
 
-    async def test_so_may_those_that_are_configured(self, storage: Database) -> None:
+    async def test_configured_admin_can_change_settings(self, storage: Database) -> None:
         async with bot_on(storage, admins=frozenset({"test:root"})) as bot:
             root = Person(id="root")
             await bot.say("/settings threshold 0", place=GROUP, person=root)
@@ -237,11 +239,11 @@ class TestCorpus:
         await bot.say("/corpus larga")
         assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 texts ✓")
 
-    async def test_one_document_is_one(self, storage: Database) -> None:
+    async def test_corpus_of_one_text_is_counted_in_the_singular(self, storage: Database) -> None:
         async with bot_on(storage, corpora=[corpus("one", 1)]) as bot:
             assert ((await bot.say("/corpus")).text or "").endswith("one: 1 text")
 
-    async def test_there_may_be_none(self, storage: Database) -> None:
+    async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
             assert (await bot.say("/corpus")).text == "There is no corpus yet."
             said = "There is no corpus x. There are: all, default."
@@ -258,7 +260,7 @@ def test_every_setting_can_be_shown() -> None:
     assert all(shown_value(chat, name) for name in SETTINGS_BY_NAME)
 
 
-async def test_the_threshold_means_the_same_wherever_something_is_said_unasked(bot: Bot) -> None:
+async def test_threshold_is_shared_by_settings_and_subscription(bot: Bot) -> None:
     await bot.say("/subscribe daily threshold 6")
     assert (await bot.chat()).threshold == 6
     await bot.say("/settings threshold 4")

@@ -41,11 +41,11 @@ A, B = "https://news.example/a", "https://news.example/b"
         (f"{COFFEE}\nlol", ()),
     ],
 )
-def test_the_headlines_of_a_message(text: str, expected: tuple[str, ...]) -> None:
+def test_split_headlines_on_known_messages(text: str, expected: tuple[str, ...]) -> None:
     assert split_headlines(text) == expected
 
 
-def test_what_stands_below_a_forwarded_headline_is_no_other() -> None:
+def test_forwarded_message_is_split_only_if_numbered() -> None:
     assert split_headlines(f"{COFFEE}\n{WIND}", forwarded=True) == ()
     assert split_headlines(f"1. {COFFEE}\n2. {WIND}", forwarded=True) == (COFFEE, WIND)
 
@@ -54,7 +54,7 @@ def labels(reply: Reply) -> list[str]:
     return [button.label for row in reply.buttons for button in row]
 
 
-async def test_each_has_a_line_and_a_button_for_the_whole(bot: Bot) -> None:
+async def test_each_headline_gets_one_line_and_a_more_button(bot: Bot) -> None:
     reply = await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}", place=GROUP)
     assert [(one.headline, one.hit.rank, one.hit.small) for one in reply.items] == [
         (COFFEE, 1, True),
@@ -87,20 +87,20 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
         )
 
 
-async def test_a_command_takes_several_too(storage: Database) -> None:
+async def test_prophecy_command_accepts_several_headlines(storage: Database) -> None:
     async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
         reply = await bot.say(f"/p {COFFEE}\n{WIND}\n{TRAINS}", trigger=Trigger.COMMAND)
         assert [item.hit.rank for item in reply.items] == [1, 2, 3]
         assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
 
 
-async def test_each_counts_for_the_quota(storage: Database) -> None:
+async def test_each_headline_counts_towards_the_quota(storage: Database) -> None:
     async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
         assert (await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}")).items
         assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
 
 
-async def test_numbers_are_those_of_the_headlines_until_one_is_shown_whole(bot: Bot) -> None:
+async def test_why_number_means_the_headline_until_an_answer_is_expanded(bot: Bot) -> None:
     shown = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)
     below = tuple(str(button.action) for row in shown.buttons for button in row)
     in_reply = {"place": GROUP, "quoted": RepliedMessage(message="m1", buttons=below)}
@@ -114,7 +114,7 @@ async def test_numbers_are_those_of_the_headlines_until_one_is_shown_whole(bot: 
     assert not (rank.text or "").startswith(COFFEE)
 
 
-async def test_that_nobody_judged_them_is_said_once(storage: Database) -> None:
+async def test_unjudged_notice_is_shown_once(storage: Database) -> None:
     async with bot_on(storage) as bot:
         bot.engine.verdict = Verdict(scores={}, notice=NO_MODEL)
         reply = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)

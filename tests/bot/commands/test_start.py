@@ -46,7 +46,7 @@ async def press(bot: Bot, reply: Reply, label: str) -> Reply:
     return await bot.say(str(found.action), trigger=Trigger.BUTTON)
 
 
-async def test_it_says_whose_tweets_and_what_to_do(bot: Bot) -> None:
+async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
     greeting = await bot.say("/start")
     assert greeting.text == (
         "There is always a tweet. I look in the old tweets of Ana Ruiz, @luis for one that"
@@ -59,7 +59,7 @@ async def test_it_says_whose_tweets_and_what_to_do(bot: Bot) -> None:
     ("language", "place", "corpora"),
     list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
 )
-async def test_it_is_short(
+async def test_greeting_is_short(
     storage: Database, language: str, place: Place, corpora: list[Corpus]
 ) -> None:
     async with bot_on(storage, corpora=corpora) as bot:
@@ -68,7 +68,7 @@ async def test_it_is_short(
     assert (reply.text or "").startswith({"en": "There is", "es": "Siempre"}[language])
 
 
-async def test_the_set_up_goes_from_button_to_button(bot: Bot) -> None:
+async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     archive = await press(bot, await bot.say("/start"), "Set me up")
     assert labels(archive) == ["Ana Ruiz", "@luis", "All of them", "Leave it as it is"]
     language = await press(bot, archive, "@luis")
@@ -129,7 +129,7 @@ async def test_the_time_zone_is_guessed_from_the_language(
     assert "Times are those of Lima." in (known.text or ""), "it is asked for once"
 
 
-async def test_one_archive_is_not_asked_for(storage: Database) -> None:
+async def test_setup_skips_the_archive_step_for_a_single_archive(storage: Database) -> None:
     async with bot_on(storage) as bot:
         step = await press(bot, await bot.say("/start"), "Set me up")
         assert step.text == "Which language shall I speak here?"
@@ -148,7 +148,7 @@ async def yes() -> bool:
     return True
 
 
-async def test_in_a_group_it_says_what_is_answered_there(bot: Bot) -> None:
+async def test_greeting_in_a_group_asks_for_the_command(bot: Bot) -> None:
     """A headline that is pasted there is not, unless the bot reads along."""
     said = [
         (await bot.say(text, place=GROUP, trigger=trigger, is_admin=yes)).text or ""
@@ -198,7 +198,7 @@ class Posted(Outbox):
         return [post for post in posts if post.corpus in corpora][:limit]
 
 
-async def test_at_home_it_shows_the_latest_prophecies_that_one_may_see(storage: Database) -> None:
+async def test_start_shows_the_latest_visible_prophecies(storage: Database) -> None:
     async def document(corpus: Corpus, external_id: str) -> Candidate | None:
         found = replace(candidate(1, "A ship will block it"), external_id=external_id)
         return found if external_id == "1" else None

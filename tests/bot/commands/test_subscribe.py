@@ -25,7 +25,7 @@ async def wish_of(bot: Bot) -> Subscription | None:
     return await bot.services.news.subscriptions.get(await bot.chat())
 
 
-async def test_whoever_asks_is_shown_what_can_be_said(bot: Bot) -> None:
+async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> None:
     shown, explained = [await bot.say(text) for text in ("/subscribe", "/subscribe help")]
     assert (shown.text or "").splitlines() == [
         "This chat is told nothing unasked.",
@@ -62,7 +62,7 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     assert subscription.thread is None
 
 
-async def test_in_quiet_hours_finds_are_not_said_to_be_posted_at_once(bot: Bot) -> None:
+async def test_instant_subscription_mentions_quiet_hours(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="UTC", quiet_from=time(0), quiet_to=time(23, 59))
     lines = ((await bot.say("/subscribe instant")).text or "").splitlines()
     assert lines[1] == "Each find is posted once the quiet hours are over."
@@ -86,7 +86,7 @@ async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
     assert "/settings timezone Madrid" in ((await bot.say("/subscribe daily")).text or "")
 
 
-async def test_here_is_the_thread_of_whoever_says_it(bot: Bot) -> None:
+async def test_here_option_posts_to_the_current_thread(bot: Bot) -> None:
     reply = await bot.say("/subscribe instant here", place=TOPIC)
     assert "Posts go to one thread" in (reply.text or "")
     subscription = await wish_of(bot)
@@ -124,7 +124,7 @@ async def test_a_chat_unsubscribes(bot: Bot) -> None:
     assert await bot.services.news.subscriptions.active() == []
 
 
-async def test_what_cannot_be_is_told_and_changes_nothing(bot: Bot) -> None:
+async def test_invalid_option_is_refused_and_changes_nothing(bot: Bot) -> None:
     reply = await bot.say("/subscribe best 99")
     assert reply.text == "best takes a number from 1 to 10."
     assert await wish_of(bot) is None
@@ -141,7 +141,7 @@ async def test_in_groups_only_admins_subscribe(bot: Bot, name: str) -> None:
     )
 
 
-async def test_what_keeps_posts_away_is_told(storage: Database) -> None:
+async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:
     async with bot_on(storage, news=news_services(storage, has_model=False)) as bot:
         text = (await bot.say("/subscribe daily")).text or ""
         assert "This chat has no feed yet." in text
@@ -155,7 +155,7 @@ async def test_what_keeps_posts_away_is_told(storage: Database) -> None:
         assert "no language model" not in text
 
 
-async def test_in_spanish(bot: Bot) -> None:
+async def test_next_post_date_is_shown_in_spanish(bot: Bot) -> None:
     await bot.set_up(TOPIC, language="es")
     text = (await bot.say("/subscribe daily 9:00")).text or ""
     assert "Próxima publicación: 2 de junio de 2024, 09:00 (UTC)." in text

@@ -77,18 +77,18 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ),
     ],
 )
-def test_what_is_typed_is_what_is_wanted(typed: str, changes: dict[str, object]) -> None:
+def test_typed_options_set_the_subscription(typed: str, changes: dict[str, object]) -> None:
     assert read(typed) == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # fields of Subscription
 
 
-def test_what_is_not_named_stays() -> None:
+def test_options_not_typed_are_kept() -> None:
     before = read("instant best 7 must tea here")
     assert read("threshold 6", before) == replace(before, threshold=6)
     assert read("must any chat", before) == replace(before, must=(), thread=None)
     assert read("daily", before) == replace(before, mode=PostingMode.DAILY)
 
 
-def test_whoever_was_off_and_asks_for_anything_is_told_daily_again() -> None:
+def test_changing_a_switched_off_subscription_makes_it_daily() -> None:
     off = read("off", read("daily 7:15 best 2"))
     assert read("best 4", off) == replace(off, mode=PostingMode.DAILY, best=4)
 
@@ -121,14 +121,14 @@ def test_whoever_was_off_and_asks_for_anything_is_told_daily_again() -> None:
         (f"{'z' * 500}", "I do not understand zzz"),
     ],
 )
-def test_what_cannot_be_is_told(typed: str, said: str) -> None:
+def test_invalid_options_are_refused_with_a_message(typed: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(typed)
     assert caught.value.message.startswith(said)
     assert len(caught.value.message) < 250
 
 
-def test_what_cannot_be_is_told_in_the_language_of_the_chat() -> None:
+def test_option_error_is_in_the_language_of_the_chat() -> None:
     with pytest.raises(UsageError, match=r"^best lleva un número de 1 a 10\.$"):
         read_subscription("best x", None, NEW, SPANISH)
 
@@ -157,7 +157,7 @@ WISHES = st.builds(
 
 
 @given(WISHES)
-def test_what_is_written_is_read_back(subscription: Subscription) -> None:
+def test_as_typed_round_trips(subscription: Subscription) -> None:
     back = read(as_typed(subscription))
     assert back == (
         subscription
@@ -167,7 +167,7 @@ def test_what_is_written_is_read_back(subscription: Subscription) -> None:
 
 
 @given(st.text())
-def test_nothing_that_can_be_typed_breaks_it(text: str) -> None:
+def test_any_text_is_parsed_or_raises_usage_error(text: str) -> None:
     try:
         read(text)
     except UsageError as error:

@@ -64,7 +64,7 @@ def test_a_day_that_does_not_exist_is_told() -> None:
         read_typed("Coffee soars date:2018-13-40", now=NOW)
 
 
-def test_more_months_than_there_are_is_told() -> None:
+def test_too_many_months_are_refused() -> None:
     with pytest.raises(UsageError, match="1201 months"):
         read_typed("Coffee soars exclude-recent:1201", now=NOW)
 
@@ -82,7 +82,7 @@ async def test_the_answer_shows_the_date_that_it_used(bot: Bot) -> None:
     assert reply.hits[0].age == say_years(4)
 
 
-async def test_a_younger_tweet_than_the_minimum_age_is_news(bot: Bot) -> None:
+async def test_minimum_age_limits_the_before_filter(bot: Bot) -> None:
     async with bot_on(bot.claims._database, minimum_age=timedelta(days=30)) as careful:
         await careful.say("Coffee prices soar (2018)")
         await careful.say("Coffee prices soar before:2014")

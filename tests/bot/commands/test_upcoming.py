@@ -52,7 +52,7 @@ async def owed(news: News) -> list[Reply]:
 
 
 class TestToday:
-    async def test_it_is_posted_through_the_outbox_and_never_again(self, news: News) -> None:
+    async def test_today_posts_through_the_outbox_once(self, news: News) -> None:
         await with_finds(news)
         assert await news.bot.hear(event("/today")) is None
         (reply,) = await owed(news)
@@ -67,20 +67,20 @@ class TestToday:
         assert await digest(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
         assert subscription.chat == chat
 
-    async def test_it_goes_to_where_it_was_asked_for(self, news: News) -> None:
+    async def test_today_posts_to_the_thread_of_the_request(self, news: News) -> None:
         await with_finds(news)
         place = replace(GROUP, thread="42")
         assert await news.bot.hear(event("/today", place=place)) is None
         (one,) = await leased(news)
         assert (one.delivery.chat.external_id, one.delivery.thread) == (GROUP.chat_id, "42")
 
-    async def test_what_came_before_the_chat_subscribed_counts(self, news: News) -> None:
+    async def test_today_includes_news_from_before_the_subscription(self, news: News) -> None:
         await with_finds(news)
         await _subscribed(news)
         assert await news.bot.hear(event("/today")) is None
         assert len(await owed(news)) == 1
 
-    async def test_where_nobody_delivers_it_is_the_answer(self, storage: Database) -> None:
+    async def test_today_answers_directly_without_a_deliverer(self, storage: Database) -> None:
         async with news_on(storage, delivers=frozenset()) as news:
             await with_finds(news)
             reply = await news.bot.say("/today")
@@ -111,7 +111,7 @@ class TestNumbers:
 
 
 class TestPreview:
-    async def test_of_many_it_counts_why_the_rest_is_left_out(self, news: News) -> None:
+    async def test_preview_counts_the_reasons_of_many_left_out_stories(self, news: News) -> None:
         titles = [f"The minister of number {n} resigns over {n * 7} cows" for n in range(10, 23)]
         for story in await news.stories(*titles):
             await news.found(story, 1, text=f"Cow {story.id} will do it")
@@ -120,7 +120,9 @@ class TestPreview:
         assert lines[at + 10].endswith(": judged 1 of 6, less than 5")
         assert lines[at + 11] == "- 3 more: judged less than 5 of 6"
 
-    async def test_it_says_what_when_and_why_not_the_rest(self, news: News) -> None:
+    async def test_preview_shows_stories_next_post_and_reasons_for_the_rest(
+        self, news: News
+    ) -> None:
         await with_finds(news)
         subscription = await _subscribed(news)
         async with news.database.connection() as connection:
@@ -147,12 +149,12 @@ class TestPreview:
         assert "As of now it would tell nothing." in text
         assert f"- {COFFEE}!: from before this chat subscribed" in text
 
-    async def test_it_says_that_no_feed_is_read(self, news: News) -> None:
+    async def test_preview_reports_a_chat_without_feeds(self, news: News) -> None:
         await news.bot.say("/subscribe daily 9:00")
         text = (await news.bot.say("/preview")).text or ""
         assert "As of now it would tell nothing.\nThis chat has no feed yet." in text
 
-    async def test_it_says_that_the_feeds_have_brought_nothing(self, news: News) -> None:
+    async def test_preview_reports_feeds_without_news(self, news: News) -> None:
         await news.bot.say(f"/feeds add {news.feed}")
         await news.bot.say("/subscribe daily 9:00")
         text = (await news.bot.say("/preview")).text or ""
@@ -194,7 +196,7 @@ class TestDraft:
         assert kept.task.prompt == COFFEE
         assert kept.task.answer_id
 
-    async def test_one_without_drafts_has_no_button(self, news: News) -> None:
+    async def test_preview_without_the_compose_option_has_no_button(self, news: News) -> None:
         await with_finds(news)
         await news.bot.say("/subscribe daily 9:00")
         await _from_before(news)
@@ -230,7 +232,7 @@ async def test_a_preview_says_that_no_draft_follows_without_a_model(news: News) 
 
 
 class TestHistory:
-    async def test_nothing_yet(self, news: News) -> None:
+    async def test_history_of_a_chat_without_posts_is_empty(self, news: News) -> None:
         assert (await news.bot.say("/history")).text == "Nothing was posted here unasked yet."
 
     async def test_posts_and_what_became_of_them(self, news: News) -> None:
@@ -270,7 +272,7 @@ async def _subscribed(news: News) -> Subscription:
     return subscription
 
 
-async def test_the_items_of_a_post_are_explained_and_drawn_by_their_numbers(news: News) -> None:
+async def test_why_and_picture_accept_the_item_numbers_of_a_post(news: News) -> None:
     titles = ("Coffee prices soar", "Tea prices soar", "Milk prices soar")
     for title, story in zip(titles, await news.stories(*titles), strict=True):
         await news.found(story, 6, text=f"Mark my words: {title}")

@@ -99,9 +99,7 @@ async def test_pages_keep_their_size_when_the_setting_changes(bot: Bot, storage:
 
 
 @given(st.integers(1, 10), st.integers(1, 40), st.data())
-def test_the_page_of_a_hit_is_the_one_it_was_shown_on(
-    size: int, hits: int, data: st.DataObject
-) -> None:
+def test_page_of_a_hit_is_found_by_its_rank(size: int, hits: int, data: st.DataObject) -> None:
     prophecy = make_prophecy(*(make_hit(rank) for rank in range(1, hits + 1)))
     answer = Answer(prophecy=prophecy, asked_at=NOW, first=0, last=size)
     pages, page = [], answer
@@ -146,14 +144,14 @@ def test_the_page_of_a_hit_is_the_one_it_was_shown_on(
         "",
     ],
 )
-async def test_a_button_that_nothing_stands_behind_is_too_old(bot: Bot, text: str) -> None:
+async def test_unknown_vote_button_is_too_old(bot: Bot, text: str) -> None:
     await bot.say("Coffee prices soar")
     reply = await bot.hear(event(text or "::", trigger=Trigger.BUTTON))
     assert reply
     assert (reply.toast, reply.text) == ("This button is too old.", None)
 
 
-async def test_any_text_on_a_button_is_answered_with_a_word(bot: Bot) -> None:
+async def test_hostile_button_text_is_answered_with_a_toast(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     hostile = ["set::", "set::=", "set::language=xx", "set::corpus=\u202e", "up:1:" + "9" * 50]
     for text in hostile:
@@ -236,9 +234,7 @@ class TestShort:
         old = f"votes:{first.answer_id}:{first.value}"
         assert (await bot.say(old, trigger=Trigger.BUTTON)).buttons == reply.buttons
 
-    async def test_the_votes_on_others_are_seen_by_the_presser_where_that_is_possible(
-        self, bot: Bot
-    ) -> None:
+    async def test_votes_on_other_hits_open_a_private_ballot_on_slack(self, bot: Bot) -> None:
         place = replace(GROUP, platform="slack")
         reply = await bot.say("Coffee prices soar", place=place)
         assert row_of_votes(reply) == ["👍", "👎", "2 … 3: 👍 👎"]

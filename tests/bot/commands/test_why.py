@@ -24,7 +24,7 @@ def lines(*hits: Hit, verdict: Verdict = JUDGED) -> list[str]:
     return receipt(make_prophecy(*hits, verdict=verdict), hits, ENGLISH).splitlines()
 
 
-def test_a_judged_answer() -> None:
+def test_receipt_of_a_judged_answer() -> None:
     assert lines(make_hit(2, factors={"repost": 0.5})) == [
         "4 candidates from demo; the best one covers 61% of what the headline's words weigh.",
         "2 were judged by openai/gpt-5-mini with prompt 3.",
@@ -36,7 +36,7 @@ def test_a_judged_answer() -> None:
     ]
 
 
-def test_a_search_by_meaning_tells_whose_and_the_place_in_each_list() -> None:
+def test_receipt_of_hybrid_search_shows_model_and_ranks() -> None:
     hit = make_hit()
     hit = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
     prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, embedding_model="m-small")
@@ -47,7 +47,7 @@ def test_a_search_by_meaning_tells_whose_and_the_place_in_each_list() -> None:
     assert "   puesto en cada lista: por palabras 2, por significado 7" in spanish
 
 
-def test_a_search_whose_order_meaning_changed_tells_so() -> None:
+def test_receipt_of_reranked_search_says_so() -> None:
     prophecy = replace(make_prophecy(), mode=Mode.RERANK, embedding_model="m-small")
     said = receipt(prophecy, [], ENGLISH)
     assert "Searched by words; meaning, as m-small sees it, changed the order." in said
@@ -77,7 +77,7 @@ def test_phrases_that_came_too_late_are_told_of() -> None:
     assert "Also searched for" not in said
 
 
-def test_an_answer_without_a_model() -> None:
+def test_receipt_of_an_unjudged_answer() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1}, matched=())
     verdict = Verdict(scores={}, notice=as_message("Not judged: the key was refused."))
     assert lines(hit, verdict=verdict)[1:] == [
@@ -108,11 +108,11 @@ def test_an_answer_without_a_model() -> None:
         ),
     ],
 )
-def test_what_the_model_did_is_told(verdict: Verdict, expected: str) -> None:
+def test_receipt_describes_the_judgment_of_the_model(verdict: Verdict, expected: str) -> None:
     assert expected in lines(make_hit(), verdict=verdict)
 
 
-def test_what_was_kept_is_not_counted_as_spent() -> None:
+def test_receipt_of_a_cached_judgment_shows_no_tokens() -> None:
     verdict = Verdict(scores={1: 6}, cached=True, usage=Usage(prompt_tokens=7))
     assert "Tokens" not in "\n".join(lines(make_hit(), verdict=verdict))
 
@@ -126,7 +126,7 @@ def test_how_unknown_words_were_looked_for_is_told() -> None:
     )
 
 
-def test_counts_and_numbers_in_spanish() -> None:
+def test_receipt_formats_numbers_in_spanish() -> None:
     prophecy = make_prophecy(make_hit(factors={"truncated": 0.9}), candidates=("1",))
     said = receipt(prophecy, prophecy.hits, words_for("es")).splitlines()
     assert said[0].startswith("1 candidato de demo; cubre el 61% ")
@@ -188,7 +188,7 @@ async def test_why_knows_only_what_was_shown(bot: Bot) -> None:
         assert reply.ephemeral
 
 
-async def test_the_button_explains_the_page_it_stands_on(bot: Bot) -> None:
+async def test_why_button_explains_its_page(bot: Bot) -> None:
     first = await bot.say("Coffee prices soar")
     second = await bot.press(first, "more")
     of_first = await bot.press(first, "why")
@@ -287,7 +287,7 @@ async def test_a_reply_to_the_explanation_of_a_query_is_about_that_query(bot: Bo
 
 
 @pytest.mark.parametrize("of_answer", [True, False], ids=["answer", "headline"])
-async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_asked(
+async def test_reply_to_a_message_without_buttons_finds_its_answer(
     bot: Bot, of_answer: bool
 ) -> None:
     bot.engine.found = 0
@@ -307,7 +307,7 @@ async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_as
     ]
 
 
-async def test_of_an_edited_headline_the_last_answer_is_explained(bot: Bot) -> None:
+async def test_reply_to_an_edited_headline_refers_to_its_last_answer(bot: Bot) -> None:
     await bot.say("Coffee prices soar", event_id="p:1")
     await bot.hear(
         event("Tea prices soar", event_id="p:1:edited", revision=Revision(event_id="p:1"))
@@ -318,7 +318,7 @@ async def test_of_an_edited_headline_the_last_answer_is_explained(bot: Bot) -> N
     assert more.headline == "Tea prices soar"
 
 
-async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(bot: Bot) -> None:
+async def test_thread_below_an_answer_prefers_later_answers_in_it(bot: Bot) -> None:
     coffee = await bot.say("Coffee prices soar", place=GROUP)
     thread = {"place": replace(GROUP, thread="m1"), "quoted": RepliedMessage(message="m1")}
     below = {**thread, "quoted": RepliedMessage(message="m1", buttons=buttons(coffee))}
@@ -329,14 +329,14 @@ async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(bot: 
     assert "found by its words" in ((await bot.say("/why 1", **below)).text or "")
 
 
-async def test_a_query_that_a_reply_is_about_has_no_picture(bot: Bot) -> None:
+async def test_picture_in_reply_to_a_query_is_refused(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     await bot.say("/find tea")
     said = await bot.say("/picture", quoted=RepliedMessage(message="m2"))
     assert said.text == "Nothing foretold this."
 
 
-async def test_a_reply_to_what_is_no_answer_explains_the_last_one(bot: Bot) -> None:
+async def test_reply_to_another_message_explains_the_last_answer(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     assert explained(
         await bot.say("/why", quoted=RepliedMessage(buttons=["setup::", "no action"]))

@@ -54,7 +54,7 @@ async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
     assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."
 
 
-async def test_what_came_last_is_explained(bot: Bot) -> None:
+async def test_why_explains_the_latest_of_query_and_headline(bot: Bot) -> None:
     await bot.say("/find coffee")
     await bot.say("/prophecy Coffee prices soar", now=LATER)
     assert "the same event" in ((await bot.say("/why")).text or "")
@@ -62,19 +62,19 @@ async def test_what_came_last_is_explained(bot: Bot) -> None:
     assert "Query: tea" in ((await bot.say("/why")).text or "")
 
 
-async def test_another_chat_is_not_told(bot: Bot) -> None:
+async def test_receipt_is_not_shown_in_another_chat(bot: Bot) -> None:
     await bot.say("/find coffee")
     elsewhere = Place(platform="test", chat_id="other", private=True)
     assert (await bot.say("/why", place=elsewhere)).text == "Send me a headline first."
 
 
-async def test_where_no_chat_stands_nothing_is_kept(bot: Bot) -> None:
+async def test_inline_query_keeps_no_receipt(bot: Bot) -> None:
     inline = Place(platform="test", chat_id="p", private=True, kept=False)
     await bot.say("/find coffee", place=inline)
     assert (await bot.say("/why")).text == "Send me a headline first."
 
 
-async def test_in_the_reader_s_language(bot: Bot) -> None:
+async def test_receipt_is_in_the_language_of_the_reader(bot: Bot) -> None:
     spanish = Person(id="ana", language="es")
     await bot.say("/find coffee", person=spanish)
     assert ((await bot.say("/why", person=spanish)).text or "").startswith("Consulta: coffee")

@@ -63,9 +63,7 @@ async def test_a_number_presses_a_button_of_the_newest_message_alone(
 
 
 @pytest.mark.parametrize("line", [":0", ":4", ":999"])
-async def test_a_number_too_high_presses_what_nothing_stands_behind(
-    adapter: ConsoleAdapter, line: str
-) -> None:
+async def test_number_out_of_range_gives_no_action(adapter: ConsoleAdapter, line: str) -> None:
     await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
     pressed = adapter.find_pressed_action(line)
     assert pressed
@@ -73,13 +71,11 @@ async def test_a_number_too_high_presses_what_nothing_stands_behind(
 
 
 @pytest.mark.parametrize("line", ["", "1", ":", ":x", ": 1", "Coffee :1", ":1 or :2", ":١"])
-def test_other_lines_press_nothing(adapter: ConsoleAdapter, line: str) -> None:
+def test_lines_that_are_no_number_press_no_button(adapter: ConsoleAdapter, line: str) -> None:
     assert adapter.find_pressed_action(line) is None
 
 
-async def test_a_word_that_passes_elsewhere_is_written(
-    adapter: ConsoleAdapter, stream: io.StringIO
-) -> None:
+async def test_toast_is_written_as_a_line(adapter: ConsoleAdapter, stream: io.StringIO) -> None:
     await adapter.deliver(event("x"), Reply(words=WORDS, toast="Noted."))
     assert stream.getvalue() == "Noted.\n\n"
 
@@ -177,7 +173,7 @@ async def test_buttons_are_pressed_by_their_number(bot: Bot) -> None:
     assert text.endswith("This button is too old.\n\n")  # the second page has no ninth
 
 
-async def test_everybody_may_change_settings_in_his_own_terminal(bot: Bot) -> None:
+async def test_settings_can_be_changed_in_the_terminal(bot: Bot) -> None:
     assert "language: es" in await talk(bot, "/settings language es")
     assert "Siempre hay un tuit." in await talk(bot, "/help", session="another")
 
@@ -188,7 +184,7 @@ async def test_an_error_does_not_end_the_conversation(bot: Bot) -> None:
     assert text.index("No corpus.") < text.index("Sorry") < text.index("The last answer: /why")
 
 
-async def test_a_prompt_only_where_somebody_types(bot: Bot) -> None:
+async def test_prompt_is_shown_only_in_interactive_mode(bot: Bot) -> None:
     assert (await talk(bot, "/more")).splitlines()[0] == "Send me a headline first."
     text = await talk(bot, "/more", session="another", interactive=True)
     assert text.startswith("Type a headline.")
@@ -197,7 +193,7 @@ async def test_a_prompt_only_where_somebody_types(bot: Bot) -> None:
 
 
 @pytest.mark.parametrize("word", ["/quit", "/exit", " Exit ", "quit", "salir"])
-async def test_a_word_ends_it_where_somebody_types(bot: Bot, word: str) -> None:
+async def test_quit_word_ends_only_an_interactive_session(bot: Bot, word: str) -> None:
     said = await talk(bot, word, "/help", interactive=True)
     assert "/prophecy" not in said
     assert "/prophecy" in await talk(bot, "exit", "/help")

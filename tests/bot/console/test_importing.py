@@ -57,7 +57,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) -> None:
+def test_commands_of_the_importing_page_work(invoke: Invoke, database: str, files: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE, re.DOTALL | re.MULTILINE)
     lines = [line for line in "".join(blocks).splitlines() if not line.startswith("pip ")]
     assert len(lines) == 21
@@ -108,7 +108,7 @@ def test_the_page_lists_the_fields_of_json_lines() -> None:
     assert set(documented) == {*read, *jsonl._NEEDED, *jsonl._FLAGS, *jsonl._LISTS}
 
 
-def test_chats_do_not_go_among_posts(invoke: Invoke, database: str, files: Path) -> None:
+def test_chats_are_refused_in_a_corpus_of_posts(invoke: Invoke, database: str, files: Path) -> None:
     assert invoke("ingest", "mastodon").code == 0
     for arguments in (["--corpus", "social"], ["--corpus", "new", "--kind", "tweets"]):
         complaint = invoke("ingest", "telegram", *arguments).complaint(2)
@@ -129,7 +129,9 @@ def test_files_of_two_kinds_are_not_mixed(invoke: Invoke, database: str, files: 
     assert ask(database, "SELECT count(*) FROM corpus") == 0
 
 
-def test_ones_own_words_alone_go_in(invoke: Invoke, database: str, files: Path) -> None:
+def test_only_mine_option_stores_only_texts_of_the_author(
+    invoke: Invoke, database: str, files: Path
+) -> None:
     assert "does not say whose it is" in invoke("ingest", "telegram", "--only-mine").complaint(2)
     assert ask(database, "SELECT count(*) FROM corpus") == 0
     assert invoke("ingest", "telegram", "--only-mine", "--author", "bob").code == 0

@@ -44,11 +44,13 @@ async def lines_of(pipe: tuple[int, int], *chunks: bytes) -> list[str]:
         ([b"one\r\n"], ["one\r"]),
     ],
 )
-async def test_lines(pipe: tuple[int, int], chunks: list[bytes], lines: list[str]) -> None:
+async def test_chunks_are_split_into_lines(
+    pipe: tuple[int, int], chunks: list[bytes], lines: list[str]
+) -> None:
     assert await lines_of(pipe, *chunks) == lines
 
 
-async def test_many_more_lines_than_are_read_ahead(pipe: tuple[int, int]) -> None:
+async def test_all_lines_beyond_the_read_ahead_limit_arrive(pipe: tuple[int, int]) -> None:
     expected = [str(number) for number in range(5_000)]
     assert await lines_of(pipe, "\n".join(expected).encode()) == expected
 

@@ -58,7 +58,7 @@ def test_an_empty_table_is_nothing() -> None:
     assert results.getvalue() == ""
 
 
-def test_nothing_is_written_where_nobody_watches() -> None:
+def test_progress_bar_is_silent_without_a_terminal() -> None:
     stream = io.StringIO()
     with progress_bar(stream, "ingest", 100) as tell:
         tell(50, "half")
@@ -85,7 +85,9 @@ def test_a_terminal_shows_a_bar_that_goes_when_the_work_ends(
 
 
 @pytest.mark.parametrize("ends", ["done", "failed"])
-def test_an_ingest_keeps_it_from_its_results(database: str, tmp_path: Path, ends: str) -> None:
+def test_progress_bar_of_ingest_stays_out_of_its_results(
+    database: str, tmp_path: Path, ends: str
+) -> None:
     good = write_tweets(tmp_path / "a", range(3)).read_bytes()
     (tmp_path / "a").write_bytes(
         good if ends == "done" else b'{"id": 1, "text": "", "created_at": 1}'

@@ -26,7 +26,7 @@ BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
         ("\ud83d", "�"),
     ],
 )
-def test_what_a_terminal_gets(text: str, shown: str) -> None:
+def test_printable_on_known_texts(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
@@ -43,7 +43,7 @@ def test_text_that_is_harmless_stays_as_it_was_written(text: str) -> None:
 
 
 @given(st.text(st.characters(codec=None)))
-def test_once_is_enough_and_utf8_can_hold_it(text: str) -> None:
+def test_printable_is_idempotent_and_encodable_as_utf_8(text: str) -> None:
     once = printable(text)
     assert printable(once) == once
     assert once.encode("utf-8").decode("utf-8") == once

@@ -55,7 +55,7 @@ def shown(reply: Reply, *, width: int = 60, terminal: bool = False) -> str:
     return stream.getvalue()
 
 
-def test_a_reply_on_paper() -> None:
+def test_reply_is_laid_out_as_plain_text() -> None:
     reply = Reply(
         words=WORDS,
         headline="Coffee prices soar",
@@ -78,7 +78,7 @@ def test_a_reply_on_paper() -> None:
     )
 
 
-def test_a_small_one_says_whose_words_it_holds() -> None:
+def test_small_hit_is_marked_as_a_repost() -> None:
     small = view("RT @fan: Coffee!", rank=2, small=True)
     assert shown(Reply(words=WORDS, hits=(small,)), width=90) == (
         "\n2. 9 years before · March 1, 2014 · repost: RT @fan: Coffee!\n\n"
@@ -92,7 +92,7 @@ def test_the_models_reason_stands_below_the_text() -> None:
     ]
 
 
-def test_an_indented_line_goes_on_below_its_beginning() -> None:
+def test_wrapped_line_keeps_its_indentation() -> None:
     reply = Reply(words=WORDS, text="1. March 1\n   " + "words " * 10)
     paper = io.StringIO()
     Screen(paper, width=40).show(reply)
@@ -112,7 +112,7 @@ def test_the_terminal_gets_the_same_words_with_colours() -> None:
     assert ESCAPES.sub("", on_terminal) == shown(reply, width=80)
 
 
-def test_paper_has_no_colours() -> None:
+def test_plain_output_has_no_colours() -> None:
     assert "\x1b" not in shown(Reply(words=WORDS, headline="Coffee", hits=(view(),)))
 
 

@@ -64,7 +64,7 @@ async def owned(bot: Bot) -> Bot:
     return bot
 
 
-async def test_the_owner_is_told_once_how_answers_that_nobody_judges_become_better(
+async def test_advice_on_unjudged_answers_is_told_to_the_owner_once(
     storage: Database, post: Post
 ) -> None:
     advice = Message("By words alone: a model on this machine leaves out most junk.")
@@ -83,7 +83,7 @@ async def test_without_an_owner_nobody_is_answered(bot: Bot) -> None:
     assert bot.engine.calls == []
 
 
-async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
+async def test_owner_code_works_once(bot: Bot) -> None:
     ownership = bot.services.access.ownership
     code = await ownership.code("test", now=NOW)
     assert code == await ownership.code("test", now=NOW), "each start shows the same one"
@@ -106,7 +106,7 @@ async def test_a_code_expires(bot: Bot, later: timedelta, owns: bool) -> None:
     assert (await ownership.access.owner("test") is not None) is owns
 
 
-async def test_a_code_that_is_shown_holds_for_a_while_yet(bot: Bot) -> None:
+async def test_shown_owner_code_is_replaced_before_it_expires(bot: Bot) -> None:
     ownership = bot.services.access.ownership
     first = await ownership.code("test", now=NOW - CODE_SHOWN)
     assert first == await ownership.code("test", now=NOW - SECOND)
@@ -144,7 +144,7 @@ async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, pos
 
 
 @pytest.mark.parametrize("asked", [HEADLINE, f"/p {HEADLINE}"])
-async def test_what_was_asked_while_the_owner_was_away_is_answered_once_let_in(
+async def test_headline_asked_before_admission_is_answered_after_it(
     bot: Bot, post: Post, asked: str
 ) -> None:
     await owned(bot)
@@ -166,7 +166,7 @@ def _allow(post: Post) -> str:
     return str(post.posted[0][1].buttons[0][0].action)
 
 
-async def test_who_is_refused_hears_nothing_more(bot: Bot, post: Post) -> None:
+async def test_refused_person_gets_no_more_replies(bot: Bot, post: Post) -> None:
     await owned(bot)
     await bot.say(HEADLINE, person=BOB, place=BOBS)
     await bot.say("access::refused=test:b", trigger=Trigger.BUTTON, person=OWNER, place=HOME)
@@ -207,7 +207,7 @@ async def test_the_owner_is_asked_again_if_the_question_was_not_delivered(
     assert len(post.posted) == 1
 
 
-async def test_what_is_overheard_asks_nobody(bot: Bot, post: Post) -> None:
+async def test_overheard_headline_does_not_ask_the_owner(bot: Bot, post: Post) -> None:
     await owned(bot)
     request = event(
         "Senate Passes The Budget After A Long Night",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bot.conversation.gates import Backpressure, Room
 
 
-def test_what_leaves_makes_room() -> None:
+def test_finished_events_free_room() -> None:
     crowd = Backpressure(most=2, most_in_chat=2)
     for _ in range(3):
         assert crowd.room("a") is Room.FREE
@@ -27,7 +27,7 @@ def test_a_chat_has_a_bound_of_its_own() -> None:
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10), st.integers(1, 10))
-def test_who_joins_only_where_there_is_room_exceeds_no_bound(
+def test_admitted_events_never_exceed_twice_the_bounds(
     chats: list[str], most: int, most_in_chat: int
 ) -> None:
     crowd, inside = Backpressure(most=most, most_in_chat=most_in_chat), []

@@ -88,7 +88,7 @@ class TestOnce:
             rows = await connection.fetch("SELECT used FROM quota")
         assert [row["used"] for row in rows] == [1, 1]  # of the person, of the chat
 
-    async def test_what_a_gate_stops_is_settled_too(self, storage: Database) -> None:
+    async def test_event_stopped_by_a_gate_is_settled(self, storage: Database) -> None:
         """Else the event would stay open, and be taken over when this process has ended."""
         async with bot_on(storage, limits=ChatSettings(allow=("test:nobody",))) as bot:
             request = event("Coffee prices soar")
@@ -110,7 +110,7 @@ class TestOnce:
         bot.engine.gate.set()
         assert await bot.hear(request)
 
-    async def test_what_another_process_took_over_meanwhile_is_answered_there_alone(
+    async def test_event_taken_over_by_another_process_is_answered_only_there(
         self, bot: Bot, storage: Database
     ) -> None:
         bot.engine.gate = asyncio.Event()
@@ -124,7 +124,7 @@ class TestOnce:
             bot.engine.gate.set()
             assert await slow is None
 
-    async def test_what_was_being_sent_when_cancelled_is_not_sent_again(
+    async def test_event_cancelled_while_sending_is_not_answered_again(
         self, bot: Bot, storage: Database
     ) -> None:
         bot.adapter.hold = asyncio.Event()
@@ -140,7 +140,9 @@ class TestOnce:
 
 
 class TestOrder:
-    async def test_a_chat_is_answered_in_order_and_chats_beside_each_other(self, bot: Bot) -> None:
+    async def test_events_of_a_chat_are_answered_in_order_and_chats_in_parallel(
+        self, bot: Bot
+    ) -> None:
         bot.engine.gate = asyncio.Event()
         places = [Place(platform="test", chat_id=str(n), private=True) for n in range(5)]
         tasks = [
@@ -178,7 +180,7 @@ class TestOrder:
 
 
 class TestQueue:
-    async def test_it_is_bounded_and_says_so(self, storage: Database) -> None:
+    async def test_full_queue_answers_that_the_bot_is_busy(self, storage: Database) -> None:
         async with bot_on(storage, most=3) as bot:
             bot.engine.gate = asyncio.Event()
             waiting = [
@@ -192,7 +194,9 @@ class TestQueue:
             await asyncio.gather(*waiting)
             assert (await bot.say("Tea")).hits
 
-    async def test_beyond_that_events_are_left_alone(self, storage: Database) -> None:
+    async def test_events_beyond_twice_the_limit_are_ignored_until_redelivery(
+        self, storage: Database
+    ) -> None:
         async with bot_on(storage, most=2) as bot:
             bot.adapter.hold = asyncio.Event()
             requests = [event(f"Coffee {n}") for n in range(10)]
@@ -208,7 +212,7 @@ class TestQueue:
             # Nothing was noted of the others: they are answered when they come again.
             assert await bot.hear(requests[-1])
 
-    async def test_who_is_left_alone_is_told_once(self, storage: Database) -> None:
+    async def test_each_chat_turned_away_is_told_busy_once(self, storage: Database) -> None:
         async with bot_on(storage, most=1) as bot:
             bot.engine.gate = asyncio.Event()
             bot.adapter.hold = asyncio.Event()
@@ -278,7 +282,7 @@ class TestQueue:
 
 
 class TestErrors:
-    async def test_what_nobody_foresaw_becomes_an_apology_with_its_number_in_the_log(
+    async def test_unexpected_error_becomes_an_apology_with_a_logged_incident_id(
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
         bot.engine.errors["Coffee"] = RuntimeError(f"token=123:ABC {SECRET}")
@@ -331,7 +335,7 @@ class TestErrors:
         assert len(bot.engine.calls) == 1
 
     @pytest.mark.parametrize("trigger", [Trigger.COMMAND, Trigger.OVERHEARD])
-    async def test_what_an_operator_has_to_mend_is_reported(
+    async def test_error_for_operators_is_reported_to_them(
         self, storage: Database, trigger: Trigger
     ) -> None:
         reported: list[PresagioError] = []
@@ -404,7 +408,7 @@ class TestDeadDatabase:
         async with storage.connection() as connection:
             await connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
 
-    async def test_who_asks_is_told_once(self, dead: Bot, log: pytest.LogCaptureFixture) -> None:
+    async def test_apology_is_sent_once(self, dead: Bot, log: pytest.LogCaptureFixture) -> None:
         request = event("Coffee")
         reply = await dead.hear(request)
         assert reply
@@ -420,7 +424,7 @@ class TestDeadDatabase:
         await asyncio.gather(*(dead.conversation.answer(request, dead.adapter) for _ in range(8)))
         assert len(dead.adapter.delivered) == 1
 
-    async def test_what_was_told_is_not_answered_when_it_is_back(
+    async def test_redelivered_event_is_not_answered_after_recovery(
         self, dead: Bot, storage: Database
     ) -> None:
         request = event("Coffee")
@@ -429,7 +433,7 @@ class TestDeadDatabase:
         assert await dead.hear(request) is None
         assert (await dead.say("Tea")).hits
 
-    async def test_a_question_is_answered_once_in_place_of_the_apology_when_it_is_back(
+    async def test_apology_is_replaced_by_the_answer_after_recovery(
         self, storage: Database
     ) -> None:
         async with bot_on(storage, again_after=(0.05,) * 100) as bot:
@@ -445,21 +449,25 @@ class TestDeadDatabase:
             assert (len(bot.adapter.delivered), len(bot.adapter.changed)) == (1, 1)
             assert await bot.hear(request) is None
 
-    async def test_what_changes_something_is_not_done_later(self, storage: Database) -> None:
+    async def test_command_that_changes_state_is_not_retried_after_recovery(
+        self, storage: Database
+    ) -> None:
         async with bot_on(storage, again_after=(0.01,) * 10) as bot:
             await self._rename(storage, "turn", "turn_away")
             said = await bot.say("/settings threshold 6")
             assert "Try again in a few minutes." in (said.text or "")
             assert not bot.conversation._later
 
-    async def test_nobody_else_is_told(self, dead: Bot) -> None:
+    async def test_bots_and_overheard_messages_get_no_apology(self, dead: Bot) -> None:
         bot_person = Person(id="b", bot=True)
         await dead.conversation.answer(event("Coffee", person=bot_person), dead.adapter)
         overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
         await dead.conversation.answer(overheard, dead.adapter)
         assert dead.adapter.delivered == []
 
-    async def test_it_may_die_while_the_answer_is_made(self, bot: Bot, storage: Database) -> None:
+    async def test_database_failure_during_the_answer_is_apologised_for(
+        self, bot: Bot, storage: Database
+    ) -> None:
         bot.engine.gate = asyncio.Event()
         task = asyncio.create_task(bot.hear(event("Coffee")))
         await until(lambda: bot.engine.calls)
@@ -469,7 +477,7 @@ class TestDeadDatabase:
         assert reply
         assert (reply.text or "").startswith("Sorry, I cannot reach my archive just now.")
 
-    async def test_it_may_die_after_the_answer_was_sent(
+    async def test_database_failure_after_sending_is_only_logged(
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
         class Last(MemoryAdapter):
@@ -482,7 +490,7 @@ class TestDeadDatabase:
         assert [request.text for request, reply in adapter.delivered if reply.hits] == ["Coffee"]
         assert "was not settled" in log.text
 
-    async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
+    async def test_blocked_chat_gets_no_apology(self, storage: Database) -> None:
         from bot.settings.sections import ChatSettings
 
         async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
@@ -499,12 +507,12 @@ class TestHostileText:
         assert reply.hits
         assert (await bot.say("/more")).hits
 
-    async def test_so_is_the_title_of_a_chat(self, bot: Bot) -> None:
+    async def test_hostile_chat_title_is_cleaned_and_stored(self, bot: Bot) -> None:
         assert await bot.say("Coffee", place=replace(GROUP, title="A\0\ud800B"))
         assert (await bot.chat(replace(GROUP, title=None))).title == "AB"
 
 
-async def test_silence_is_an_answer(storage: Database) -> None:
+async def test_handler_without_a_reply_settles_the_event(storage: Database) -> None:
     async def silent(_request: Request, _services: object) -> None:
         return None
 
@@ -515,7 +523,7 @@ async def test_silence_is_an_answer(storage: Database) -> None:
         assert await states(storage) == {request.event_id: "done"}
 
 
-async def test_a_storage_error_of_the_engine_is_the_same(bot: Bot) -> None:
+async def test_storage_error_of_the_engine_becomes_the_archive_apology(bot: Bot) -> None:
     bot.engine.errors["Coffee"] = StorageUnreachable("Gone.", fix="Check DATABASE_URL.")
     said = (await bot.say("Coffee")).text or ""
     assert said.startswith("Sorry, I cannot reach my archive just now.")

@@ -51,7 +51,7 @@ def made(kind: type[PresagioError]) -> PresagioError:
 
 
 @pytest.mark.parametrize("kind", sorted(set(classes()), key=str))
-def test_an_error_is_either_for_people_or_told_plainly(kind: type[PresagioError]) -> None:
+def test_every_error_class_is_user_facing_or_has_plain_text(kind: type[PresagioError]) -> None:
     error, asked = made(kind), event("/prophecy Coffee", place=GROUP)
     sentence = explanation(asked, error)
     if error.plain is None:
@@ -71,7 +71,7 @@ def test_an_error_is_either_for_people_or_told_plainly(kind: type[PresagioError]
         (False, {"test:ana"}, True, False),  # the group would read it too
     ],
 )
-def test_only_operators_read_in_private_what_they_have_to_mend(
+def test_only_operators_in_private_read_technical_errors(
     private: bool, operators: set[str], owner: bool, in_full: bool
 ) -> None:
     asked = event("Coffee", place=replace(GROUP, private=private), owner=owner)

@@ -62,10 +62,12 @@ class TestNotMeant:
             (overheard("see you all tomorrow at five then"), "overheard, no headline"),
         ],
     )
-    def test_is_left_alone(self, request_: Request, expected: str) -> None:
+    def test_messages_not_meant_for_the_bot_are_ignored(
+        self, request_: Request, expected: str
+    ) -> None:
         assert not_meant(request_) == expected
 
-    def test_what_is_meant_is_not(self) -> None:
+    def test_messages_meant_for_the_bot_pass(self) -> None:
         assert not_meant(event("Coffee")) is None
         assert not_meant(overheard()) is None
 
@@ -82,7 +84,7 @@ class TestAllowedChats:
             ((), ("test:g",), ""),
         ],
     )
-    async def test_lists_let_in_and_keep_out(
+    async def test_allow_and_block_lists_apply_to_chats(
         self,
         storage: Database,
         allow: tuple[str, ...],
@@ -102,7 +104,7 @@ class TestAllowedChats:
             ((), ("test:ben",), ""),
         ],
     )
-    async def test_where_there_is_no_chat_the_person_is_looked_up(
+    async def test_allow_and_block_lists_apply_to_the_person_of_an_inline_query(
         self,
         storage: Database,
         allow: tuple[str, ...],
@@ -117,9 +119,7 @@ class TestAllowedChats:
         chosen = gates(storage, allow=("test:ana",))
         assert await why(chosen, event("Coffee", place=GROUP)) == "chat not allowed"
 
-    async def test_who_is_kept_out_is_told_nothing_and_not_remembered(
-        self, storage: Database
-    ) -> None:
+    async def test_blocked_chat_is_ignored_and_not_stored(self, storage: Database) -> None:
         chosen = gates(storage, block=("test:p",), user_daily=0)
         stopped = await chosen.admit(event("Coffee"), crowded=True)
         assert stopped == Stop("chat not allowed")
@@ -155,13 +155,13 @@ class TestListening:
         pressed = event("up:1:1", place=GROUP, trigger=Trigger.BUTTON)
         assert await why(chosen, pressed) == ""
 
-    async def test_in_private_everything_is_heard(self, storage: Database) -> None:
+    async def test_listening_setting_does_not_apply_in_private(self, storage: Database) -> None:
         chats = Chats(storage)
         chat = await chats.meet("test", PRIVATE.chat_id, private=True, title=None)
         await chats.change(replace(chat, listening=Listening.parse("commands")))
         assert await why(gates(storage), event("Coffee")) == ""
 
-    async def test_quiet_hours_are_for_what_nobody_asked(self, storage: Database) -> None:
+    async def test_quiet_hours_apply_only_to_overheard_messages(self, storage: Database) -> None:
         await set_up(
             storage, listening=Listening.parse("all"), quiet_from=time(11), quiet_to=time(13)
         )
@@ -169,13 +169,13 @@ class TestListening:
         assert await why(chosen, overheard()) == "not listening"
         assert await why(chosen, event("Coffee", place=GROUP)) == ""
 
-    async def test_what_is_not_heard_costs_nothing(self, storage: Database) -> None:
+    async def test_ignored_message_uses_no_quota(self, storage: Database) -> None:
         await why(gates(storage), overheard())
         assert await used(storage) == {}
 
 
 class TestQuotas:
-    async def test_a_person_is_told_when_it_ends(self, storage: Database) -> None:
+    async def test_person_over_quota_is_told_the_waiting_time(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=2)
         now = datetime(2024, 6, 1, 21, 29, 30, tzinfo=UTC)
         for _ in range(2):
@@ -192,7 +192,7 @@ class TestQuotas:
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
 
-    async def test_who_runs_it_is_told_the_setting(self, storage: Database) -> None:
+    async def test_operator_over_quota_is_told_the_setting(self, storage: Database) -> None:
         runs_me = event("Coffee").who
         chosen = gates(storage, user_daily=1, admins=(runs_me,))
         assert await why(chosen, event("Coffee")) == ""
@@ -201,7 +201,9 @@ class TestQuotas:
         assert stopped.reply
         assert (stopped.reply.text or "").endswith("user_daily in [chat] allows more.")
 
-    async def test_the_hour_is_that_of_the_chat(self, storage: Database) -> None:
+    async def test_quota_reset_is_shown_in_the_time_zone_of_the_chat(
+        self, storage: Database
+    ) -> None:
         chat = await Chats(storage).meet("test", "p", private=True, title=None)
         await Chats(storage).change(replace(chat, time_zone="Europe/Madrid"))
         chosen = gates(storage, user_daily=1)
@@ -211,27 +213,27 @@ class TestQuotas:
         assert stopped.reply
         assert "(2:00, Madrid)" in (stopped.reply.text or "")
 
-    async def test_it_is_told_in_the_chat_s_language(self, storage: Database) -> None:
+    async def test_quota_message_is_in_the_language_of_the_reader(self, storage: Database) -> None:
         request = event("Coffee", person=Person(id="ana", language="es-AR"))
         stopped = await gates(storage, user_daily=0).admit(request, crowded=False)
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert (stopped.reply.text or "").startswith("Por hoy es suficiente: ")
 
-    async def test_persons_have_their_own(self, storage: Database) -> None:
+    async def test_each_person_has_their_own_quota(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=1)
         assert await why(chosen, event("Coffee")) == ""
         assert await why(chosen, event("Coffee", place=GROUP)) == "over quota"
         assert await why(chosen, event("Coffee", person=Person(id="ben"))) == ""
 
-    async def test_chats_have_their_own(self, storage: Database) -> None:
+    async def test_each_chat_has_its_own_quota(self, storage: Database) -> None:
         chosen = gates(storage, chat_daily=2)
         for name, expected in (("ana", ""), ("ben", ""), ("cleo", "over quota")):
             request = event("Coffee", place=GROUP, person=Person(id=name))
             assert await why(chosen, request) == expected
         assert await why(chosen, event("Coffee")) == ""
 
-    async def test_below_zero_there_is_no_limit(self, storage: Database) -> None:
+    async def test_negative_quota_means_no_limit(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=-1, chat_daily=-1)
         assert [await why(chosen, event("Coffee")) for _ in range(5)] == [""] * 5
         assert await used(storage) == {"chat": 5, "user": 5}  # the owner sees them all the same
@@ -244,9 +246,7 @@ class TestQuotas:
             *("/more", "/glossary list", "/nonsense"),
         ],
     )
-    async def test_who_has_spent_it_can_still_do_what_costs_nothing(
-        self, storage: Database, text: str
-    ) -> None:
+    async def test_free_commands_work_over_quota(self, storage: Database, text: str) -> None:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text, trigger=Trigger.COMMAND)) == ""
         assert await used(storage) == {}
@@ -254,7 +254,7 @@ class TestQuotas:
     @pytest.mark.parametrize(
         "text", ["Coffee", "/p Coffee", "/Prophecy\nCoffee", "/find x", "/ask x", "/feeds add x"]
     )
-    async def test_what_costs_is_limited(self, storage: Database, text: str) -> None:
+    async def test_searches_are_refused_over_quota(self, storage: Database, text: str) -> None:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text)) == "over quota"
 
@@ -265,7 +265,7 @@ class TestQuotas:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text, trigger=Trigger.BUTTON)) == ""
 
-    async def test_a_button_counts_as_what_it_does(self, storage: Database) -> None:
+    async def test_picture_button_is_refused_over_quota(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=0)
         stopped = await chosen.admit(event("picture:1:", trigger=Trigger.BUTTON), crowded=False)
         assert isinstance(stopped, Stop)
@@ -273,7 +273,7 @@ class TestQuotas:
         assert stopped.reply
         assert (stopped.reply.toast or "").startswith("That was enough for today: ")
 
-    async def test_what_is_overheard_counts_for_the_chat_and_is_stopped_in_silence(
+    async def test_overheard_headline_uses_only_the_quota_of_the_chat(
         self, storage: Database
     ) -> None:
         await set_up(storage, listening=Listening.parse("all"))
@@ -284,14 +284,14 @@ class TestQuotas:
 
 
 class TestBusy:
-    async def test_who_asks_is_told(self, storage: Database) -> None:
+    async def test_busy_bot_tells_the_person_who_asks(self, storage: Database) -> None:
         stopped = await gates(storage).admit(event("Coffee"), crowded=True)
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert (stopped.why, stopped.reply.ephemeral) == ("busy", True)
         assert stopped.reply.text == "I have too much to do just now. Try again in a minute."
 
-    async def test_a_button_gets_a_word_that_passes(self, storage: Database) -> None:
+    async def test_busy_bot_answers_a_button_with_a_toast(self, storage: Database) -> None:
         request = event("up:1:1", trigger=Trigger.BUTTON)
         stopped = await gates(storage).admit(request, crowded=True)
         assert isinstance(stopped, Stop)
@@ -299,12 +299,14 @@ class TestBusy:
         assert stopped.reply.text is None
         assert stopped.reply.toast == "I have too much to do just now. Try again in a minute."
 
-    async def test_what_is_overheard_is_dropped_in_silence(self, storage: Database) -> None:
+    async def test_busy_bot_ignores_overheard_messages(self, storage: Database) -> None:
         await set_up(storage, listening=Listening.parse("all"))
         stopped = await gates(storage).admit(overheard(), crowded=True)
         assert stopped == Stop("busy")
 
-    async def test_everybody_is_told_once_a_minute(self, storage: Database) -> None:
+    async def test_busy_reply_is_sent_once_a_minute_per_person_and_chat(
+        self, storage: Database
+    ) -> None:
         chosen = gates(storage)
 
         async def is_told(seconds: float, **changes: object) -> bool:
@@ -320,7 +322,9 @@ class TestBusy:
         assert await is_told(60)
         assert not await is_told(119)
 
-    def test_who_finds_no_room_at_all_is_told_in_his_language(self, storage: Database) -> None:
+    def test_turned_away_reply_is_sent_once_in_the_language_of_the_person(
+        self, storage: Database
+    ) -> None:
         chosen = gates(storage, block=("test:g",))
         spanish = Person(id="ana", language="es")
         reply = chosen.turned_away(event("Coffee", person=spanish))
@@ -331,7 +335,7 @@ class TestBusy:
         assert chosen.turned_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
 
 
-async def test_who_is_let_in_has_a_chat_and_a_language(storage: Database) -> None:
+async def test_admitted_request_has_a_chat_and_a_language(storage: Database) -> None:
     person = replace(ANA, language="es-AR", time_zone="america/argentina/buenos_aires")
     admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
     assert isinstance(admitted, Request)
@@ -339,7 +343,7 @@ async def test_who_is_let_in_has_a_chat_and_a_language(storage: Database) -> Non
     assert admitted.words.language == "es"
 
 
-async def test_a_zone_that_is_none_does_not_end_a_chat(storage: Database) -> None:
+async def test_invalid_time_zone_of_a_person_falls_back_to_utc(storage: Database) -> None:
     person = replace(ANA, time_zone="../../etc/passwd")
     admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
     assert isinstance(admitted, Request)
@@ -374,7 +378,7 @@ def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> N
 
 
 class TestPasted:
-    def test_what_was_written_within_a_minute_is_one_of_several(self) -> None:
+    def test_messages_within_a_minute_count_as_several_pastes(self) -> None:
         pasted, later = RecentPastes(), NOW + timedelta(seconds=59)
         first, second = event("Coffee"), event("Tea", now=later)
         pasted.note(first)

@@ -70,7 +70,7 @@ async def test_after_ten_minutes_an_edit_is_ignored(bot: Bot, minutes: float) ->
     assert len(bot.adapter.changed) == (minutes < 10)
 
 
-async def test_what_was_not_answered_is_not_answered_when_it_is_edited(bot: Bot) -> None:
+async def test_edit_of_an_unanswered_message_is_ignored(bot: Bot) -> None:
     asked = event("See you at five", place=GROUP, trigger=Trigger.OVERHEARD)
     assert await bot.hear(asked) is None
     await bot.hear(edited(asked, "Senate Passes The Budget After A Long Night"))
@@ -78,7 +78,7 @@ async def test_what_was_not_answered_is_not_answered_when_it_is_edited(bot: Bot)
 
 
 @pytest.mark.parametrize("text", ["/settings threshold 6", "/today", "/subscribe off", "thanks"])
-async def test_only_searches_are_made_again(bot: Bot, text: str) -> None:
+async def test_edit_into_another_command_is_ignored(bot: Bot, text: str) -> None:
     asked = event("/p Coffee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, text))
@@ -99,7 +99,7 @@ async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
     [{"limits": ChatSettings(block=("test:g",))}, {"access": "owner"}],
     ids=["blocked", "not let in"],
 )
-async def test_what_is_changed_in_a_chat_that_was_shut_out_since_changes_nothing(
+async def test_edits_and_deletions_in_a_blocked_chat_are_ignored(
     bot: Bot, storage: Database, changes: dict[str, Any]
 ) -> None:
     asked = event("Coffee prices soar", place=GROUP)
@@ -110,7 +110,7 @@ async def test_what_is_changed_in_a_chat_that_was_shut_out_since_changes_nothing
         assert (since.adapter.changed, since.adapter.withdrawn, since.engine.calls) == ([], [], [])
 
 
-async def test_nothing_goes_with_a_message_that_had_no_answer(bot: Bot) -> None:
+async def test_deleting_an_unanswered_message_withdraws_nothing(bot: Bot) -> None:
     await bot.hear(deleted(event("Coffee prices soar")))
     assert bot.adapter.withdrawn == []
 
@@ -166,7 +166,7 @@ class TestSteps:
         assert reply
         assert len(reply.hits) == 3
 
-    async def test_its_message_is_edited_and_goes_as_that_of_an_answer(self, bot: Bot) -> None:
+    async def test_step_message_is_withdrawn_with_the_deleted_headline(self, bot: Bot) -> None:
         bot.engine.gate = asyncio.Event()
         asked = event("Coffee prices soar")
         answering = asyncio.create_task(bot.hear(asked))
@@ -177,7 +177,7 @@ class TestSteps:
         assert bot.adapter.withdrawn == ["step"]
 
     @pytest.mark.parametrize("place", [GROUP, PRIVATE], ids=["group", "private"])
-    async def test_what_one_person_may_read_takes_no_public_step_s_place(
+    async def test_private_reply_does_not_replace_a_public_step(
         self, bot: Bot, place: Place
     ) -> None:
         bot.engine.gate = asyncio.Event()
@@ -202,7 +202,7 @@ class TestSteps:
             await asyncio.sleep(0.05)
         assert adapter.steps == []
 
-    async def test_a_step_that_no_answer_followed_goes(self) -> None:
+    async def test_step_without_an_answer_is_withdrawn(self) -> None:
         adapter = MemoryAdapter()
         async with steps_shown(adapter, event("x"), after=0.0) as steps:
             steps.show("Reading the page …")
@@ -230,12 +230,12 @@ class TestSteps:
             assert steps.take() == "old"
         assert (kept, adapter.withdrawn) == ([], [])
 
-    async def test_without_steps_it_is_still_replaced(self) -> None:
+    async def test_step_message_of_a_dead_process_is_replaced_without_new_steps(self) -> None:
         async with steps_shown(MemoryAdapter(), event("x"), after=60.0, message="old") as steps:
             await steps.end()
             assert steps.take() == "old"
 
-    async def test_a_new_message_is_kept_once(self) -> None:
+    async def test_step_message_is_stored_once(self) -> None:
         adapter, kept = MemoryAdapter(), list[str]()
 
         async def keep(message: str) -> None:
@@ -264,7 +264,7 @@ class TestUnfinished:
         assert await bot.conversation.drain(PATIENCE)
 
     @pytest.mark.parametrize("text", ["Coffee prices soar", "/prophecy Coffee prices soar"])
-    async def test_it_is_said_at_once_and_changed_once(self, bot: Bot, text: str) -> None:
+    async def test_early_answer_is_sent_at_once_and_edited_once(self, bot: Bot, text: str) -> None:
         trigger = Trigger.COMMAND if text.startswith("/") else Trigger.ADDRESSED
         early = await bot.say(text, trigger=trigger)
         assert len(early.hits) == 1
@@ -277,7 +277,7 @@ class TestUnfinished:
         assert len((await bot.say("/more", trigger=Trigger.COMMAND)).hits) == 2
         assert len(bot.engine.calls) == 2
 
-    async def test_one_that_is_sure_of_nothing_yet_is_changed_too(self, bot: Bot) -> None:
+    async def test_early_answer_without_hits_is_edited(self, bot: Bot) -> None:
         bot.engine.early, bot.engine.near = 0, 2
         early = await bot.say("Coffee prices soar")
         assert (early.hits, "in a moment" in (early.text or "")) == ((), True)
@@ -285,9 +285,7 @@ class TestUnfinished:
         ((_, whole),) = bot.adapter.changed
         assert len(whole.hits) == 3
 
-    async def test_a_headline_that_was_edited_meanwhile_keeps_its_new_answer(
-        self, bot: Bot
-    ) -> None:
+    async def test_late_result_does_not_overwrite_the_answer_to_an_edit(self, bot: Bot) -> None:
         asked = event("Cofee prices soar")
         await bot.hear(asked)
         late, bot.engine.late = bot.engine.late, None
@@ -298,18 +296,18 @@ class TestUnfinished:
         assert reply.shows
         assert reply.shows.prophecy.headline.text == "Tea prices soar"
 
-    async def test_an_answer_that_was_voted_on_stays(self, bot: Bot) -> None:
+    async def test_early_answer_with_votes_is_not_edited(self, bot: Bot) -> None:
         await bot.press(await bot.say("Coffee prices soar"), "up")
         await self.finish(bot)
         assert bot.adapter.changed == []
 
-    async def test_what_fails_changes_nothing(self, bot: Bot) -> None:
+    async def test_early_answer_is_kept_if_the_final_search_fails(self, bot: Bot) -> None:
         await bot.say("Coffee prices soar")
         bot.engine.errors["Coffee"] = CorpusNotFound("It is gone.")
         await self.finish(bot)
         assert bot.adapter.changed == []
 
-    async def test_nothing_early_is_said_where_nobody_waits(self, bot: Bot) -> None:
+    async def test_overheard_and_multiple_headlines_get_no_early_answer(self, bot: Bot) -> None:
         assert bot.engine.late
         bot.engine.late.set()
         heard = event("Senate Passes The Budget", place=GROUP, trigger=Trigger.OVERHEARD)

@@ -51,7 +51,9 @@ async def test_a_link_almost_alone_is_fetched(
 @pytest.mark.parametrize(
     "text", ["Tea prices soar", "Tea prices soar {}", "{} Tea prices soar", "Tea {} prices soar"]
 )
-async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: str) -> None:
+async def test_headline_beside_a_link_takes_only_the_date_of_the_page(
+    web: WebServer, fetcher: Fetcher, text: str
+) -> None:
     headline = await read_pasted(fetcher, HERE, text.format(web.url("/a")), now=NOW)
     assert headline.text == "Tea prices soar"
     linked = "{}" in text
@@ -59,7 +61,7 @@ async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: st
     assert web.asked == (["/a"] if linked else [])
 
 
-async def test_a_headline_needs_no_page_that_can_be_read(web: WebServer, fetcher: Fetcher) -> None:
+async def test_headline_beside_an_unreadable_link_is_used(web: WebServer, fetcher: Fetcher) -> None:
     headline = await read_pasted(fetcher, HERE, f"Tea prices soar {web.url('/gone')}", now=NOW)
     assert (headline.text, headline.date) == ("Tea prices soar", None)
 
@@ -69,7 +71,9 @@ async def test_few_words_without_a_link_are_a_headline_too(fetcher: Fetcher, tex
     assert (await read_pasted(fetcher, HERE, text, now=NOW)).original == text
 
 
-async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fetcher) -> None:
+async def test_missing_page_without_a_headline_raises_fetch_status(
+    web: WebServer, fetcher: Fetcher
+) -> None:
     with pytest.raises(FetchStatus):
         await read_pasted(fetcher, HERE, f"look lol {web.url('/gone')}", now=NOW)
 

@@ -89,7 +89,7 @@ def places(template: str) -> list[str]:
     return sorted(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
-def test_there_are_messages() -> None:
+def test_enough_messages_are_found_in_the_sources() -> None:
     assert len(templates()) > 300
     assert len(list(calls(ERRORS))) > 200
 
@@ -133,7 +133,7 @@ def texts_of(call: ast.Call) -> Iterator[ast.expr]:
             waiting += node.values
 
 
-def test_no_error_says_what_cannot_be_translated() -> None:
+def test_errors_use_only_translatable_messages() -> None:
     plain = [
         f"{place}: {ast.unparse(node)}"
         for place, call in calls(ERRORS)
@@ -152,7 +152,7 @@ def test_no_error_says_what_cannot_be_translated() -> None:
         (500, "news.example falló (500). Se puede probar más tarde."),
     ],
 )
-def test_what_a_page_answers(status: int, expected: str) -> None:
+def test_page_errors_are_translated(status: int, expected: str) -> None:
     with pytest.raises(FetchStatus) as caught:
         require_usable(httpx.Response(status), "news.example")
     assert SPANISH.render(caught.value.full_message) == expected
@@ -166,7 +166,7 @@ def test_what_a_page_answers(status: int, expected: str) -> None:
         (503, "Not judged: {reason}", "llm.example falló (503): Not judged: {reason}."),
     ],
 )
-def test_what_a_model_answers(status: int, said: str, expected: str) -> None:
+def test_model_errors_are_translated(status: int, said: str, expected: str) -> None:
     endpoint = Endpoint(
         section="llm", base_url="https://llm.example/v1", model="m", api_key="k" * 20
     )
@@ -175,7 +175,7 @@ def test_what_a_model_answers(status: int, said: str, expected: str) -> None:
     assert SPANISH.render(notice) == f"Sin evaluar: {expected}"
 
 
-def test_a_budget_that_is_spent() -> None:
+def test_spent_budget_error_is_translated() -> None:
     spent = {BudgetSource.CHATS: Usage(prompt_tokens=1234567)}
     with pytest.raises(BudgetExhausted) as caught:
         require_budget(Budget(tokens=1_000_000), spent, BudgetSource.CHATS, now=NOW)
@@ -191,7 +191,7 @@ def test_a_budget_that_is_spent() -> None:
     assert SPANISH.render(stored) == SPANISH.render(notice)
 
 
-def test_what_is_for_operators_is_left_out_for_people() -> None:
+def test_operator_sentences_are_omitted_for_other_readers() -> None:
     fix = for_operators(Message("Load one with: presagio ingest FILE"))
     said = join_messages(Message("There is no corpus yet."), fix, Message("Try again."))
     assert said == "There is no corpus yet. Load one with: presagio ingest FILE Try again."
@@ -217,7 +217,7 @@ def test_sentences_stored_and_read_again_are_translated() -> None:
     assert SPANISH.render(said) == SPANISH.render(message_from_json(message_json(said))) == whole
 
 
-def test_what_others_wrote_is_no_template() -> None:
+def test_foreign_text_is_not_translated_or_formatted() -> None:
     assert SPANISH.render(as_message("There is no corpus yet.")) == "There is no corpus yet."
     assert SPANISH.render("There is no corpus yet.") == "There is no corpus yet."
     assert SPANISH.render("") == ""

@@ -118,7 +118,7 @@ def test_the_template_holds_what_babel_finds() -> None:
     assert messages(template()) == found, REMEDY
 
 
-def test_nothing_that_is_said_escapes_babel() -> None:
+def test_template_contains_every_message_of_the_sources() -> None:
     said = said_in_the_sources() | said_in_the_templates() | list_api_prose()
     assert said == messages(template()), "babel does not look into f-strings"
 
@@ -248,7 +248,7 @@ def test_a_catalogue_that_is_missing_is_told_of_and_english_serves(
     assert "es.mo is missing: install presagio again" in caplog.text
 
 
-def test_nothing_is_said_as_nothing_and_the_unknown_as_it_is() -> None:
+def test_empty_and_unknown_messages_are_returned_unchanged() -> None:
     for code in LANGUAGES:
         assert words_for(code).say("") == ""
         assert words_for(code).say("{never said}") == "{never said}"

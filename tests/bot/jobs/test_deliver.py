@@ -103,7 +103,7 @@ async def cancel_at(halted: Halted, work: Delivering) -> None:
         await delivering
 
 
-async def test_nobody_else_leases_what_is_being_sent_for_as_long_as_that_may_take(
+async def test_delivery_being_sent_stays_leased_for_the_longest_sending_time(
     storage: Database, outbox: Outbox
 ) -> None:
     halted = Halted()
@@ -112,7 +112,7 @@ async def test_nobody_else_leases_what_is_being_sent_for_as_long_as_that_may_tak
     assert len(await lease(outbox, NOW + HOUR)) == 1
 
 
-async def test_what_is_cancelled_before_it_is_sent_may_be_leased_at_once(
+async def test_delivery_cancelled_before_sending_is_released_at_once(
     storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halted = Halted()
@@ -122,7 +122,7 @@ async def test_what_is_cancelled_before_it_is_sent_may_be_leased_at_once(
     assert not leased.delivery.begun_before
 
 
-async def test_what_another_took_over_while_it_was_made_is_not_sent(
+async def test_delivery_taken_over_by_another_process_is_not_sent(
     storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     posted, now = [], NOW
@@ -146,7 +146,7 @@ async def lost() -> str:
     raise Unsure(Message("No answer."))
 
 
-async def test_nothing_is_sent_again_while_nobody_tells_whether_it_arrived(
+async def test_delivery_of_unknown_outcome_is_not_sent_again(
     storage: Database, outbox: Outbox
 ) -> None:
     await deliver(to(Poster(lost), storage, outbox), clock=lambda: NOW)
@@ -157,7 +157,7 @@ async def test_nothing_is_sent_again_while_nobody_tells_whether_it_arrived(
     assert leased.delivery.begun_before
 
 
-async def test_what_may_have_arrived_is_searched_from_before_it_was_owed(
+async def test_uncertain_delivery_is_looked_up_from_before_its_due_time(
     storage: Database, outbox: Outbox
 ) -> None:
     """The platform's clock may be late."""

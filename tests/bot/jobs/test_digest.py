@@ -76,7 +76,7 @@ async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) 
     assert await digest(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
 
 
-async def test_what_is_told_at_once_is_told_in_the_round_after_it_was_found(
+async def test_instant_find_is_posted_in_the_next_round_unless_quiet(
     storage: Database,
 ) -> None:
     work = deciding(storage)
@@ -90,7 +90,7 @@ async def test_what_is_told_at_once_is_told_in_the_round_after_it_was_found(
     assert await digest(work, now=DUE + 3 * SECOND) == 0
 
 
-async def test_a_chat_without_feeds_of_its_own_sees_what_it_would_see_by_itself(
+async def test_shared_finds_equal_the_finds_of_a_single_chat(
     storage: Database,
 ) -> None:
     subscription = await subscribed(storage)
@@ -102,7 +102,7 @@ async def test_a_chat_without_feeds_of_its_own_sees_what_it_would_see_by_itself(
     assert await finds.find_shared(["demo", "other"], since=NOW) == {"demo": alone}
 
 
-async def test_chats_with_feeds_of_their_own_take_no_more_statements(
+async def test_finds_of_chats_with_own_feeds_are_read_in_one_query(
     storage: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many chats a page has, their finds are read at once."""

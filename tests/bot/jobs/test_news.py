@@ -56,9 +56,7 @@ def test_a_headline_is_a_document_under_its_link() -> None:
     assert (document_of(FEED, unlinked).external_id, document_of(FEED, unlinked).url) == ("1", None)
 
 
-async def test_what_comes_again_is_kept_once_and_what_changes_is_kept_anew(
-    storage: Database, news: News
-) -> None:
+async def test_repeated_headline_is_stored_once_and_updated(storage: Database, news: News) -> None:
     await news.keep(FEED, [headline(1), headline(2)])
     await news.keep(replace(FEED, category="news"), [headline(1, summary="More."), headline(2)])
     corpus = await Corpora(storage).get(NEWS_CORPUS)
@@ -68,7 +66,7 @@ async def test_what_comes_again_is_kept_once_and_what_changes_is_kept_anew(
     assert [row["text"] for row in texts] == ["Headline number 1\n\nMore.", "Headline number 2"]
 
 
-async def test_what_a_chat_added_for_itself_is_no_document_of_everybody(
+async def test_headlines_of_a_feed_of_one_chat_are_not_stored_as_news(
     storage: Database, news: News
 ) -> None:
     await news.keep(FEED, [headline(1)])

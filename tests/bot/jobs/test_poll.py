@@ -75,7 +75,9 @@ async def known(feeds: Feeds) -> dict[str, Feed]:
     return {one.feed.url.rpartition("/")[2]: one.feed for one in health}
 
 
-async def test_the_failure_of_one_feed_is_its_own(database_url: str, web: WebServer) -> None:
+async def test_failure_of_one_feed_does_not_affect_others(
+    database_url: str, web: WebServer
+) -> None:
     paths = ("/good", "/unforeseen", "/unstorable")
     urls = [*map(web.url, paths), "http://xn--.x/idna", "http://127.0.0.1:99999/port"]
     async with polling(database_url) as (work, _):
@@ -94,9 +96,7 @@ async def test_the_failure_of_one_feed_is_its_own(database_url: str, web: WebSer
     }
 
 
-async def test_what_no_feed_can_help_is_the_failure_of_the_job(
-    database_url: str, web: WebServer
-) -> None:
+async def test_corpus_conflict_fails_the_job_and_no_feed(database_url: str, web: WebServer) -> None:
     async with polling(database_url) as (work, app):
         await app.corpora.ensure(
             NEWS_CORPUS, kind=Kind.TWEETS, language="simple", author=None, url_template=None
@@ -107,7 +107,7 @@ async def test_what_no_feed_can_help_is_the_failure_of_the_job(
         assert (await known(work.feeds))["good"].failures == 0
 
 
-async def test_what_takes_long_is_done_beside_the_event_loop(
+async def test_parsing_runs_in_worker_threads(
     database_url: str, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
@@ -127,7 +127,7 @@ async def test_what_takes_long_is_done_beside_the_event_loop(
     assert threads == ["feed", "news"]
 
 
-async def test_what_is_cancelled_may_be_polled_at_once(database_url: str, web: WebServer) -> None:
+async def test_cancelled_poll_releases_its_feeds(database_url: str, web: WebServer) -> None:
     web.pages["/slow"] = silent
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/slow"))], now=NOW)

@@ -65,7 +65,7 @@ async def test_a_job_runs_at_once_and_again_and_again(storage: Database) -> None
     assert (await counted(storage))[RunOutcome.DONE] >= 2
 
 
-async def test_a_run_that_has_not_ended_is_not_joined_by_another(storage: Database) -> None:
+async def test_runs_of_a_job_do_not_overlap(storage: Database) -> None:
     under_way = most = 0
     ended = asyncio.Event()
 
@@ -84,7 +84,7 @@ async def test_a_run_that_has_not_ended_is_not_joined_by_another(storage: Databa
     assert most == 1
 
 
-async def test_who_loses_the_lead_ends_its_jobs(storage: Database) -> None:
+async def test_process_that_loses_the_lead_stops_leader_jobs(storage: Database) -> None:
     ended: list[str] = []
     begun = asyncio.Barrier(3)
 
@@ -181,7 +181,7 @@ async def test_another_process_takes_the_jobs_over(storage: Database) -> None:
         await until(lambda: "second" in led)
 
 
-async def test_a_stop_waits_for_what_finishes_and_for_nothing_else(storage: Database) -> None:
+async def test_stop_waits_only_for_jobs_that_finish_on_stop(storage: Database) -> None:
     finished: list[str] = []
     begun: set[str] = set()
 
@@ -204,7 +204,7 @@ async def test_a_stop_waits_for_what_finishes_and_for_nothing_else(storage: Data
     assert clock() - stopping < PATIENCE
 
 
-async def test_a_run_with_nothing_to_do_need_not_be_counted(storage: Database) -> None:
+async def test_idle_run_is_not_counted_if_the_job_opts_out(storage: Database) -> None:
     runs = 0
 
     async def work() -> int:
@@ -217,7 +217,7 @@ async def test_a_run_with_nothing_to_do_need_not_be_counted(storage: Database) -
     assert await counted(storage) == {}
 
 
-async def test_a_run_that_did_something_is_counted_even_so(storage: Database) -> None:
+async def test_busy_run_is_counted_even_if_the_job_opts_out(storage: Database) -> None:
     async def work() -> int:
         return 1
 
@@ -225,7 +225,7 @@ async def test_a_run_that_did_something_is_counted_even_so(storage: Database) ->
         await until_counted(storage, RunOutcome.DONE)
 
 
-async def test_a_run_with_nothing_to_do_is_counted_otherwise(storage: Database) -> None:
+async def test_idle_run_is_counted_by_default(storage: Database) -> None:
     async def work() -> int:
         return 0
 

@@ -8,7 +8,7 @@ from tests.db.news import NOW, SECOND
 ROUND = 15 * SECOND
 
 
-def test_nothing_left_is_remembered_once_two_rounds_saw_the_same_change() -> None:
+def test_idle_state_holds_after_two_rounds_with_the_same_change() -> None:
     memory = Memory()
     assert not memory.still_holds(4, NOW)
     memory.keep(["demo"], 4, NOW, anything=False)
@@ -18,7 +18,7 @@ def test_nothing_left_is_remembered_once_two_rounds_saw_the_same_change() -> Non
     assert memory.corpora == ["demo"]
 
 
-def test_a_change_or_some_minutes_make_it_look_again() -> None:
+def test_idle_state_ends_with_a_change_or_after_minutes() -> None:
     memory = Memory()
     for number in range(2):
         memory.keep([], 4, NOW + number * ROUND, anything=False)
@@ -26,7 +26,7 @@ def test_a_change_or_some_minutes_make_it_look_again() -> None:
     assert not memory.still_holds(4, NOW + timedelta(minutes=6))
 
 
-def test_a_round_that_found_something_is_not_the_last() -> None:
+def test_round_with_finds_does_not_start_the_idle_state() -> None:
     memory = Memory()
     for number in range(2):
         memory.keep([], 4, NOW + number * ROUND, anything=True)

@@ -123,7 +123,7 @@ async def test_ticks_that_are_due_together_are_one(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("back", "warns"), [(0.5, False), (1.5, True)])
-async def test_a_clock_that_was_set_back_is_seen_within_a_second_and_a_correction_is_none(
+async def test_clock_set_back_by_over_a_second_is_logged(
     stage: Stage, caplog: pytest.LogCaptureFixture, back: float, warns: bool
 ) -> None:
     await stage.start(job(one_thing))
@@ -146,7 +146,7 @@ async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(
     assert stage.counted == [RunOutcome.DONE]
 
 
-async def test_a_stop_gives_what_finishes_its_time_and_what_does_not_end_two_seconds(
+async def test_stop_cancels_after_its_timeout_and_gives_up_two_seconds_later(
     stage: Stage,
 ) -> None:
     cancelled_at: list[float] = []
@@ -175,7 +175,7 @@ async def test_a_stop_gives_what_finishes_its_time_and_what_does_not_end_two_sec
     assert round(cancelled_at[0] - begun, 1) == 5.1
 
 
-async def test_a_stop_waits_for_no_count(stage: Stage) -> None:
+async def test_stop_does_not_wait_for_storing_outcomes(stage: Stage) -> None:
     begun, waited = asyncio.Event(), list[str]()
 
     async def store() -> None:
@@ -199,7 +199,7 @@ async def test_a_stop_waits_for_no_count(stage: Stage) -> None:
     assert waited == ["cancelled"]
 
 
-async def test_who_does_not_lead_expects_no_job_of_the_leader(stage: Stage) -> None:
+async def test_watchdog_expects_leader_jobs_only_while_leading(stage: Stage) -> None:
     scheduler, _ = await stage.start(job(one_thing))
     await stage.move(7)
     assert scheduler.watchdog.ages() == {"job": 7}
@@ -211,7 +211,7 @@ async def test_who_does_not_lead_expects_no_job_of_the_leader(stage: Stage) -> N
     assert scheduler.watchdog.ages() == {"job": 0}
 
 
-async def test_a_run_counts_as_one_from_its_beginning_to_its_end(
+async def test_watchdog_accepts_a_long_run_and_a_finished_run(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A long one is no job that does not run; one that ended is none that does not end."""
@@ -233,7 +233,7 @@ async def test_a_run_counts_as_one_from_its_beginning_to_its_end(
     watching.cancel()
 
 
-async def test_what_is_wrong_is_looked_for_every_five_seconds(
+async def test_watchdog_looks_every_five_seconds(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "presagio.jobs")

@@ -113,7 +113,7 @@ async def test_spent_credit_is_told_although_a_key_was_refused_just_before(
     assert "says that the credit is spent (402)" in notices[1]
 
 
-async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
+async def test_each_operator_is_told_once_on_their_platform(
     storage: Database,
 ) -> None:
     await own(storage, "es")
@@ -126,7 +126,7 @@ async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
     assert notices["D1"].endswith("Revisa OPENROUTER_API_KEY.")
 
 
-async def test_what_nobody_has_to_mend_is_told_to_nobody(storage: Database) -> None:
+async def test_errors_without_an_operator_fix_are_not_reported(storage: Database) -> None:
     await own(storage)
     desk = Desk(storage, platforms=("slack",))
     closed = Message("Without a key no model is asked here.")

@@ -62,7 +62,7 @@ def test_a_job_that_does_not_run_for_several_intervals_is_said(
     assert caplog.messages == ([said] if warns else [])
 
 
-def test_it_is_said_once_and_so_is_the_end_of_it(
+def test_idle_job_and_its_recovery_are_logged_once(
     watchdog: Watchdog, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     watchdog.expect(POLL)  # and it never ran
@@ -78,7 +78,7 @@ def test_it_is_said_once_and_so_is_the_end_of_it(
     ]
 
 
-def test_a_long_run_is_no_trouble_but_one_without_end_is(
+def test_run_far_beyond_its_timeout_is_logged(
     watchdog: Watchdog, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     watchdog.began(POLL)
@@ -92,7 +92,7 @@ def test_a_long_run_is_no_trouble_but_one_without_end_is(
     ]
 
 
-def test_what_another_process_runs_is_not_missed(
+def test_excused_job_is_not_reported_as_idle(
     watchdog: Watchdog, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(watchdog, clock, POLL)

@@ -25,7 +25,7 @@ CHAT = Chat(id=1, platform="telegram", external_id="42", private=False)
     ],
 )
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_a_chat_is_told_of_what_it_may_see(
+async def test_corpus_for_posts_is_one_the_chat_may_see(
     database_url: str,
     kinds: dict[str, Kind],
     chosen: str | None,

@@ -22,7 +22,7 @@ def cut(those: list[Any]) -> list[int]:
     return [place for place, one in enumerate(those) if one.abort.called]
 
 
-def test_who_has_been_idle_for_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed_for_a_new_one() -> None:
     connections = Connections(32)
     held = opened(connections, 32)
     connections.busy(held[0])
@@ -32,7 +32,7 @@ def test_who_has_been_idle_for_longest_makes_room() -> None:
     assert (cut(held), cut(newcomers), len(connections)) == ([2, 3, 4], [], 32)
 
 
-def test_nobody_who_is_answered_makes_room() -> None:
+def test_busy_connections_are_not_closed() -> None:
     connections = Connections(32)
     held = opened(connections, 32)
     for each in held:
@@ -41,18 +41,18 @@ def test_nobody_who_is_answered_makes_room() -> None:
     assert (cut(held), cut(newcomers), len(connections)) == ([], [0, 1], 32)
 
 
-def test_an_address_has_a_quarter_and_makes_room_for_itself_alone() -> None:
+def test_address_over_a_quarter_closes_only_its_own_connections() -> None:
     connections = Connections(64)
     others, held = opened(connections, 3, "b"), opened(connections, 20, "a")
     assert (cut(others), cut(held), len(connections)) == ([], [0, 1, 2, 3], 19)
 
 
-def test_a_proxy_has_no_such_limit() -> None:
+def test_proxy_has_no_limit_per_address() -> None:
     connections = Connections(64)
     assert cut(opened(connections, 64, None)) == []
 
 
-def test_who_leaves_makes_room_once() -> None:
+def test_leaving_connection_is_counted_once() -> None:
     connections = Connections(64)
     held = opened(connections, 16, "a")
     for _ in range(2):
@@ -65,7 +65,7 @@ def test_who_leaves_makes_room_once() -> None:
 @pytest.mark.parametrize(
     ("files", "most"), [(8, 8), (256, 128), (1024, 512), (65536, 2000), (-1, 2000)]
 )
-def test_the_port_leaves_files_for_all_else(
+def test_connection_limit_leaves_half_of_the_open_files(
     monkeypatch: pytest.MonkeyPatch, files: int, most: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))

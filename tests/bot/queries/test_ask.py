@@ -79,7 +79,7 @@ async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -
     assert ("harbour", "Tea is cheap.") in found(got)
 
 
-async def test_a_question_that_names_no_subject_has_that_of_the_last_one_that_does(
+async def test_follow_up_without_a_subject_uses_the_last_named_one(
     app: App,
 ) -> None:
     earlier = ["What did he say about gulls?", "And in 2013?"]
@@ -89,7 +89,7 @@ async def test_a_question_that_names_no_subject_has_that_of_the_last_one_that_do
     assert found(alone) == [("harbour", "filler number 7 about the weather")]
 
 
-async def test_a_whole_question_is_searched_alone(app: App) -> None:
+async def test_complete_question_is_searched_without_earlier_ones(app: App) -> None:
     asked = "What did he say about gulls?"
     got = await answer(app, asked, "harbour", earlier=["What of the harbour tax?"])
     assert sorted(text for _, text in found(got)) == sorted(GULLS)
@@ -97,7 +97,7 @@ async def test_a_whole_question_is_searched_alone(app: App) -> None:
     assert got.question.earlier == ("What of the harbour tax?",), "the model is told"
 
 
-async def test_a_text_is_as_good_new_as_old(app: App) -> None:
+async def test_age_of_a_text_does_not_change_its_score(app: App) -> None:
     now = datetime(2010, 3, 1, tzinfo=UTC)
     got = await answer(app, "gulls and sandwiches", "harbour", now=now)
     assert sorted(text for _, text in found(got)) == sorted(GULLS)
@@ -113,7 +113,7 @@ async def test_filters_and_the_mode_reach_the_search(app: App) -> None:
     assert (got.notice or "").startswith("Searched by words alone: ")
 
 
-async def test_nobody_is_told_that_nothing_was_judged(app: App) -> None:
+async def test_unjudged_notice_is_not_shown_in_answers(app: App) -> None:
     got = await answer(app, "the harbour", "harbour")
     assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.notice == "Not answered by a model: no language model is set up."
@@ -128,7 +128,7 @@ async def test_a_kind_means_all_its_corpora(app: App) -> None:
         await corpora_for(app, [], Kind.LIBRARY)
 
 
-async def test_a_chat_asks_nothing_private(app: App) -> None:
+async def test_public_app_refuses_private_corpora(app: App) -> None:
     async def asked(one: App) -> CitedAnswer:
         return await ask_one(one, "the harbour tax", corpus="diary", earlier=(), now=NOW)
 
@@ -137,6 +137,6 @@ async def test_a_chat_asks_nothing_private(app: App) -> None:
         await asked(app.public)
 
 
-async def test_no_question_is_refused(app: App) -> None:
+async def test_empty_question_is_refused(app: App) -> None:
     with pytest.raises(UsageError, match="no question"):
         await answer(app, " \n", "harbour")

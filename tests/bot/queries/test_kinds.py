@@ -97,7 +97,7 @@ async def test_filters_of_articles_hold(
     assert set(await published(app, **values)) == expected  # type: ignore[arg-type]  # none is the query
 
 
-async def test_dates_hold_on_both_ends(app: App) -> None:
+async def test_date_bounds_are_inclusive(app: App) -> None:
     day = f"{POSTS[0].created_at:%Y-%m-%d}"
     assert await social(app, date_from=day, date_to=day) == ["p1"]
 
@@ -122,7 +122,7 @@ async def test_the_log_has_the_platforms_that_were_touched(app: App) -> None:
     assert [set(one.platforms) for one in entries] == [set(), {"mastodon", "linkedin"}]
 
 
-async def test_where_nothing_is_said_the_attribution_is_author_source_and_date(app: App) -> None:
+async def test_default_attribution_is_author_source_and_date(app: App) -> None:
     found = await personal_search(app, PersonalSearch(query='"coffee at ten"'))
     [hit] = found.items
     assert hit.attribution == f"Ana, slack#m2, {hit.date:%Y-%m-%d}"
@@ -140,7 +140,7 @@ async def test_attachments_and_participants_are_typed(app: App) -> None:
     )
 
 
-async def test_within_a_thread_its_focus_is_the_same_for_all(app: App) -> None:
+async def test_thread_score_is_equal_for_all_messages_of_a_thread(app: App) -> None:
     search = PersonalSearch(query="coffee OR kind", thread_id="kitchen")
     found = (await personal_search(app, search)).items
     assert [hit.thread_id for hit in found] == ["kitchen"] * 3
@@ -181,7 +181,7 @@ async def test_a_post_is_shown_whole(app: App) -> None:
     assert hit.snippet == long_post.text
 
 
-async def test_a_snippet_says_where_it_stands(app: App) -> None:
+async def test_snippet_has_its_source_thread_and_attribution(app: App) -> None:
     search = PersonalSearch(query='"coffee at nine"')
     [hit] = (await personal_search(app, search)).items
     assert (hit.source, hit.platform) == ("Personal", "slack")
@@ -207,7 +207,7 @@ async def test_a_result_carries_its_receipt(app: App) -> None:
     assert found.model_validate_json(found.model_dump_json()) == found
 
 
-async def test_of_several_corpora_one_has_to_be_named(app: App) -> None:
+async def test_several_corpora_of_a_kind_require_a_choice(app: App) -> None:
     await fill(app.database, "diary", Kind.PERSONAL, [text_of("d1", "Coffee with Eve")])
     with pytest.raises(CorpusNotFound, match="several corpora: chats, diary"):
         await personal(app)
@@ -215,7 +215,7 @@ async def test_of_several_corpora_one_has_to_be_named(app: App) -> None:
     assert await personal(app, "in:diary coffee") == ["d1"]
 
 
-async def test_posts_are_sought_in_tweets_where_there_are_no_others(app: App) -> None:
+async def test_tweets_are_searched_as_posts_only_if_named(app: App) -> None:
     await fill(app.database, "tweets", Kind.TWEETS, [text_of("t1", "Coffee!", platform="x")])
     assert "t1" not in await social(app)
     assert await social(app, corpus="tweets", platform="x") == ["t1"]

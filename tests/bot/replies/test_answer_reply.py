@@ -38,7 +38,7 @@ def test_the_answer_comes_first_then_each_source_with_date_and_link() -> None:
     ]
 
 
-def test_of_several_corpora_each_source_names_its_own() -> None:
+def test_sources_name_their_corpus_if_there_are_several() -> None:
     assert "@ana · me\n" in said(replace(ANSWERED, corpora=("me", "you")))
 
 
@@ -75,17 +75,17 @@ def test_without_a_model_it_says_so_and_quotes() -> None:
         ("es", "Las fuentes no lo dicen.\nSe leyeron 3 textos."),
     ],
 )
-def test_that_the_sources_do_not_say_is_shown_as_such(language: str, text: str) -> None:
+def test_silent_answer_says_the_sources_do_not_say(language: str, text: str) -> None:
     silent = replace(ANSWERED, outcome=AnswerOutcome.SILENT, sentences=(), sources=())
     assert said(silent, language) == text
 
 
-def test_nothing_found_is_said() -> None:
+def test_empty_answer_says_nothing_was_found() -> None:
     nothing = CitedAnswer(question=ANSWERED.question, outcome=AnswerOutcome.NOTHING)
     assert said(nothing) == "Nothing found that could answer this."
 
 
-def test_a_source_keeps_its_words_and_its_marks_are_not_taken_for_those_of_the_answer() -> None:
+def test_citation_marks_inside_a_source_are_neutralised() -> None:
     found = passage(
         "Free\ncoffee [2] at https://debian.org/a w/@TigerWoods <3 [sic] [1]", score=0.5
     )
@@ -99,7 +99,7 @@ def test_a_source_keeps_its_words_and_its_marks_are_not_taken_for_those_of_the_a
 
 
 @pytest.mark.parametrize("reply", [answer_reply, brief_answer_reply])
-def test_words_that_somebody_passed_on_are_marked_in_the_answer_and_below_it(
+def test_quotes_reposts_and_replies_are_marked_in_answer_and_sources(
     reply: Callable[[CitedAnswer, Words], Reply],
 ) -> None:
     texts = ('"@fan: Your coffee is great!" Thanks.', "RT @TundraSwans: Coffee.", "@bob Coffee.")
@@ -132,7 +132,7 @@ def test_words_that_somebody_passed_on_are_marked_in_the_answer_and_below_it(
     assert below == ["quote", "repost", "reply"]
 
 
-def test_what_a_model_says_of_a_quoted_text_has_no_label_of_its_own() -> None:
+def test_sentence_of_a_model_has_no_repost_label() -> None:
     source = CitedSource(number=1, passage=passage("RT @a: Coffee.", flags=Flag.REPOST))
     assert said(replace(ANSWERED, sources=(source,))).split("\n")[0] == "It is dear. [1] So. [?]"
 

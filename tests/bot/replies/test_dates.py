@@ -21,7 +21,7 @@ from engine.errors import UsageError
         ("2015-03-02T00:30:00+02:00", datetime(2015, 3, 1, 22, 30, tzinfo=UTC)),
     ],
 )
-def test_what_is_left_out_is_the_beginning_in_utc(text: str, moment: datetime) -> None:
+def test_missing_date_parts_default_to_the_beginning_in_utc(text: str, moment: datetime) -> None:
     found = read_date(text)
     assert found == moment
     assert found.utcoffset() == timedelta(0)
@@ -35,7 +35,7 @@ def test_what_is_left_out_is_the_beginning_in_utc(text: str, moment: datetime) -
         "2015-03-02 x",
     ],
 )
-def test_anything_else_is_refused_with_an_example(text: str) -> None:
+def test_invalid_date_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match=r"is not a date\. Write it as 2015, 2015-03, "):
         read_date(text)
 
@@ -51,5 +51,5 @@ def test_any_text_is_a_moment_or_a_usage_error(text: str) -> None:
 
 
 @given(st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment.year >= 1000))
-def test_what_is_printed_is_read_back(moment: datetime) -> None:
+def test_isoformat_dates_round_trip(moment: datetime) -> None:
     assert read_date(moment.isoformat()) == moment

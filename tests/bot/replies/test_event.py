@@ -17,7 +17,7 @@ ITEM = PostItem(
 )
 
 
-def test_the_event_of_the_second_hit() -> None:
+def test_event_holds_only_the_posted_hit() -> None:
     event = prophecy_event(ITEM, key="story:1:2", decided_at=AT)
     body = orjson.loads(event.body)
     assert (body["type"], body["timestamp"]) == ("prophecy.found", "2026-03-14T09:30:00+00:00")
@@ -28,7 +28,7 @@ def test_the_event_of_the_second_hit() -> None:
     assert "elapsed_ms" not in prophecy
 
 
-def test_the_id_is_that_of_the_delivery() -> None:
+def test_event_id_depends_on_key_and_decision_time() -> None:
     first = prophecy_event(ITEM, key="story:1:2", decided_at=AT)
     assert prophecy_event(ITEM, key="story:1:2", decided_at=AT) == first
     others = [

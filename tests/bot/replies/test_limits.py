@@ -112,7 +112,7 @@ def test_a_visible_character_longer_than_the_limit_is_torn_all_the_same() -> Non
     assert len(cut(zalgo, 10)) == 10
 
 
-def test_an_accent_stays_on_its_letter_behind_an_odd_number_of_flag_letters() -> None:
+def test_flags_are_not_split_after_a_letter() -> None:
     assert cut(f"x{FLAG}{FLAG}", 4, len) == f"x{FLAG}…"
     assert split(f"x{FLAG}{FLAG}", 4) == [f"x{FLAG}", FLAG]
 

@@ -39,7 +39,7 @@ SHOWN = PictureSubject(
         ("mint.co/x costs", "mint.co/x costs"),
     ],
 )
-def test_a_tweet_is_shown_as_people_read_it(written: str, read: str) -> None:
+def test_readable_tweet_decodes_entities_and_quotes(written: str, read: str) -> None:
     assert readable_tweet(written) == read
 
 
@@ -77,7 +77,7 @@ def test_a_pasted_link_is_the_source_of_its_headline() -> None:
         ("خبر", "2014-03-01.png"),
     ],
 )
-def test_the_name_of_the_file(headline: str, name: str) -> None:
+def test_picture_file_name_is_made_of_date_and_headline(headline: str, name: str) -> None:
     assert file_name(replace(SHOWN, headline=headline)) == name
 
 

@@ -125,7 +125,7 @@ def test_a_short_post_has_one_row_of_votes() -> None:
     assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1"]
 
 
-def test_the_votes_on_other_stories_are_private_where_they_can_be() -> None:
+def test_slack_post_has_one_button_for_votes_on_other_stories() -> None:
     items = [item(1), item(2, rank=3), item(3), item(4)]
     votes, _ = post_reply(items, WORDS, platform="slack", compact=True).buttons
     assert [(button.label, str(button.action)) for button in votes] == [
@@ -137,7 +137,7 @@ def test_the_votes_on_other_stories_are_private_where_they_can_be() -> None:
     assert [button.label for button in votes] == ["👍", "👎"]
 
 
-def test_where_a_model_writes_each_story_has_a_button_for_it() -> None:
+def test_write_buttons_are_shown_if_a_model_can_write() -> None:
     (_, row) = post_reply([item(1)], WORDS, writes=True).buttons
     assert [(button.label, str(button.action)) for button in row] == [
         ("Write about it", "write:71:1")
@@ -151,6 +151,6 @@ def test_where_a_model_writes_each_story_has_a_button_for_it() -> None:
     assert [len(row) for row in many[7:]] == [5, 2]
 
 
-def test_a_short_post_has_one_of_them_beside_why_and_picture() -> None:
+def test_short_post_has_one_write_button() -> None:
     _, row = post_reply([item(1), item(2, rank=3)], WORDS, compact=True, writes=True).buttons
     assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "write:71:1"]

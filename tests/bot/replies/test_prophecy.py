@@ -54,7 +54,7 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
         (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ("foretold", "reply")),
     ],
 )
-def test_what_a_reader_must_know_is_marked(
+def test_hit_marks_show_flags_and_missing_judgment(
     flags: Flag, judged: bool, marks: tuple[str, ...]
 ) -> None:
     hit = make_hit(flags=flags, parts=None if judged else UNJUDGED_PARTS)
@@ -64,7 +64,7 @@ def test_what_a_reader_must_know_is_marked(
     )
 
 
-def test_what_is_near_is_not_told_to_be_more() -> None:
+def test_nearest_hits_have_no_sureness_mark() -> None:
     prophecy = make_prophecy(near=(make_hit(parts=UNJUDGED_PARTS),))
     reply = prophecy_reply(prophecy, prophecy.near, now=NOW, words=ENGLISH, near=True)
     assert reply.text == "Nothing foretold this. Nearest:"
@@ -170,7 +170,7 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
     assert notice_in(ENGLISH) == ("I cannot judge just now; ranked by words." if compact else plain)
 
 
-def test_words_that_no_tweet_says_are_told_with_the_words_that_were_found_instead() -> None:
+def test_notice_names_unknown_words_and_their_replacements() -> None:
     terms = (
         make_term("covfefe", frequency=0),
         make_term("coffe", neighbour_of="covfefe"),  # a stem
@@ -213,7 +213,7 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
         (("ana", None), (say_years(10),)),
     ],
 )
-def test_a_line_of_a_short_answer_names_its_author_where_several_are_shown(
+def test_short_answer_lines_name_authors_if_they_differ(
     authors: tuple[str | None, ...], introduction: tuple[str, ...]
 ) -> None:
     hits = [make_hit(rank, author=author) for rank, author in enumerate(authors, start=1)]
@@ -222,7 +222,7 @@ def test_a_line_of_a_short_answer_names_its_author_where_several_are_shown(
     assert line.introduction == introduction
 
 
-def test_what_nobody_judged_says_so_once() -> None:
+def test_unjudged_hits_share_one_notice() -> None:
     hits = [make_hit(rank, parts=UNJUDGED_PARTS) for rank in (1, 2)]
     unjudged = make_prophecy(*hits, verdict=Verdict(scores={}, notice=NO_MODEL))
     reply = prophecy_reply(unjudged, hits, now=NOW, words=ENGLISH)
@@ -237,7 +237,7 @@ def test_what_nobody_judged_says_so_once() -> None:
         (Mode.RERANK, "Not judged: found by words and meaning."),
     ],
 )
-def test_where_no_model_is_set_up_nothing_is_out_of_order(mode: Mode, said: str) -> None:
+def test_notice_without_a_model_names_how_hits_were_found(mode: Mode, said: str) -> None:
     verdict = Verdict(scores={}, notice=NO_MODEL)
     hit = make_hit(1, parts=UNJUDGED_PARTS)
     shown: list[tuple[list[Hit], str | None]] = [([hit], said), ([], None)]
@@ -247,7 +247,7 @@ def test_where_no_model_is_set_up_nothing_is_out_of_order(mode: Mode, said: str)
         assert reply.notice == notice
 
 
-def test_what_a_model_has_judged_in_part_is_judged() -> None:
+def test_partly_judged_answer_has_no_notice() -> None:
     left_out = Message("The model judged {judged} of {sent} candidates.", judged=20, sent=24)
     hit = make_hit(1)
     prophecy = make_prophecy(hit, verdict=Verdict(scores={1: 5}, notice=left_out), notice=left_out)
@@ -255,7 +255,7 @@ def test_what_a_model_has_judged_in_part_is_judged() -> None:
     assert reply.notice is None
 
 
-def test_what_is_not_found_yet_is_not_said_to_be_unjudged() -> None:
+def test_unfinished_answer_is_not_called_unjudged() -> None:
     verdict = Verdict(scores={}, notice=Message("The model does not answer."))
     early = replace(make_prophecy(verdict=verdict), unfinished=True)
     for compact in (False, True):
@@ -264,7 +264,7 @@ def test_what_is_not_found_yet_is_not_said_to_be_unjudged() -> None:
         assert reply.notice is None
 
 
-def test_nothing_found_is_explained_by_a_model_only_if_one_has_read_it() -> None:
+def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
     verdict = Verdict(scores={}, notice=Message("The model does not answer."))
     assert reasons(make_prophecy(verdict=verdict), [], NOW, ENGLISH).endswith(
         "4 tweets share words with the headline, but too few; no model read them."

@@ -77,7 +77,7 @@ def test_a_judged_prophecy() -> None:
     }
 
 
-def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> None:
+def test_json_of_hybrid_search_has_model_and_proposing_lists() -> None:
     hit = make_hit()
     found = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
     prophecy = replace(make_prophecy(found), mode=Mode.HYBRID, embedding_model="m-small")
@@ -86,7 +86,7 @@ def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> Non
     assert result["hits"][0]["proposed_by"] == {"lexical": 2, "semantic": 7}
 
 
-def test_what_was_asked_for_is_told_and_what_both_calls_cost() -> None:
+def test_json_has_the_phrases_and_the_summed_usage() -> None:
     hit = make_hit()
     hit = replace(hit, candidate=replace(hit.candidate, asked_for={"pump prices": 3}))
     spent = Usage(prompt_tokens=300)
@@ -118,14 +118,14 @@ def test_an_unjudged_prophecy_says_so() -> None:
     assert shown["parts"] == {"judgment": None, "lexical": 0.5, "age": 0.1, "semantic": None}
 
 
-def test_what_is_near_is_not_told_to_be_sure_and_reasons_are_told() -> None:
+def test_json_near_hits_have_no_sureness_and_hits_have_reasons() -> None:
     prophecy = make_prophecy(replace(make_hit(), why="he said so"), near=(make_hit(2),))
     result = printed(prophecy)
     assert [hit["why"] for hit in (*result["hits"], *result["near"])] == ["he said so", None]
     assert [hit["sureness"] for hit in (*result["hits"], *result["near"])] == ["foretold", None]
 
 
-def test_nothing_found_keeps_every_name() -> None:
+def test_json_of_an_empty_result_has_all_fields() -> None:
     result = printed(make_prophecy(verdict=UNJUDGED, candidates=()))
     assert set(result) >= CONTRACT
     assert (result["hits"], result["candidates"], result["usage"]) == ([], 0, None)

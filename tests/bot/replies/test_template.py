@@ -31,7 +31,7 @@ from engine.errors import UsageError
         ("plain <b>words</b>", "plain <b>words</b>"),
     ],
 )
-def test_what_a_template_says(template: str, text: str) -> None:
+def test_template_renders_known_fields(template: str, text: str) -> None:
     require_template(template)
     assert item_text(template, TEMPLATE_EXAMPLE, "BBC News", words_for("en")) == text
 
@@ -58,7 +58,7 @@ def test_what_a_template_says(template: str, text: str) -> None:
         ("x" * 501, "A template has at most 500 letters."),
     ],
 )
-def test_what_a_template_may_not_do(template: str, why: str) -> None:
+def test_forbidden_template_is_refused_with_a_reason(template: str, why: str) -> None:
     with pytest.raises(UsageError) as refused:
         require_template(template)
     assert why in str(refused.value)
@@ -73,7 +73,7 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
     assert len(fill_template(text, dict.fromkeys(NAMES, "y" * 9000))) <= LONGEST_RENDERED
 
 
-def test_a_post_says_it_of_each_item_and_keeps_its_buttons() -> None:
+def test_template_is_applied_to_each_item_within_the_post_limit() -> None:
     item = replace(TEMPLATE_EXAMPLE, headline="x" * 3000)
     post = Reply(words=words_for("en"), text="The news", items=(item,) * 9, notice="Not judged")
     said = apply_template(post, "{{ headline }}", ["BBC"] * 9)

@@ -30,7 +30,7 @@ def test_the_example_holds_the_defaults_and_nothing_else() -> None:
     assert tomllib.loads(EXAMPLE.read_text(encoding="utf-8")) == defaults()
 
 
-def test_the_walk_over_the_models_misses_nothing() -> None:
+def test_defaults_cover_every_section_and_key() -> None:
     assert {name: set(table) for name, table in defaults().items()} == {
         name: set(dict(section)) for name, section in Sections() if isinstance(section, Section)
     }

@@ -141,7 +141,7 @@ def test_the_data_folder_is_absolute(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/var/lib is Linux's")
-def test_the_data_of_root_lies_where_another_account_may_come(
+def test_data_folder_of_root_is_under_var_lib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -23,6 +23,6 @@ def test_a_rate_is_a_number_or_no_limit(written: str, read: int) -> None:
 
 
 @pytest.mark.parametrize("written", ["0", "-2", "2.5", "many"])
-def test_no_other_rate_is_taken(written: str) -> None:
+def test_invalid_rate_is_refused(written: str) -> None:
     with pytest.raises(SettingsError, match="PRESAGIO_WEB__ANSWERS_PER_MINUTE"):
         load_settings(environ={"PRESAGIO_WEB__ANSWERS_PER_MINUTE": written})

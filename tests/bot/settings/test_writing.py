@@ -29,7 +29,7 @@ admins = ["telegram:42"]
 """
 
 
-def test_one_key_changes_and_all_else_stays() -> None:
+def test_with_setting_changes_one_key_and_keeps_other_lines() -> None:
     changed = with_setting(OWN, "llm", "model", 'x"y')
     assert tomllib.loads(changed)["llm"] == {"model": 'x"y', "retries": 5}
     assert [line for line in changed.splitlines() if "model =" not in line] == [
@@ -49,13 +49,13 @@ def test_a_new_key_and_a_new_section_are_added() -> None:
     assert tomllib.loads(with_setting("", "chat", "access", "open")) == {"chat": {"access": "open"}}
 
 
-def test_a_second_time_changes_nothing() -> None:
+def test_with_setting_is_idempotent() -> None:
     once = with_setting(OWN, "chat", "access", "open")
     assert with_setting(once, "chat", "access", "open") == once
 
 
 @pytest.mark.parametrize("text", ["chat.access = 'x'\n", "[chat]\naccess = '''\nx\n'''\n", "[chat"])
-def test_what_cannot_be_changed_by_line_is_refused(text: str) -> None:
+def test_unsupported_toml_syntax_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="cannot be changed"):
         with_setting(text, "chat", "access", "open")
 
@@ -72,7 +72,7 @@ def test_variables_come_back_as_they_were_written(first: str, second: str) -> No
 
 
 @pytest.mark.parametrize("value", ["xoxb-1-2", "postgresql://u:p@h/d?a=b&c=d", "a b;$HOME `id`"])
-def test_a_shell_reads_it_alike(value: str) -> None:
+def test_shell_reads_the_variable_file_with_the_same_values(value: str) -> None:
     script = with_variable("", "SECRET", value) + 'printf %s "$SECRET"'
     assert subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True).stdout == (
         value.encode()

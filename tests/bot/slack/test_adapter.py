@@ -127,7 +127,7 @@ async def test_a_notice_that_fails_too_leaves_the_first_failure_to_the_log(
     assert str(error) == "Slack did not take a picture: not_in_channel."
 
 
-async def test_a_code_that_is_none_is_not_told(slack: SlackServer, adapter: SlackAdapter) -> None:
+async def test_malformed_error_code_is_not_shown(slack: SlackServer, adapter: SlackAdapter) -> None:
     slack.fail("chat.postMessage", Fault(error="what somebody wrote"))
     channel = slack.channel("general", [])
     place = Place(platform="slack", chat_id=channel.id, private=False)
@@ -139,7 +139,7 @@ ANNOUNCED = Reply(words=words_for("en"), text="Looking into the corpora…", wri
 
 
 @pytest.mark.parametrize("with_bot", [True, False])
-async def test_what_is_announced_can_be_edited_where_the_bot_is_a_member(
+async def test_announcement_is_edited_only_in_channels_of_the_bot(
     slack: SlackServer, adapter: SlackAdapter, alice: User, *, with_bot: bool
 ) -> None:
     channel = slack.channel("secret", [alice], kind="group", with_bot=with_bot)

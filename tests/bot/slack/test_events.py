@@ -102,7 +102,7 @@ def test_markup_is_read_as_it_was_shown(wire: str, plain: str) -> None:
         ({"channel": "G1", "channel_type": "mpim"}, Trigger.OVERHEARD, "1.1", False),
     ],
 )
-async def test_a_message_is_placed(
+async def test_message_trigger_thread_and_privacy_are_read(
     changes: dict[str, Any], trigger: Trigger, thread: str | None, private: bool
 ) -> None:
     request = await read_message({**SAID, **changes}, {}, MYSELF, now=NOW)
@@ -127,9 +127,7 @@ async def test_a_message_is_placed(
         ("I asked", None),
     ],
 )
-async def test_a_name_divides_the_words_around_it(
-    text: str, around: tuple[str, str] | None
-) -> None:
+async def test_text_around_a_mention_is_split(text: str, around: tuple[str, str] | None) -> None:
     request = await read_message({**SAID, "text": text}, {}, MYSELF, now=NOW)
     assert request is not None
     assert request.around_name == around
@@ -138,7 +136,7 @@ async def test_a_name_divides_the_words_around_it(
 @pytest.mark.parametrize(
     "changes", [{"subtype": "message_changed"}, {"subtype": "channel_join"}, {"user": None}]
 )
-async def test_what_nobody_said_is_no_request(changes: dict[str, Any]) -> None:
+async def test_events_without_a_sender_are_no_request(changes: dict[str, Any]) -> None:
     assert await read_message({**SAID, **changes}, {}, MYSELF, now=NOW) is None
 
 
@@ -200,7 +198,7 @@ async def test_a_message_without_a_mention_takes_nothing_from_its_thread() -> No
     assert not request.quoted.text
 
 
-async def test_bots_are_known_for_what_they_are() -> None:
+async def test_other_bots_and_the_bot_itself_are_recognised() -> None:
     other = await read_message({**SAID, "bot_id": "B2"}, {}, MYSELF, now=NOW)
     own = await read_message({**SAID, "user": "UBOT"}, {}, MYSELF, now=NOW)
     assert other is not None
@@ -285,7 +283,7 @@ async def test_a_shared_message_is_as_old_as_its_original(text: str) -> None:
     assert request.written_at == OF_2018 + timedelta(microseconds=100)
 
 
-async def test_words_of_ones_own_beside_a_shared_message_are_of_now() -> None:
+async def test_own_words_beside_a_shared_message_have_no_date() -> None:
     request = await read_message({**SAID, "attachments": [SHARED]}, {}, MYSELF, now=NOW)
     assert request
     assert (request.text, request.written_at) == ("Coffee", None)
@@ -303,7 +301,7 @@ async def test_the_shortcut_asks_about_the_time_of_its_message(ts: object) -> No
 
 
 @pytest.mark.parametrize("ts", [None, "", "soon", "nan", "inf", "1e300", -1e300, []])
-async def test_a_shared_message_without_a_time_is_of_now(ts: object) -> None:
+async def test_shared_message_without_a_valid_time_has_no_date(ts: object) -> None:
     event = {**SAID, "text": "", "attachments": [{"text": "Coffee", "ts": ts}]}
     request = await read_message(event, {}, MYSELF, now=NOW)
     assert request
@@ -318,7 +316,7 @@ def revised(subtype: str, **inner: object) -> dict[str, Any]:
     return {**event, "previous_message": previous, **(after if "changed" in subtype else {})}
 
 
-async def test_an_edited_message_revises_the_request_that_it_was() -> None:
+async def test_edited_message_becomes_a_revision() -> None:
     event = revised("message_changed")
     request = await read_message(event, event, MYSELF, now=NOW)
     assert request
@@ -327,7 +325,7 @@ async def test_an_edited_message_revises_the_request_that_it_was() -> None:
     assert await read_message(event["message"], event, MYSELF, now=NOW) is None
 
 
-async def test_a_deleted_message_revises_it_too() -> None:
+async def test_deleted_message_becomes_a_deletion_revision() -> None:
     event = revised("message_deleted")
     request = await read_message(event, event, MYSELF, now=NOW)
     assert request
@@ -336,6 +334,6 @@ async def test_a_deleted_message_revises_it_too() -> None:
 
 
 @pytest.mark.parametrize("inner", [{"text": "<@UBOT> Coffee"}, {"user": None}])
-async def test_a_link_s_preview_and_what_nobody_said_revise_nothing(inner: dict[str, Any]) -> None:
+async def test_link_previews_and_senderless_edits_are_no_revision(inner: dict[str, Any]) -> None:
     event = revised("message_changed", **inner)
     assert await read_message(event, event, MYSELF, now=NOW) is None

@@ -28,7 +28,7 @@ def test_the_manifest_in_the_repository_is_the_one_that_the_commands_make() -> N
     assert json.loads(COMMITTED.read_text()) == build_manifest(COMMANDS)
 
 
-def test_only_names_that_no_other_app_has_are_taken_unless_a_prefix_makes_them_so() -> None:
+def test_manifest_registers_all_commands_only_with_a_prefix() -> None:
     def offered(prefix: str) -> set[str]:
         made = App.from_manifest(build_manifest(COMMANDS, prefix=prefix))
         return {one.lstrip("/") for one in made.commands or ()}
@@ -51,7 +51,7 @@ def test_every_event_has_the_scope_that_it_asks_for() -> None:
     assert asked <= {*SCOPES, *OPTIONAL_SCOPES}
 
 
-def test_over_http_every_way_in_leads_to_the_same_address() -> None:
+def test_http_manifest_uses_one_request_url() -> None:
     made = build_manifest(COMMANDS, request_url="https://bot.example/slack/events")
     text = json.dumps(made)
     assert text.count('"https://bot.example/slack/events"') == 2 + text.count('"command": ')

@@ -71,7 +71,7 @@ async def test_a_post_is_one_message_that_is_found_by_its_key(
 
 
 @pytest.mark.parametrize("kind", ["channel", "group", "im"])
-async def test_a_lost_answer_is_looked_up(
+async def test_post_with_a_lost_response_is_found_by_its_key(
     slack: SlackServer, poster: SlackPoster, kind: str
 ) -> None:
     place = slack.channel("place", [slack.user("alice")], kind=kind)  # type: ignore[arg-type]  # one of the kinds
@@ -82,7 +82,7 @@ async def test_a_lost_answer_is_looked_up(
     assert await poster.find_posted(known(place), None, KEY, lately()) == message.ts
 
 
-async def test_a_lost_answer_in_a_thread_is_looked_up(
+async def test_thread_post_with_a_lost_response_is_found_by_its_key(
     slack: SlackServer, poster: SlackPoster, general: Channel
 ) -> None:
     first = await poster.post(known(general), None, POST, key="other")
@@ -116,7 +116,7 @@ async def test_a_picture_waits_until_slack_has_read_its_file(
     assert "image" in {block["type"] for block in message.blocks}
 
 
-async def test_a_picture_that_slack_never_shows_is_a_file_and_looked_up_by_its_name(
+async def test_picture_slack_never_reads_is_posted_as_a_file(
     slack: SlackServer,
     poster: SlackPoster,
     general: Channel,
@@ -130,7 +130,7 @@ async def test_a_picture_that_slack_never_shows_is_a_file_and_looked_up_by_its_n
     assert await poster.find_posted(known(general), None, KEY, lately()) == message.ts
 
 
-async def test_what_was_said_in_between_hides_nothing(
+async def test_find_posted_pages_through_later_messages(
     slack: SlackServer, poster: SlackPoster, general: Channel
 ) -> None:
     identity = await poster.post(known(general), None, POST, key=KEY)
@@ -139,13 +139,15 @@ async def test_what_was_said_in_between_hides_nothing(
     assert await poster.find_posted(known(general), None, KEY, lately()) == identity
 
 
-async def test_what_is_older_is_not_looked_at(poster: SlackPoster, general: Channel) -> None:
+async def test_find_posted_ignores_older_messages(poster: SlackPoster, general: Channel) -> None:
     await poster.post(known(general), None, POST, key=KEY)
     later = datetime.now(UTC) + timedelta(seconds=1)
     assert await poster.find_posted(known(general), None, KEY, later) is None
 
 
-async def test_without_the_scope_nothing_is_found(general: Channel, slack: SlackServer) -> None:
+async def test_find_posted_without_the_history_scope_returns_none(
+    general: Channel, slack: SlackServer
+) -> None:
     """Then it is as on Telegram: better twice than not at all."""
     async with SlackServer(App(scopes=frozenset({"chat:write"}))) as narrow:
         place = narrow.channel("general", [narrow.user("alice")])
@@ -168,7 +170,7 @@ async def test_without_the_scope_nothing_is_found(general: Channel, slack: Slack
         (Fault(drop_before=True), Unsure),
     ],
 )
-async def test_the_table_of_refusals(
+async def test_slack_errors_map_to_delivery_errors(
     slack: SlackServer,
     poster: SlackPoster,
     general: Channel,
@@ -184,7 +186,7 @@ async def test_the_table_of_refusals(
         assert raised.value.seconds == 17
 
 
-async def test_who_cannot_look_says_so(
+async def test_rate_limit_in_find_posted_raises_slow_down(
     slack: SlackServer, poster: SlackPoster, general: Channel
 ) -> None:
     slack.fail("conversations.history", Fault(error="ratelimited", retry_after=9))
@@ -192,7 +194,7 @@ async def test_who_cannot_look_says_so(
         await poster.find_posted(known(general), None, KEY, lately())
 
 
-async def test_what_never_reached_slack_was_surely_not_shown(general: Channel) -> None:
+async def test_unreachable_slack_raises_a_plain_delivery_error(general: Channel) -> None:
     poster = SlackPoster("xoxb", api_base="http://127.0.0.1:9/api/")
     with pytest.raises(DeliveryError) as raised:
         await poster.post(known(general), None, POST, key=KEY)

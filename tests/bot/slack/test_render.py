@@ -75,14 +75,14 @@ def calls_nobody(shown: Reply) -> bool:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("hits", [1, 3, 50])
-def test_any_text_fits_and_calls_nobody(text: str, hits: int) -> None:
+def test_hostile_text_fits_the_blocks_without_mentions(text: str, hits: int) -> None:
     assert calls_nobody(reply(text, hits))
     assert calls_nobody(Reply(words=WORDS, text=text))
     assert render_fallback(reply(text, hits))
 
 
 @given(st.text(max_size=3000))
-def test_every_text_fits_and_calls_nobody(text: str) -> None:
+def test_any_text_fits_the_blocks_without_mentions(text: str) -> None:
     assert calls_nobody(reply(text))
 
 
@@ -122,7 +122,7 @@ def test_the_models_reason_is_only_text() -> None:
 
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://x.com/a b", "https://x|y>"])
-def test_an_address_that_is_none_is_no_link(url: str | None) -> None:
+def test_invalid_url_is_not_linked(url: str | None) -> None:
     assert seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, url=url),))).links == ()
 
 
@@ -131,14 +131,14 @@ def test_addresses_in_the_bots_own_words_can_be_clicked() -> None:
     assert [link.url for link in shown.links] == [HIT.url]
 
 
-def test_in_words_of_others_only_an_address_alone_in_its_line_can_be_clicked() -> None:
+def test_inert_text_links_only_addresses_alone_in_their_line() -> None:
     text = "See https://evil.example and think. [1]\n   https://x.com/ana/status/1\n"
     shown = seen(Reply(words=WORDS, text=text, inert=True))
     assert [link.url for link in shown.links] == [HIT.url]
     assert "See https://evil.example and think. [1]" in shown.text
 
 
-def test_a_small_one_says_whose_words_it_holds() -> None:
+def test_small_hit_shows_its_flags() -> None:
     small = replace(HIT, small=True, flags=("quote", "reply"))
     shown = seen(Reply(words=WORDS, text="So it is.", hits=(small,)))
     assert "January 2, 2010 · quote · reply: Coffee will be dear" in shown.text
@@ -152,12 +152,12 @@ def test_the_last_row_of_buttons_is_never_left_out() -> None:
 
 
 @given(st.text(alphabet="&<>;ltgam!@#|x \u202e", max_size=60))
-def test_what_is_escaped_reads_as_before(text: str) -> None:
+def test_escaped_text_reads_unchanged(text: str) -> None:
     assert read(escape_mrkdwn(text)).text == text
     assert plain_text(escape_mrkdwn(text)) == text.strip()
 
 
-def test_a_text_without_a_date_shows_none_and_its_number_leads_to_it() -> None:
+def test_undated_hit_links_its_number() -> None:
     whole = replace(HIT, date=None, date_text="", age="", sureness=None)
     small = replace(whole, rank=2, small=True, flags=("quote",))
     shown = seen(Reply(words=WORDS, headline="News", hits=(whole, small)))

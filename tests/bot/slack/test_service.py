@@ -88,7 +88,7 @@ async def test_work_that_fails_at_once_does_not_lose_the_ack(
 
 
 @pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
-async def test_an_outage_at_the_start_is_waited_for(
+async def test_start_retries_during_an_outage(
     slack: SlackServer,
     alice: User,
     bot: Bot,
@@ -171,7 +171,7 @@ async def test_a_service_that_cannot_start_says_so_within_seconds(
     assert "xapp" not in str(failed.value)
 
 
-async def test_a_failed_question_who_the_bot_is_costs_no_event(
+async def test_failing_auth_test_after_the_start_loses_no_event(
     slack: SlackServer, alice: User, bot: Bot
 ) -> None:
     async with running(slack, service(slack, bot)):
@@ -183,9 +183,7 @@ async def test_a_failed_question_who_the_bot_is_costs_no_event(
     assert len(slack.calls_of("auth.test")) == 1
 
 
-async def test_what_is_not_answered_is_acknowledged_all_the_same(
-    slack: SlackServer, alice: User, bot: Bot
-) -> None:
+async def test_ignored_events_are_acknowledged(slack: SlackServer, alice: User, bot: Bot) -> None:
     async with running(slack, service(slack, bot)):
         message = await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
@@ -199,7 +197,7 @@ async def test_what_is_not_answered_is_acknowledged_all_the_same(
     assert len(slack.envelopes[0].acks) == 2
 
 
-async def test_who_is_known_already_does_not_overtake(
+async def test_known_user_does_not_overtake_an_earlier_message(
     slack: SlackServer, alice: User, bot: Bot
 ) -> None:
     bob, general = slack.user("bob"), slack.channel("general", [alice])
@@ -213,7 +211,7 @@ async def test_who_is_known_already_does_not_overtake(
     assert [one.thread_ts for one in slack.bot_messages[1:]] == [second.ts, third.ts]
 
 
-async def test_a_stop_waits_for_whoever_is_still_being_looked_up(
+async def test_drain_waits_for_a_pending_user_lookup(
     slack: SlackServer, alice: User, bot: Bot
 ) -> None:
     listening = service(slack, bot)

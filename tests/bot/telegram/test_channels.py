@@ -78,7 +78,7 @@ async def test_an_admin_subscribes_a_channel_in_private(
         ("/history @others", "Only admins of @others may do that."),
     ],
 )
-async def test_who_may_not_is_told_why(
+async def test_refused_channel_subscription_explains_why(
     start: Start,
     storage: Database,
     telegram: TelegramServer,

@@ -144,13 +144,15 @@ async def test_a_refused_chat_is_tried_a_few_times(
     assert len(telegram.called("sendMessage")) == 4
 
 
-async def test_updates_come_as_they_are(telegram: TelegramServer, bot: Bot) -> None:
+async def test_malformed_updates_are_returned_raw(telegram: TelegramServer, bot: Bot) -> None:
     telegram.malformed_update()
     found = await bot.get_raw_updates(0, 0, ["message"])
     assert [one["message"] for one in found] == ["not an object"]
 
 
-async def test_half_a_character_becomes_a_mark(telegram: TelegramServer, bot: Bot) -> None:
+async def test_lone_surrogates_become_replacement_characters(
+    telegram: TelegramServer, bot: Bot
+) -> None:
     telegram.malformed_update(content={"text": "a \ud83d b \U0001f600", "caption": ["\udc00"]})
     found = await bot.get_raw_updates(0, 0, ["message"])
     assert [one["message"] for one in found] == [

@@ -52,7 +52,7 @@ def never_sent() -> TelegramError:
         (InvalidToken(f"The token {SECRET} was rejected"), DeliveryError),
     ],
 )
-async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None:
+async def test_telegram_errors_map_to_delivery_errors(error: TelegramError, kind: type) -> None:
     failed = await raised(error)
     assert type(failed) is kind
     assert SECRET not in str(failed)
@@ -72,7 +72,9 @@ async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None
         (BadRequest(f"Bad Request: PEER_ID_INVALID {SECRET}"), "BadRequest"),
     ],
 )
-async def test_what_a_description_quotes_is_not_told(error: TelegramError, expected: str) -> None:
+async def test_quoted_text_is_removed_from_error_descriptions(
+    error: TelegramError, expected: str
+) -> None:
     assert describe_telegram_error(error) == expected
     message = str(await raised(error))
     assert expected in message

@@ -71,7 +71,9 @@ def read(**fields: Any) -> Request | None:
         (GROUP, "/nonsense@presagio_bot", Trigger.COMMAND, "/nonsense"),
     ],
 )
-def test_who_is_spoken_to(chat: dict[str, Any], text: str, trigger: Trigger, meant: str) -> None:
+def test_trigger_and_text_of_known_messages(
+    chat: dict[str, Any], text: str, trigger: Trigger, meant: str
+) -> None:
     request = read(chat=chat, text=text)
     assert request
     assert (request.trigger, request.text) == (trigger, meant)
@@ -87,7 +89,7 @@ def test_who_is_spoken_to(chat: dict[str, Any], text: str, trigger: Trigger, mea
         ("I asked about that", None),
     ],
 )
-def test_a_name_divides_the_words_around_it(text: str, around: tuple[str, str] | None) -> None:
+def test_text_around_a_mention_is_split(text: str, around: tuple[str, str] | None) -> None:
     request = read(text=text)
     assert request
     assert request.around_name == around
@@ -110,14 +112,14 @@ def test_the_person_and_the_place_are_known() -> None:
     assert request.event == ("telegram", "-100:5")
 
 
-def test_who_speaks_as_a_channel_is_no_bot_and_no_admin() -> None:
+def test_sender_speaking_as_a_channel_is_no_bot() -> None:
     channel = {"id": -200, "type": "channel", "title": "News"}
     request = read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": channel})
     assert request
     assert (request.person.id, request.person.bot) == ("-200", False)
 
 
-def test_who_has_many_channels_has_one_quota_for_all_of_them_in_a_group() -> None:
+def test_channel_senders_share_one_quota_in_a_group() -> None:
     channels = [{"id": -200 - n, "type": "channel", "title": "News"} for n in range(3)]
     said = [read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": one}) for one in channels]
     said.append(read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP}))
@@ -155,11 +157,11 @@ def test_another_bot_and_the_bot_itself_are_told_apart() -> None:
         {"text": "It rains", "via_bot": CHANNEL_BOT},
     ],
 )
-def test_what_says_nothing_to_anybody_is_no_request(fields: dict[str, Any]) -> None:
+def test_service_and_inline_messages_are_no_request(fields: dict[str, Any]) -> None:
     assert read(**fields) is None
 
 
-def test_what_the_bot_said_is_no_headline_when_it_comes_back() -> None:
+def test_forwarded_message_of_the_bot_has_no_text() -> None:
     myself = {"id": 1, "is_bot": True, "first_name": "Presagio"}
     back = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": myself})
     others = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": ALICE})
@@ -190,7 +192,7 @@ ORIGIN = {"type": "hidden_user", "date": OF_2018, "sender_user_name": "Somebody"
         ({"text": "@presagio_bot It rains", "reply_to_message": {"text": "Oh"}}, None),
     ],
 )
-def test_a_text_is_as_old_as_where_it_was_first_written(
+def test_forwarded_or_quoted_text_has_its_original_date(
     fields: dict[str, Any], written_at: int | None
 ) -> None:
     if answered := fields.get("reply_to_message"):
@@ -209,7 +211,7 @@ def test_only_topics_are_threads(topic: bool, thread: str | None) -> None:
     assert request.place.thread == thread
 
 
-def test_a_command_brings_the_text_that_it_answers() -> None:
+def test_command_carries_the_quoted_text() -> None:
     answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": ALICE, "text": "It rains"}
     request = read(text="/why", reply_to_message=answered)
     assert request
@@ -218,7 +220,7 @@ def test_a_command_brings_the_text_that_it_answers() -> None:
     assert request.quoted.written_at == datetime.fromtimestamp(7, UTC)
 
 
-def test_a_command_brings_the_buttons_of_the_answer_that_it_replies_to() -> None:
+def test_command_carries_the_buttons_of_the_quoted_answer() -> None:
     keyboard = {"inline_keyboard": [[{"text": "Why?", "callback_data": "why:7:0"}]]}
     me = {"id": 1, "is_bot": True, "first_name": "P"}
     answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": me, "reply_markup": keyboard}
@@ -230,7 +232,7 @@ def test_a_command_brings_the_buttons_of_the_answer_that_it_replies_to() -> None
     assert list(request.quoted.buttons) == []
 
 
-def test_an_edited_message_revises_the_request_that_it_was() -> None:
+def test_edited_message_becomes_a_revision() -> None:
     before = read(text="It rains")
     after = read(kind="edited_message", text="It snows")
     assert before
@@ -251,7 +253,7 @@ def test_the_address_behind_a_label_is_read_after_it() -> None:
 
 
 @pytest.mark.parametrize("admin", [False, True])
-async def test_in_privacy_mode_an_admin_hears_everything(admin: bool) -> None:
+async def test_bot_in_privacy_mode_hears_all_only_as_admin(admin: bool) -> None:
     async def is_admin(_chat: int, user: int) -> bool:
         return admin and user == MYSELF.id
 

@@ -112,7 +112,7 @@ async def test_a_group_that_has_moved_is_followed(
         ({"error": 401, "description": "Unauthorized"}, DeliveryError),
     ],
 )
-async def test_the_table_of_refusals(
+async def test_telegram_faults_map_to_delivery_errors(
     telegram: TelegramServer,
     poster: TelegramPoster,
     group: Chat,
@@ -129,7 +129,7 @@ async def test_the_table_of_refusals(
         assert raised.value.seconds == 17
 
 
-async def test_what_never_reached_telegram_was_surely_not_shown(
+async def test_unreachable_telegram_raises_a_plain_delivery_error(
     telegram: TelegramServer, poster: TelegramPoster, group: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_PAUSES", (0.0,) * len(client._PAUSES))
@@ -140,12 +140,12 @@ async def test_what_never_reached_telegram_was_surely_not_shown(
     await telegram.start()
 
 
-async def test_telegram_cannot_be_asked(poster: TelegramPoster, group: Chat) -> None:
+async def test_find_posted_returns_none(poster: TelegramPoster, group: Chat) -> None:
     await poster.post(known(group), None, POST, key="k")
     assert await poster.find_posted(known(group), None, "k", datetime.now(UTC)) is None
 
 
-async def test_each_message_waits_for_its_turn(
+async def test_posts_are_paced_below_the_telegram_limit(
     poster: TelegramPoster, group: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Telegram accepts thirty a second from one bot, whoever they are to."""

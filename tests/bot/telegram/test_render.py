@@ -51,7 +51,7 @@ def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
     ]
 
 
-def test_small_ones_follow_in_a_line_each() -> None:
+def test_small_hits_are_rendered_as_single_lines() -> None:
     small = view("Wind\nand @sea " + "x" * 900, rank=2, small=True, why="unseen")
     (html,) = render_messages(Reply(words=WORDS, hits=(view("Rain"), small), notice="So it is."))
     first, _, _, line, _, notice = html.splitlines()
@@ -64,7 +64,7 @@ def test_small_ones_follow_in_a_line_each() -> None:
     assert notice == "<i>So it is.</i>"
 
 
-def test_a_small_one_says_whose_words_it_holds() -> None:
+def test_small_hit_shows_its_flags() -> None:
     small = view("RT Wind", rank=2, small=True, flags=("repost", "reply"))
     (html,) = render_messages(Reply(words=WORDS, hits=(view("Rain"), small)))
     assert "March 14, 2012</a> · repost · reply: RT Wind" in html
@@ -82,7 +82,7 @@ WRITTEN = (
 
 @given(st.lists(st.sampled_from(WRITTEN), max_size=40).map("".join), st.booleans())
 @example("evilhttps://x.example/a", False)
-def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: bool) -> None:
+def test_inert_text_has_no_links_and_reads_unchanged(text: str, beside_hits: bool) -> None:
     hits = (view("Rain", rank=2, small=True),) if beside_hits else ()
     reply = Reply(words=WORDS, text=f"So: {text}", hits=hits, inert=True)
     found = "\n".join(map(shown, render_messages(reply)))
@@ -101,11 +101,11 @@ def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: 
         ("5 @ 3, @x, @ñandú", "5 @ 3, @x, @ñandú"),
     ],
 )
-def test_only_what_would_be_a_mention_is_kept_from_being_one(written: str, shown: str) -> None:
+def test_mentions_are_broken_and_other_text_is_unchanged(written: str, shown: str) -> None:
     assert render_messages(Reply(words=WORDS, text=written)) == [shown]
 
 
-def test_the_bots_own_words_lead_where_they_say() -> None:
+def test_own_text_of_the_bot_keeps_commands_and_links() -> None:
     (html,) = render_messages(Reply(words=WORDS, text="Send /help or see example.org"))
     assert html == "Send /help or see example.org"
 
@@ -157,7 +157,7 @@ def test_long_texts_share_the_room_that_short_ones_leave() -> None:
     assert "short" in text
 
 
-def test_a_line_that_is_cut_anyway_takes_no_room_from_the_first_text() -> None:
+def test_small_hits_take_no_length_from_the_first_text() -> None:
     hits = (view("a " * 5000), *(view("b " * 5000, rank=rank, small=True) for rank in (2, 3)))
     (html,) = render_messages(Reply(words=WORDS, hits=hits))
     text = shown(html)
@@ -172,7 +172,7 @@ def test_a_link_too_long_is_left_out_before_it_spoils_the_message(length: int) -
     assert (address in html) == (length == 400)
 
 
-def test_a_link_stays_within_its_quotes() -> None:
+def test_link_url_is_escaped_in_its_attribute() -> None:
     hit = view("text", url='https://x.com/"onclick="alert(1)&a=<b>')
     (html,) = render_messages(Reply(words=WORDS, headline="x", hits=(hit,)))
     assert 'href="https://x.com/&quot;onclick=&quot;alert(1)&amp;a=&lt;b&gt;"' in html
@@ -197,7 +197,7 @@ def test_a_button_carries_its_action() -> None:
     assert [(b.text, b.callback_data) for b in markup.inline_keyboard[0]] == [("More", "more:7:")]
 
 
-def test_a_text_without_a_date_shows_none_and_its_number_leads_to_it() -> None:
+def test_undated_hit_links_its_number() -> None:
     hit = view("Rain", date=None, date_text="", age="", sureness=None)
     small = view("Wind", date=None, date_text="", age="", rank=2, small=True, author=None)
     (html,) = render_messages(Reply(words=WORDS, headline="x", hits=(hit, small)))

@@ -59,7 +59,7 @@ async def test_a_database_that_is_away_at_the_start_is_waited_for(
         assert next(failures, None) is None
 
 
-async def test_who_takes_the_bot_back_is_active_again_without_a_word(
+async def test_unblocking_the_bot_reactivates_the_chat(
     start: Start, telegram: TelegramServer, storage: Database, chat: Chat, alice: User
 ) -> None:
     async with running(start()):
@@ -72,7 +72,7 @@ async def test_who_takes_the_bot_back_is_active_again_without_a_word(
         assert await active(storage) == [True]
 
 
-async def test_the_last_of_several_changes_counts(
+async def test_last_block_or_unblock_wins(
     start: Start, telegram: TelegramServer, storage: Database, bot: Bot, chat: Chat, alice: User
 ) -> None:
     await bot.services.stores.chats.meet("telegram", str(chat.id), private=True, title=None)
@@ -121,7 +121,7 @@ async def test_the_status_of_a_webhook_names_it(start: Start) -> None:
     assert str(service.status()) == "not listening (webhook)"
 
 
-async def test_before_the_start_and_after_the_end_nothing_pushed_is_taken(start: Start) -> None:
+async def test_webhook_answers_503_before_the_start_and_after_the_end(start: Start) -> None:
     service = start(**webhook())
     assert service.webhook
 
@@ -141,7 +141,7 @@ async def test_before_the_start_and_after_the_end_nothing_pushed_is_taken(start:
 @pytest.mark.parametrize(
     ("method", "settings"), [("deleteWebhook", {}), ("setWebhook", webhook()), ("getMe", {})]
 )
-async def test_an_outage_at_any_step_of_the_start_is_waited_for(
+async def test_start_retries_failing_telegram_methods(
     start: Start,
     telegram: TelegramServer,
     monkeypatch: pytest.MonkeyPatch,

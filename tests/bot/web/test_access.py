@@ -45,7 +45,7 @@ async def statuses(web: WebStage, host: str, paths: tuple[str, ...] = PATHS) -> 
 
 class TestNames:
     @PLACES
-    async def test_of_other_sites_do_not_lead_here(
+    async def test_foreign_host_names_are_refused(
         self, coffee_url: str, place: dict[str, str]
     ) -> None:
         own = ("localhost", "localhost:8080", "LOCALHOST.", "127.0.0.1:8080", "[::1]:8080")
@@ -58,7 +58,9 @@ class TestNames:
             answers = {host: await statuses(web, host) for host in (*own, *others)}
         assert answers == {host: {200 if host in own else 400} for host in answers}
 
-    async def test_that_are_refused_are_told_what_to_set(self, coffee_web: WebStage) -> None:
+    async def test_refused_host_name_is_answered_with_the_setting_to_change(
+        self, coffee_web: WebStage
+    ) -> None:
         foreign = {"host": "omen.example.org"}
         problem = (await coffee_web.client.get("/api/corpora", headers=foreign)).json()
         assert (problem["status"], problem["message"]) == (400, "This name does not lead here.")
@@ -71,7 +73,9 @@ class TestNames:
         assert "lead here" not in spanish.text
 
     @PLACES
-    async def test_of_the_settings_lead_here(self, coffee_url: str, place: dict[str, str]) -> None:
+    async def test_configured_host_names_are_accepted(
+        self, coffee_url: str, place: dict[str, str]
+    ) -> None:
         hosts = '["bot", "Presagio.lan", "10.0.0.7", "fd00::7"]'
         environ = named(coffee_url, public_url=f"{PAGE}/", hosts=hosts) | place
         async with web_stage(environ) as web:
@@ -81,9 +85,7 @@ class TestNames:
             for host in ("example.org", "xomen.example.org", "bot.evil.example", "10.0.0.8"):
                 assert await statuses(web, host) == {400}, host
 
-    async def test_of_the_settings_are_followed_when_these_are_read_anew(
-        self, coffee_url: str
-    ) -> None:
+    async def test_reloaded_host_names_apply(self, coffee_url: str) -> None:
         environ = named(coffee_url) | {"WEB_ADMIN_KEYS": "boss"}
         async with (
             web_stage(environ) as web,
@@ -103,7 +105,7 @@ class TestNames:
             ("https://OMEN.example:8443", "omen.example:8443"),
         ],
     )
-    def test_are_those_that_browsers_write(self, url: str, host: str) -> None:
+    def test_configured_url_matches_the_browser_form_of_its_host(self, url: str, host: str) -> None:
         own = OwnNames.of(WebSettings(public_url=url))
         assert own.answers_to(host, arrived_at="127.0.0.1")
         page = f"{url.partition(':')[0]}://{host}"
@@ -127,7 +129,7 @@ class TestNames:
         own = OwnNames.of(WebSettings())
         assert own.answers_to(host, arrived_at=arrived_at) is leads
 
-    async def test_over_a_socket_too(self, coffee_url: str) -> None:
+    async def test_host_and_origin_checks_apply_over_a_real_socket(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url}
         async with served(environ, host="0.0.0.0", mcp="true") as one:
             port = one.service.address.rpartition(":")[2].strip("/")
@@ -161,7 +163,9 @@ class TestNames:
 
 class TestLinks:
     @pytest.mark.parametrize("url", [f"{PAGE}/", PAGE])
-    async def test_begin_with_the_address_of_the_settings(self, coffee_url: str, url: str) -> None:
+    async def test_links_begin_with_the_configured_public_url(
+        self, coffee_url: str, url: str
+    ) -> None:
         async with web_stage(named(coffee_url, public_url=url)) as web:
             shown = LexborHTMLParser((await web.get("/prophecy", **ASKED)).text)
         tags = {str(tag.attributes.get("property")): tag for tag in shown.css("meta")}
@@ -171,7 +175,7 @@ class TestLinks:
         assert len(linked) == 4
         assert all(str(one).startswith((f"{PAGE}/prophecy?", f"{PAGE}/picture")) for one in linked)
 
-    async def test_of_feeds_do_too(self, database_url: str) -> None:
+    async def test_feed_links_begin_with_the_configured_public_url(self, database_url: str) -> None:
         async with web_stage(named(database_url, public_url=PAGE)) as web:
             await filled(web.app.database, await posted(web.app.database, 1))
             feed = await web.json("/feed.json")
@@ -183,7 +187,9 @@ class TestLinks:
         assert len(links) == 3
         assert all(link.startswith(f"{PAGE}/") for link in links)
 
-    async def test_are_those_of_the_visitor_without_one(self, coffee_web: WebStage) -> None:
+    async def test_links_use_the_address_of_the_visitor_by_default(
+        self, coffee_web: WebStage
+    ) -> None:
         assert (await coffee_web.json("/feed.json"))["home_page_url"] == f"{ADDRESS}/"
 
 
@@ -226,7 +232,7 @@ def name_headers(headers: dict[str, str]) -> str:
 
 class TestPages:
     @pytest.mark.parametrize("headers", FOREIGN, ids=name_headers)
-    async def test_of_other_sites_cost_no_money(
+    async def test_cross_site_requests_cause_no_paid_work(
         self, coffee_url: str, headers: dict[str, str]
     ) -> None:
         async with ModelServer([scoring(judged_by_words)]) as model:
@@ -246,7 +252,7 @@ class TestPages:
             assert answered.status_code == 200, path
 
     @pytest.mark.parametrize("headers", [*FOREIGN, LINK], ids=name_headers)
-    async def test_of_other_sites_send_nothing_in_a_visitor_s_name(
+    async def test_cross_site_posts_are_refused(
         self, coffee_url: str, headers: dict[str, str]
     ) -> None:
         async with web_stage(named(coffee_url) | {"WEB_ADMIN_KEYS": "boss"}) as web:
@@ -262,7 +268,7 @@ class TestPages:
             async with web.app.database.connection() as connection:
                 assert await connection.fetchval("SELECT count(*) FROM vote") == 0
 
-    async def test_behind_a_proxy_that_changes_the_host_are_known_by_the_settings(
+    async def test_origin_is_checked_against_the_public_url_behind_a_proxy(
         self, coffee_url: str
     ) -> None:
         async with web_stage(named(coffee_url, public_url=f"{PAGE}:443/")) as web:
@@ -272,7 +278,7 @@ class TestPages:
                 )
                 assert voted.status_code == status, page
 
-    async def test_that_are_named_may_ask_and_not_vote(self, coffee_url: str) -> None:
+    async def test_allowed_origins_may_read_but_not_vote(self, coffee_url: str) -> None:
         for names in (f'["{EVIL}"]', '["*"]'):
             async with web_stage(named(coffee_url, allow_origins=names)) as web:
                 foreign = {"origin": EVIL, "sec-fetch-site": "cross-site"}
@@ -325,7 +331,7 @@ def test_an_admin_key_alone_leaves_questions_open_to_everybody() -> None:
         ("ключ\ud800", Right.NONE),
     ],
 )
-def test_each_key_opens_what_it_is_for(key: str | None, right: Right) -> None:
+def test_each_key_grants_its_right(key: str | None, right: Right) -> None:
     keys = Keys(ask=SecretStr("one, two,,both"), steer=SecretStr("boss,both"))
     assert keys.right_of(key) is right
 
@@ -408,5 +414,5 @@ def judged(doors: str, bound: str = "for up to 20% of the daily budget (llm.web_
         ),
     ],
 )
-def test_what_asks_for_no_key_is_said(environ: dict[str, str], said: list[str]) -> None:
+def test_open_access_is_described(environ: dict[str, str], said: list[str]) -> None:
     assert list(describe_open_access(load_settings(environ=environ))) == said

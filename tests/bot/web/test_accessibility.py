@@ -45,7 +45,7 @@ async def test_no_page_has_a_violation(visit: Visit, dark: bool) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-async def test_nor_has_a_page_while_it_is_judged_or_what_was_written(
+async def test_pages_being_judged_or_composed_have_no_accessibility_violation(
     coffee_url: str, dark: bool
 ) -> None:
     program, judged = chromium(), asyncio.Event()

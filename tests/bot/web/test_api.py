@@ -63,7 +63,7 @@ class TestByMeaning:
         assert found["mode"] == "lexical"
         assert found["hits"]
 
-    async def test_what_a_stranger_asks_ends_the_process_of_the_model_at_most(
+    async def test_query_that_crashes_the_model_does_not_end_the_server(
         self, coffee_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         library = put_library("model2vec", tmp_path, monkeypatch)
@@ -92,18 +92,18 @@ def _mute() -> Output:
 class TestNames:
     """They are those of the command line."""
 
-    def test_of_a_search(self) -> None:
+    def test_search_answer_extends_the_prophecy_fields(self) -> None:
         counted = {"kind", "category", "period", "searched", "returned", "generated_at"}
         assert set(SearchAnswer.model_fields) - set(ProphecyAnswer.model_fields) == counted
         assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {
             "similarity", "title", "source", "category"
         }  # fmt: skip
 
-    def test_of_an_answer(self) -> None:
+    def test_ask_answer_extends_the_question_fields(self) -> None:
         more = {"category", "generated_at", "kind", "period"}
         assert set(AskAnswer.model_fields) - set(QuestionAnswer.model_fields) == more
 
-    async def test_of_a_document(self, coffee_web: WebStage) -> None:
+    async def test_document_has_the_fields_of_a_find_hit(self, coffee_web: WebStage) -> None:
         found = await find(coffee_web.app, "harvest moon", corpus="demo")
         hit = FindAnswer.of("harvest moon", found, elapsed_ms=1).hits[0]
         document = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
@@ -142,7 +142,7 @@ class TestSearch:
         assert hits[0]["score"] == first["score"]
         assert len({hit["parts"]["age"] for hit in hits}) > 1
 
-    async def test_a_category_is_that_of_the_news(self, database_url: str) -> None:
+    async def test_category_filters_the_news_corpus(self, database_url: str) -> None:
         await _news(database_url)
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             answer = await stage.json("/api/search", q="coffee", category="Tech")
@@ -192,7 +192,7 @@ class TestSearch:
 
 
 class TestProphecy:
-    async def test_is_what_the_model_says(self, coffee_url: str) -> None:
+    async def test_prophecy_is_judged_and_cached(self, coffee_url: str) -> None:
         async with ModelServer([scoring(judged_by_words)]) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
@@ -208,7 +208,7 @@ class TestProphecy:
         assert answer["hits"][0]["age"] == say_years(12)
         assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
 
-    async def test_holds_nothing_newer_than_its_headline(self, coffee_web: WebStage) -> None:
+    async def test_hits_are_older_than_the_headline_date(self, coffee_web: WebStage) -> None:
         answer = await coffee_web.json("/api/prophecy", headline=HEADLINE, date="2011", limit=50)
         assert [hit["id"] for hit in answer["hits"]] == ["1"]
 
@@ -239,7 +239,7 @@ class TestAsk:
         assert answer["passages"] == 2
         assert (answer["kind"], answer["period"], answer["corpora"]) == ("tweets", "all", ["demo"])
 
-    async def test_nothing_is_answered_from_nothing(self, coffee_web: WebStage) -> None:
+    async def test_question_without_sources_has_outcome_nothing(self, coffee_web: WebStage) -> None:
         answer = await coffee_web.json("/api/ask", question="zebra?", period="week")
         assert (answer["outcome"], answer["answer"], answer["sources"]) == ("nothing", None, [])
 
@@ -251,7 +251,7 @@ class TestAsk:
 
 
 class TestCorpora:
-    async def test_are_listed(self, coffee_web: WebStage) -> None:
+    async def test_corpora_are_listed_with_kind_and_size(self, coffee_web: WebStage) -> None:
         assert await coffee_web.json("/api/corpora") == {
             "corpora": [
                 {
@@ -264,7 +264,7 @@ class TestCorpora:
             ]
         }
 
-    async def test_what_is_private_is_not_there_unless_it_is_named(self, database_url: str) -> None:
+    async def test_private_corpora_are_available_only_if_named(self, database_url: str) -> None:
         database = await Database.open(database_url)
         await load_texts(database, "open", ["coffee for all"])
         await load_texts(database, "diary", ["coffee in secret"])
@@ -326,7 +326,7 @@ class TestRefusals:
             ("/api/ask?question=a&limit=21", "The parameter limit is wrong"),
         ],
     )
-    async def test_what_cannot_be_read_is_told(
+    async def test_invalid_parameters_are_refused_with_a_message(
         self, coffee_web: WebStage, path: str, said: str
     ) -> None:
         assert (await coffee_web.problem(path, 400)).startswith(said)
@@ -352,7 +352,7 @@ class TestRefusals:
                     assert answer["corpus"] == "all"
                     assert {hit["text"] for hit in answer["hits"]} == {"coffee one", "coffee two"}
 
-    async def test_without_a_corpus_that_is_said(self, database_url: str) -> None:
+    async def test_missing_corpus_is_reported(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             assert "no corpus yet" in await stage.problem("/api/search", 404, q="coffee")
 
@@ -374,7 +374,7 @@ class TestKeys:
     def environ(self, coffee_url: str) -> dict[str, str]:
         return {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k1,k2", "WEB_ADMIN_KEYS": "boss"}
 
-    async def test_nothing_of_the_api_is_told_without_one(self, environ: dict[str, str]) -> None:
+    async def test_api_requires_a_known_key(self, environ: dict[str, str]) -> None:
         async with web_stage(environ) as stage:
             for path in ("/api/search?q=a", "/api/corpora", "/api/prophecy?headline=a", "/metrics",
                          "/api/ask?question=a", "/api/documents/demo/1"):  # fmt: skip
@@ -390,12 +390,12 @@ class TestKeys:
                     right = await stage.client.get(path, headers=speaking(key))
                     assert right.status_code == 200, right.text
 
-    async def test_signs_of_life_need_none(self, environ: dict[str, str]) -> None:
+    async def test_health_probes_need_no_key(self, environ: dict[str, str]) -> None:
         async with web_stage(environ) as stage:
             assert (await stage.client.get("/healthz")).status_code == 200
             assert (await stage.client.get("/readyz")).status_code == 200
 
-    async def test_they_are_in_no_answer_and_no_log(
+    async def test_keys_appear_in_no_answer_or_log(
         self, environ: dict[str, str], caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level("DEBUG")
@@ -409,7 +409,7 @@ class TestKeys:
         assert "s3cr3t" not in caplog.text
 
 
-async def test_an_answer_is_an_event_without_what_was_asked(
+async def test_answered_event_is_logged_without_the_query(
     coffee_web: WebStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "presagio.web")
@@ -431,7 +431,9 @@ async def test_an_answer_is_an_event_without_what_was_asked(
 
 
 class TestRates:
-    async def test_whoever_asks_too_often_is_told_to_wait(self, coffee_url: str) -> None:
+    async def test_too_many_requests_are_answered_with_429_and_retry_after(
+        self, coffee_url: str
+    ) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__REQUESTS_PER_MINUTE": "3"}
         async with web_stage(environ) as stage:
             statuses = [(await stage.get("/api/corpora")).status_code for _ in range(4)]
@@ -442,7 +444,7 @@ class TestRates:
             assert (await stage.get("/")).status_code == 429
             assert (await stage.get("/healthz")).status_code == 200
 
-    async def test_what_is_dear_has_a_rate_of_its_own(self, coffee_url: str) -> None:
+    async def test_expensive_paths_have_their_own_rate_limit(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "2"}
         async with web_stage(environ) as stage:
             assert (await stage.get("/api/prophecy", headline="a")).status_code == 200
@@ -451,7 +453,7 @@ class TestRates:
             assert (await stage.get("/api/search", q="a")).status_code == 200
 
 
-async def test_other_pages_may_not_use_it_from_a_browser_unless_they_are_named(
+async def test_cors_is_allowed_only_for_named_origins(
     coffee_url: str,
 ) -> None:
     origin = {"Origin": "https://example.org"}
@@ -469,7 +471,7 @@ async def test_other_pages_may_not_use_it_from_a_browser_unless_they_are_named(
         assert "access-control-allow-origin" not in other.headers
 
 
-async def test_what_visitors_ask_is_logged_by_its_hash_alone(coffee_web: WebStage) -> None:
+async def test_visitor_queries_are_logged_only_as_hashes(coffee_web: WebStage) -> None:
     await coffee_web.json("/api/prophecy", headline="coffee for Zacharias")
     await coffee_web.json("/api/search", q="coffee for Zacharias")
     await coffee_web.json("/api/ask", question="Did Zacharias drink coffee?")

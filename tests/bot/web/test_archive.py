@@ -63,7 +63,7 @@ async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: We
     assert await quotes(archive, "/corpora/ana/2016/8") == []
 
 
-async def test_texts_stand_under_their_day_with_the_time_and_threads_under_their_first(
+async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
     archive: WebStage,
 ) -> None:
     page = read(await archive.get("/corpora/ana/2016/07"))
@@ -79,14 +79,14 @@ async def test_texts_stand_under_their_day_with_the_time_and_threads_under_their
     assert texts(spanish, ".entries time") == ["23:00", "1 de junio de 2017"]
 
 
-async def test_by_likes_each_text_has_its_date(archive: WebStage) -> None:
+async def test_list_sorted_by_likes_shows_a_date_per_text(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana/most-liked"))
     assert texts(page, "h2.day") == []
     assert texts(page, ".entries time")[:2] == ["June 1, 2017", "June 1, 2018"]
     assert "Times are in UTC." not in texts(page, ".hint")
 
 
-async def test_a_year_and_the_whole_list_the_most_liked_first(archive: WebStage) -> None:
+async def test_year_and_most_liked_pages_sort_by_likes(archive: WebStage) -> None:
     assert await quotes(archive, "/corpora/ana/2017") == ["Of June"]
     assert (await quotes(archive, "/corpora/ana/most-liked"))[:2] == ["Of June", "A year on"]
     liked = texts(read(await archive.get("/corpora/ana/2018")), ".entries .when")
@@ -100,7 +100,7 @@ async def test_this_day_is_that_of_every_year(archive: WebStage) -> None:
     assert await quotes(archive, "/corpora/ana/on-this-day") == ["Of June", "A year on"]
 
 
-async def test_thirty_stand_on_a_page_and_a_link_leads_to_the_next(database_url: str) -> None:
+async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(database_url: str) -> None:
     database = await Database.open(database_url)
     await load(database, "ana", [
         dated(number, f"Text {number}", JULY + timedelta(minutes=number))
@@ -119,7 +119,7 @@ async def test_thirty_stand_on_a_page_and_a_link_leads_to_the_next(database_url:
             assert (await stage.get("/corpora/ana/2016/07", page=strange)).status_code == 200
 
 
-async def test_the_bars_of_a_corpus_lead_to_its_years_and_those_to_months(
+async def test_corpus_bars_link_to_years_and_year_bars_to_months(
     archive: WebStage,
 ) -> None:
     page = read(await archive.get("/corpora/ana"))
@@ -148,7 +148,7 @@ async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStag
 @pytest.mark.parametrize(
     "path", ["/2016/13", "/2016/0", "/0/1", "/9999/1", "/99999999999/1", "/nothing"]
 )
-async def test_what_is_no_month_is_not_found(archive: WebStage, path: str) -> None:
+async def test_invalid_month_is_not_found(archive: WebStage, path: str) -> None:
     assert (await archive.get(f"/corpora/ana{path}")).status_code == 404
 
 
@@ -164,7 +164,7 @@ async def test_private_archives_are_not_walked_through(database_url: str) -> Non
         assert " – " not in when, "a single text has one date"
 
 
-def test_bars_hold_every_year_from_the_first_to_the_last_and_every_month_of_one() -> None:
+def test_draw_bars_includes_empty_years_and_months() -> None:
     counted = {"2017-11": 1, "2019-02": 4}
     assert [(bar.name, bar.texts, bar.percent) for bar in draw_bars(counted)] == [
         ("2017", 1, 25), ("2018", 0, 0), ("2019", 4, 100),
@@ -192,7 +192,9 @@ X = "https://x.com/ana/status/1"
         ("https://", X, []),
     ],
 )
-def test_links_and_names_are_alive(text: str, address: str | None, links: list[str]) -> None:
+def test_urls_and_account_names_become_links(
+    text: str, address: str | None, links: list[str]
+) -> None:
     pieces = link_pieces(text, address)
     assert [piece.url for piece in pieces if piece.url] == links
     assert "".join(piece.text for piece in pieces) == text

@@ -68,7 +68,7 @@ async def test_an_installed_page_takes_a_headline_that_a_phone_shares(visit: Vis
     await require_answer(visit)
 
 
-async def test_the_same_without_scripts(visit: Visit) -> None:
+async def test_headline_is_answered_and_voted_for_without_scripts(visit: Visit) -> None:
     await visit.browser.call("Emulation.setScriptExecutionDisabled", value=True)
     await ask(visit)
     await visit.browser.click("form.ask button")
@@ -118,7 +118,7 @@ async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, da
     visit.browser.complaints[:] = [one for one in visit.browser.complaints if "404" not in one]
 
 
-async def test_what_a_thumb_meets_is_large_enough(visit: Visit) -> None:
+async def test_touch_targets_are_at_least_40_pixels_high(visit: Visit) -> None:
     await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
     await visit.open(PATHS[1])
     small = await visit.read(

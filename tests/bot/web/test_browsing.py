@@ -46,12 +46,14 @@ class TestCorpora:
         assert texts(page, ".nothing")[0].startswith("No prophecy out of these")
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
-    async def test_private_ones_are_not_shown(self, database_url: str) -> None:
+    async def test_private_corpora_have_no_page(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
             assert (await stage.get("/corpora/diary")).status_code == 404
 
-    async def test_what_was_voted_for_and_approved_is_a_lead(self, coffee_web: WebStage) -> None:
+    async def test_approved_prophecy_is_shown_on_the_corpus_page_and_wall(
+        self, coffee_web: WebStage
+    ) -> None:
         await vote(coffee_web, await first_id(coffee_web))
         await decided(coffee_web)
         for path in ("/corpora/demo", "/wall"):
@@ -78,16 +80,14 @@ class TestCorpora:
         timeline = read(await coffee_web.get(href(page, ".subjects a")))
         assert timeline.css(".entries li")
 
-    async def test_what_was_voted_down_or_elsewhere_is_not_shown(
-        self, coffee_web: WebStage
-    ) -> None:
+    async def test_prophecy_voted_in_another_chat_is_not_shown(self, coffee_web: WebStage) -> None:
         await vote(coffee_web, await first_id(coffee_web))
         await decided(coffee_web)
         async with coffee_web.app.database.connection() as connection:
             await connection.execute("UPDATE chat SET platform = 'slack', external_id = 'C1'")
         assert not texts(read(await coffee_web.get("/corpora/demo")), ".leads .story")
 
-    async def test_what_was_posted_is_shown(self, database_url: str) -> None:
+    async def test_posted_prophecies_are_shown(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             chosen: Sequence[Chosen] = await posted(stage.app.database, 2)
             await filled(stage.app.database, chosen)
@@ -120,7 +120,7 @@ class TestDocuments:
         assert texts(answer, "h1") == [HEADLINE]
 
 
-async def test_whose_words_a_text_holds_stands_beside_it_on_every_page(database_url: str) -> None:
+async def test_quote_repost_and_reply_labels_are_shown_on_every_page(database_url: str) -> None:
     said = [
         text_of("1", '"@fan: The coffee is great!" Thanks.', days_ago=3003, flags=Flag.QUOTE),
         text_of("2", "RT @swan: Coffee for all.", days_ago=3002, flags=Flag.REPOST),
@@ -140,7 +140,7 @@ async def test_whose_words_a_text_holds_stands_beside_it_on_every_page(database_
 
 
 class TestExamples:
-    async def test_they_are_answered_by_the_corpus(
+    async def test_example_headlines_are_answered_by_the_corpus(
         self, demo_web: WebStage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
@@ -152,7 +152,7 @@ class TestExamples:
                 answered = await demo_web.client.get(link, follow_redirects=True)
                 assert read(answered).css("#hit-1"), link
 
-    async def test_nobody_waits_for_all_of_them_to_be_tried(
+    async def test_page_does_not_wait_for_all_examples_to_be_tried(
         self, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("bot.web.examples._PATIENCE", 0.0)
@@ -178,7 +178,7 @@ class TestExamples:
             await fill(stage.app.database, "demo", Kind.TWEETS, [])
             assert not read(await stage.get("/")).css(".examples")
 
-    async def test_what_was_approved_comes_first(self, coffee_web: WebStage) -> None:
+    async def test_approved_headlines_are_the_first_examples(self, coffee_web: WebStage) -> None:
         await vote(coffee_web, await first_id(coffee_web))
         await decided(coffee_web)
         page = read(await coffee_web.get("/"))
@@ -208,7 +208,7 @@ class TestQuestions:
         assert cited == sources != set()
         assert read(await coffee_web.get(href(page, ".entries a"))).css("blockquote")
 
-    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+    async def test_empty_answer_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/ask", question="zebra"))
         assert texts(page, ".answer .nothing") == ["Nothing found that could answer this."]
 

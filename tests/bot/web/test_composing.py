@@ -54,7 +54,7 @@ def events(text: str) -> list[tuple[str, Any]]:
 
 
 class TestPrograms:
-    async def test_json_as_the_command_line_prints_it(self, stage: WebStage) -> None:
+    async def test_api_returns_the_json_of_the_command_line(self, stage: WebStage) -> None:
         answered = await stage.client.post("/api/compose", json=ASKED | {"variants": 2})
         assert answered.status_code == 200, answered.text
         body = answered.json()
@@ -74,7 +74,7 @@ class TestPrograms:
         assert last == "done"
         assert body["variants"][0]["thread"] is False
 
-    async def test_what_fails_in_the_middle_is_an_event(
+    async def test_failure_during_the_run_is_streamed_as_an_event(
         self, stage: WebStage, environ: dict[str, str]
     ) -> None:
         async with web_stage({**environ, "PRESAGIO_LLM__DAILY_TOKENS": "1"}) as poor:
@@ -111,7 +111,7 @@ class TestPrograms:
             ({"tools": True}, 400, "tools"),
         ],
     )
-    async def test_what_is_wrong_is_said(
+    async def test_invalid_requests_are_refused_with_a_message(
         self, stage: WebStage, changes: dict[str, object], status: int, said: str
     ) -> None:
         answered = await stage.client.post("/api/compose", json=ASKED | changes)
@@ -125,7 +125,7 @@ class TestPrograms:
             answered = await stage.client.post("/api/compose", json=ASKED | {"corpora": ["demo"]})
             assert answered.status_code == 404
 
-    async def test_without_a_key_no_model_is_asked_unless_the_settings_say_so(
+    async def test_compose_without_a_key_is_refused_unless_judging_is_enabled(
         self, environ: dict[str, str], model: ModelServer
     ) -> None:
         async with web_stage({**environ, "PRESAGIO_WEB__JUDGE": "false"}) as stage:
@@ -144,14 +144,14 @@ class TestPrograms:
             assert (await stage.client.post("/api/compose", **asked)).status_code == 200  # type: ignore[arg-type]  # the table has the types
             assert (await stage.client.post("/api/compose", **asked)).status_code == 429  # type: ignore[arg-type]  # as above
 
-    async def test_it_spends_the_budget_of_whoever_asks(self, environ: dict[str, str]) -> None:
+    async def test_usage_is_charged_to_the_api_budget(self, environ: dict[str, str]) -> None:
         async with web_stage({**environ, "WEB_API_KEYS": "k"}) as stage:
             await stage.client.post("/api/compose", json=ASKED, headers={**speaking("k"), **EVENTS})
             async with stage.app.database.connection() as connection:
                 spent = await connection.fetch("SELECT DISTINCT source FROM model_call")
         assert [row["source"] for row in spent] == ["api"]
 
-    async def test_it_is_described(self, stage: WebStage) -> None:
+    async def test_openapi_describes_compose(self, stage: WebStage) -> None:
         written = create_application(stage.shared).openapi()
         operation = written["paths"]["/api/compose"]["post"]
         assert set(operation["responses"]) == {
@@ -208,7 +208,9 @@ class TestPage:
         assert "<q>" in written.text
         assert ">coffee prices</textarea>" in written.text
 
-    async def test_a_script_gets_the_steps_and_a_piece_of_the_page(self, stage: WebStage) -> None:
+    async def test_form_sent_by_script_gets_steps_and_an_html_fragment(
+        self, stage: WebStage
+    ) -> None:
         answered = await stage.client.post(
             "/compose?lang=es", data={"prompt": "coffee prices"}, headers=EVENTS
         )
@@ -277,7 +279,7 @@ class TestPage:
         written = await stage.client.post("/compose", data={"prompt": "coffee prices"})
         assert "<script>alert" not in written.text
 
-    async def test_it_speaks_spanish(self, stage: WebStage) -> None:
+    async def test_form_is_shown_in_spanish(self, stage: WebStage) -> None:
         shown = (await stage.client.get("/compose?lang=es")).text
         assert "Sobre qué escribir" in shown
         assert 'action="/compose?lang=es"' in shown
@@ -301,5 +303,5 @@ class TestPage:
         assert "no language model may be asked here" in shown
         assert 'href="/compose"' not in (await coffee_web.client.get("/")).text
 
-    async def test_the_way_to_it(self, stage: WebStage) -> None:
+    async def test_home_page_links_to_compose(self, stage: WebStage) -> None:
         assert 'href="/compose"' in (await stage.client.get("/")).text

@@ -73,7 +73,7 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
 
 
 @pytest.mark.parametrize(("keys", "optional"), [({}, True), ({"WEB_API_KEYS": "k"}, False)])
-async def test_keys_are_described_as_they_are_asked_for(
+async def test_openapi_security_matches_the_required_keys(
     coffee_url: str, keys: dict[str, str], optional: bool
 ) -> None:
     async with web_stage({"DATABASE_URL": coffee_url} | keys) as web:
@@ -88,7 +88,7 @@ async def test_keys_are_described_as_they_are_asked_for(
 
 
 @pytest.mark.parametrize("keys", [{}, {"WEB_API_KEYS": "k"}], ids=["open", "keys"])
-async def test_nothing_is_answered_that_the_document_does_not_describe(
+async def test_fuzzed_requests_get_only_documented_responses(
     coffee_url: str, tmp_path: Path, keys: dict[str, str]
 ) -> None:
     environ = {"DATABASE_URL": coffee_url, "WEB_ADMIN_KEYS": "boss"} | keys

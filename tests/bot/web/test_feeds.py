@@ -54,7 +54,7 @@ async def filled(database: Database, chosen: Sequence[Chosen], kind: Kind = Kind
     await fill(database, "demo", kind, said)
 
 
-async def test_it_holds_what_was_sent_once_and_newest_first(web: WebStage) -> None:
+async def test_feed_lists_each_post_once_newest_first(web: WebStage) -> None:
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen)
     answered = await web.get("/feed.xml")
@@ -80,7 +80,7 @@ async def test_it_holds_what_was_sent_once_and_newest_first(web: WebStage) -> No
         assert (await web.get(linked.removeprefix(ADDRESS))).status_code == 200
 
 
-async def test_both_forms_say_the_same(web: WebStage) -> None:
+async def test_atom_and_json_feeds_have_the_same_entries(web: WebStage) -> None:
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen)
     atoms = feedparser.parse((await web.get("/feed.xml")).content).entries
@@ -112,7 +112,7 @@ async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
         assert len(page.css("h2 a[href*='/prophecy?'], a img")) == 4
 
 
-async def test_a_page_alone_tells_what_its_operator_approved(coffee_url: str) -> None:
+async def test_feed_lists_only_page_votes_that_are_approved(coffee_url: str) -> None:
     voted = {"headline": "Coffee prices soar", "date": "2023-05-04", "corpus": "demo", "vote": "up"}
     async with web_stage({"DATABASE_URL": coffee_url}) as web:
         page = LexborHTMLParser((await web.get("/prophecy", **voted)).text)
@@ -138,7 +138,7 @@ async def test_a_text_that_was_removed_is_not_shown(web: WebStage) -> None:
     assert [item["title"] for item in feed["items"]] == [f"{chosen[0].find.story.text}!"]
 
 
-async def test_only_corpora_that_are_shown_are_in_it(web: WebStage) -> None:
+async def test_posts_from_hidden_corpora_are_not_listed(web: WebStage) -> None:
     await filled(web.app.database, await posted(web.app.database, 1), Kind.PERSONAL)
     assert (await web.json("/feed.json"))["items"] == []
     hidden = await web.get("/feed.xml", corpus="demo")
@@ -155,13 +155,13 @@ async def test_a_corpus_may_be_asked_for(web: WebStage) -> None:
     assert (await web.get("/feed.xml", corpus="none")).status_code == 404
 
 
-async def test_headlines_of_a_feed_that_only_a_chat_reads_are_its_own(web: WebStage) -> None:
+async def test_headlines_from_feeds_of_one_chat_are_not_listed(web: WebStage) -> None:
     await filled(web.app.database, await posted(web.app.database, 1))
     await configured(web.app.database)  # the feed is taken out of the settings
     assert (await web.json("/feed.json"))["items"] == []
 
 
-async def test_a_reader_that_has_it_is_sent_nothing(web: WebStage) -> None:
+async def test_unchanged_feed_is_answered_with_304(web: WebStage) -> None:
     first = await web.get("/feed.xml")
     again = await web.client.get("/feed.xml", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -173,7 +173,7 @@ async def test_pages_name_the_feeds(web: WebStage) -> None:
     assert 'href="/feed.xml"' in home
 
 
-def test_anything_may_stand_in_a_text() -> None:
+def test_strange_characters_produce_valid_feeds() -> None:
     strange = "a\x0b & <b> ]]> 🌍 العربية"
     entry = PostedEntry(
         id="urn:x", title=strange, url="http://x/?a=1&b=2", quote=strange, author=None, when="",

@@ -44,7 +44,7 @@ async def prophecy_for(stage: WebStage, source: BudgetSource, text: str) -> Prop
         )
 
 
-async def test_without_a_key_no_model_is_asked_unless_the_settings_say_so(
+async def test_visitors_without_a_key_cause_no_model_call_by_default(
     coffee_url: str, model: ModelServer
 ) -> None:
     async with judged_web(coffee_url, model) as web:
@@ -58,7 +58,7 @@ async def test_without_a_key_no_model_is_asked_unless_the_settings_say_so(
     assert model.calls == 0
 
 
-async def test_where_the_settings_say_so_it_is_paid_for_by_the_page(
+async def test_judging_for_visitors_is_charged_to_the_web_budget(
     coffee_url: str, model: ModelServer
 ) -> None:
     async with judged_web(coffee_url, model, PRESAGIO_WEB__JUDGE="true") as web:
@@ -76,7 +76,7 @@ async def test_with_a_key_the_api_judges(coffee_url: str, model: ModelServer, na
     assert model.calls == 1
 
 
-async def test_a_share_that_is_used_leaves_the_others_theirs(
+async def test_spent_budget_share_leaves_the_other_shares(
     coffee_url: str, model: ModelServer
 ) -> None:
     limits = {
@@ -100,9 +100,7 @@ async def test_a_share_that_is_used_leaves_the_others_theirs(
         assert all(one.judged for one in posts)
 
 
-async def test_what_was_judged_before_costs_nobody_anything(
-    coffee_url: str, model: ModelServer
-) -> None:
+async def test_cached_judgment_causes_no_model_call(coffee_url: str, model: ModelServer) -> None:
     async with judged_web(coffee_url, model) as web:
         await prophecy_for(web, BudgetSource.CHATS, HEADLINE)
         assert (await web.json("/api/prophecy", headline=HEADLINE))["judged"]

@@ -53,7 +53,7 @@ async def agent(url: str, mode: str, **headers: str) -> AsyncIterator[Client]:
 class TestTools:
     """What they take and return, without a network in between."""
 
-    async def test_they_are_listed_with_their_limits(self, coffee_web: WebStage) -> None:
+    async def test_tools_are_listed_with_their_schemas(self, coffee_web: WebStage) -> None:
         async with Client(create_tool_server(coffee_web.shared)) as client:
             tools = (await client.list_tools()).tools
             assert client.instructions
@@ -64,7 +64,7 @@ class TestTools:
         assert (schema["required"], schema["additionalProperties"]) == (["q"], False)
         assert schema["properties"]["limit"]["maximum"] == 100
 
-    async def test_they_answer_as_the_api_does(self, coffee_web: WebStage) -> None:
+    async def test_tools_answer_like_the_api(self, coffee_web: WebStage) -> None:
         asked = {"headline": HEADLINE, "limit": 2}
         async with Client(create_tool_server(coffee_web.shared)) as client:
             for tool, path, given in (
@@ -160,12 +160,12 @@ class TestTools:
         assert answered.is_error
         assert said(answered).startswith(expected)
 
-    async def test_there_is_no_other_tool(self, coffee_web: WebStage) -> None:
+    async def test_unknown_tool_is_refused(self, coffee_web: WebStage) -> None:
         async with Client(create_tool_server(coffee_web.shared)) as client:
             with pytest.raises(MCPError, match="There is no tool 'drop'"):
                 await client.call_tool("drop", {})
 
-    async def test_private_corpora_are_shown_by_name_alone(self, coffee_url: str) -> None:
+    async def test_private_corpora_are_available_only_if_named(self, coffee_url: str) -> None:
         database = await Database.open(coffee_url)
         await fill(database, "diary", Kind.PERSONAL, [text_of("1", "My coffee, my secret")])
         await database.close()
@@ -187,7 +187,9 @@ class TestTools:
                 "My coffee, my secret"
             ]
 
-    async def test_a_database_that_is_away_is_no_end(self, coffee_web: WebStage) -> None:
+    async def test_unavailable_database_is_reported_as_a_tool_error(
+        self, coffee_web: WebStage
+    ) -> None:
         await coffee_web.app.database.close()
         async with Client(create_tool_server(coffee_web.shared)) as client:
             answered = await client.call_tool("corpora")
@@ -225,7 +227,7 @@ class TestOverHttp:
                 found = await client.call_tool("search", {"q": "coffee"})
                 assert found.structured_content["corpus"] == "demo"
 
-    async def test_the_door_is_closed_by_default(self, coffee_web: WebStage) -> None:
+    async def test_mcp_over_http_is_disabled_by_default(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.client.post("/mcp", json={})
         assert answered.status_code == 404
 
@@ -267,7 +269,7 @@ class TestOverHttp:
             assert said(results[1]).startswith("Too many requests from this address. Wait ")
             assert not (await client.call_tool("corpora")).is_error
 
-    async def test_every_request_counts(self, coffee_url: str) -> None:
+    async def test_mcp_requests_are_rate_limited(self, coffee_url: str) -> None:
         limits = {"mcp": "true", "requests_per_minute": "1"}
         async with (
             served({"DATABASE_URL": coffee_url}, **limits) as one,
@@ -276,7 +278,7 @@ class TestOverHttp:
             answered = [await http.post(f"{one.service.address}mcp", json={}) for _ in range(2)]
             assert answered[1].status_code == 429
 
-    async def test_requests_are_figures_by_their_path(self, coffee_url: str) -> None:
+    async def test_mcp_requests_are_counted_in_metrics(self, coffee_url: str) -> None:
         async with (
             served({"DATABASE_URL": coffee_url}, mcp="true") as one,
             httpx.AsyncClient(base_url=one.service.address) as http,
@@ -285,7 +287,7 @@ class TestOverHttp:
             figures = (await http.get("metrics")).text
             assert 'presagio_http_requests_total{route="/mcp",status="400"} 1.0' in figures
 
-    async def test_other_sites_and_names_stay_outside(self, coffee_url: str) -> None:
+    async def test_foreign_origins_and_hosts_are_refused(self, coffee_url: str) -> None:
         async with (
             served({"DATABASE_URL": coffee_url}, mcp="true") as one,
             httpx.AsyncClient() as http,
@@ -319,9 +321,7 @@ class TestOverHttp:
             assert hello.status_code == 200
             assert hello.headers["access-control-expose-headers"] == "Mcp-Session-Id"
 
-    async def test_what_only_an_operator_can_do_is_not_told_to_others(
-        self, coffee_url: str
-    ) -> None:
+    async def test_operator_fixes_are_not_shown_over_http(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_EMBEDDINGS__BACKEND": "tfidf"}
         asked = {"q": "coffee", "mode": "semantic"}
         async with web_stage(environ) as stage:
@@ -361,7 +361,7 @@ class TestOverHttp:
                     await left.wait()
                 assert not (await client.call_tool("corpora")).is_error
 
-    async def test_a_stranger_speaks_the_protocol_by_hand(self, coffee_url: str) -> None:
+    async def test_handwritten_protocol_messages_are_served(self, coffee_url: str) -> None:
         async with (
             served({"DATABASE_URL": coffee_url}, mcp="true") as one,
             httpx.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http,
@@ -400,7 +400,7 @@ def _read(answered: httpx.Response) -> Any:
     return json.loads(data.removeprefix("data: "))["result"]
 
 
-def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mcp_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
     with pytest.raises(ExtraMissing, match=r"\[mcp\]"):
         require_mcp()

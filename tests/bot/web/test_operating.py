@@ -25,13 +25,15 @@ _LASTING = {
 
 
 class TestHealth:
-    async def test_tells_which_adapters_hear(self, coffee_web: WebStage) -> None:
+    async def test_healthz_reports_the_status_of_adapters(self, coffee_web: WebStage) -> None:
         assert await coffee_web.json("/healthz") == {
             "status": "ok",
             "faces": {"slack": {"listening": False, "way": "HTTP"}},
         }
 
-    async def test_without_a_database_it_is_well_but_not_ready(self, coffee_web: WebStage) -> None:
+    async def test_without_a_database_healthz_is_ok_and_readyz_is_503(
+        self, coffee_web: WebStage
+    ) -> None:
         assert await coffee_web.json("/readyz") == {"status": "ready"}
         await coffee_web.app.database.close()
         assert (await coffee_web.get("/healthz")).status_code == 200
@@ -41,7 +43,7 @@ class TestHealth:
 
 
 class TestMetrics:
-    async def test_count_what_was_asked_and_judged(self, coffee_url: str) -> None:
+    async def test_metrics_count_requests_searches_and_judgments(self, coffee_url: str) -> None:
         steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
         async with ModelServer(steps, phrases=naming("quagga")) as model:
             environ = {
@@ -74,7 +76,7 @@ class TestMetrics:
         assert figures["presagio_http_requests_total", "route=other,status=404"] == 1
         assert not [name for name in figures if "secret" in str(name)]
 
-    async def test_tell_when_the_jobs_of_this_process_ran_last(self, coffee_web: WebStage) -> None:
+    async def test_metrics_show_the_age_of_the_last_job_runs(self, coffee_web: WebStage) -> None:
         name = "presagio_job_last_run_age_seconds"
         assert not [key for key in await _figures(coffee_web) if key[0] == name]
         coffee_web.shared.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
@@ -98,7 +100,7 @@ class TestMetrics:
         assert figures["presagio_feeds", "state=failing"] == 1
         assert figures["presagio_job_runs_total", "outcome=failed,task=poll"] == 7
 
-    async def test_are_there_before_anything_happened(self, coffee_url: str) -> None:
+    async def test_metrics_exist_with_zero_at_the_start(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
         async with web_stage(environ) as stage:
             figures = await _figures(stage)
@@ -142,7 +144,7 @@ class TestAdmin:
         ("method", "path"),
         [("POST", "/api/admin/reload"), ("DELETE", "/api/admin/vectors?model=m")],
     )
-    async def test_only_an_admin_s_key_opens_it(
+    async def test_admin_paths_require_an_admin_key(
         self, environ: dict[str, str], method: str, path: str
     ) -> None:
         async with web_stage(environ) as stage:

@@ -68,7 +68,7 @@ class TestProphecy:
         assert (starts[0], starts[-1], len(starts)) == ("0%", "100%", 4)
         assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
 
-    async def test_endings_of_words_are_marked_too(self, database_url: str) -> None:
+    async def test_matched_words_are_marked_in_every_inflection(self, database_url: str) -> None:
         database = await Database.open(database_url)
         await load(
             database, "demo", [document("1", "Ships, shipping and the ship's cat")], "english"
@@ -78,7 +78,7 @@ class TestProphecy:
             page = read(await stage.get("/prophecy", headline="ship", date="2020", corpus="demo"))
         assert texts(page, "mark") == ["Ships", "shipping", "ship"]
 
-    async def test_what_a_form_asks_gets_an_address_that_lasts(self, coffee_web: WebStage) -> None:
+    async def test_form_redirects_to_a_permanent_address(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline=f"  {HEADLINE}\n", date="", lang="es")
         assert answered.status_code == 303
         lasting = parse_qs(urlsplit(answered.headers["location"]).query)
@@ -106,14 +106,16 @@ class TestProphecy:
             answered = await coffee_web.get("/prophecy", headline=link, **given)
             assert f"date={date}" in answered.headers["location"]
 
-    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+    async def test_empty_result_is_reported(self, coffee_web: WebStage) -> None:
         asked = {**HEADLINE_AND_DATE, "headline": "Zebras"}
         page = read(await coffee_web.get("/prophecy", **asked))
         assert texts(page, ".nothing") == [
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
 
-    async def test_what_is_near_is_called_so(self, coffee_url: str) -> None:
+    async def test_nearest_hits_are_shown_apart_without_votes_or_picture(
+        self, coffee_url: str
+    ) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
@@ -152,7 +154,7 @@ class TestProphecy:
         assert [tag for tag in texts(page, ".card .marks .tag") if tag == "foretold"]
         assert len(page.css(".card details:not([open]) .figures")) == 3
 
-    async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
+    async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
         assert (answered.status_code, answered.headers["location"]) == (303, "/")
 
@@ -164,7 +166,7 @@ class TestProphecy:
         assert answered.content.startswith(b"\x89PNG")
 
     @pytest.mark.usefixtures("no_pictures")
-    async def test_without_the_libraries_no_picture_is_named(self, coffee_web: WebStage) -> None:
+    async def test_missing_picture_libraries_disable_pictures(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert page.css("meta[property='og:title']")
         assert not page.css("figure.picture")
@@ -213,7 +215,7 @@ class TestEscaping:
 
 
 class TestTimeline:
-    async def test_texts_stand_in_their_years(self, coffee_web: WebStage) -> None:
+    async def test_texts_are_grouped_by_year(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/timeline", q="coffee"))
         years = texts(page, ".bars li")
         assert years == ["2010 1", "2011 1", "2012 1", "2013 1", "2014 2"]
@@ -237,7 +239,7 @@ class TestTimeline:
         assert not back.css("form.ask input[name=when]")
         assert texts(back, ".bars li")[0] == "2010 1"
 
-    async def test_a_list_without_repeats_is_whole(self, database_url: str) -> None:
+    async def test_list_leaves_out_repeated_texts(self, database_url: str) -> None:
         database = await Database.open(database_url)
         said = "More coffee for everybody who has none, and soon!"
         await load(database, "demo", [document("1", said), document("2", said, day=400)])
@@ -248,11 +250,11 @@ class TestTimeline:
         assert texts(page, "#texts") == ["All texts, oldest first"]
         assert [link.attributes["href"] for link in page.css(".bars a")] == ["#t2010-01"]
 
-    async def test_only_a_year_or_a_month_is_looked_at(self, coffee_web: WebStage) -> None:
+    async def test_invalid_period_is_refused(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")
         assert answered.status_code == 400
 
-    async def test_a_short_time_is_told_by_months(self, database_url: str) -> None:
+    async def test_short_time_spans_are_counted_by_month(self, database_url: str) -> None:
         database = await Database.open(database_url)
         said = {0: "coffee", 40: "more coffee please", 130: "is there no coffee"}
         days = [document(str(day), text, day=day) for day, text in said.items()]
@@ -309,7 +311,7 @@ class TestTimeline:
         page = read(await coffee_web.get("/timeline", q="coffee ghost:yes"))
         assert '"ghost:" is no filter' in texts(page, ".notice")[0]
 
-    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+    async def test_empty_timeline_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/timeline", q="zebra"))
         assert texts(page, ".nothing") == ["No text says that."]
 
@@ -351,7 +353,7 @@ class TestVotes:
             ({"headline": "x" * 30_000}, 413),
         ],
     )
-    async def test_what_is_no_vote_is_not_counted(
+    async def test_invalid_vote_is_refused(
         self, coffee_web: WebStage, change: dict[str, str], status: int
     ) -> None:
         form = {**HEADLINE_AND_DATE, "id": "1", "vote": "up", **change}
@@ -379,7 +381,7 @@ class TestEveryPage:
              "/ask?question=coffee", "/docs", "/corpora", "/corpora/demo/2012")  # fmt: skip
 
     @pytest.mark.parametrize("path", PATHS)
-    async def test_asks_no_other_server_and_holds_no_script_or_style(
+    async def test_page_loads_only_own_resources_and_has_no_inline_code(
         self, coffee_web: WebStage, path: str
     ) -> None:
         answered = await coffee_web.get(path)
@@ -418,7 +420,9 @@ class TestEveryPage:
         assert all(link.endswith("?lang=en") for link in links)
 
     @pytest.mark.parametrize("path", PATHS)
-    async def test_has_what_a_screen_reader_needs(self, coffee_web: WebStage, path: str) -> None:
+    async def test_page_has_headings_landmarks_and_labels(
+        self, coffee_web: WebStage, path: str
+    ) -> None:
         page = read(await coffee_web.get(path))
         assert len(page.css("h1")) == 1
         assert len(page.css("main")) == 1
@@ -430,7 +434,7 @@ class TestEveryPage:
         ids = [node.attributes["id"] for node in page.css("[id]")]
         assert len(ids) == len(set(ids))
 
-    async def test_what_fails_is_told_on_a_page(self, coffee_web: WebStage) -> None:
+    async def test_errors_are_shown_on_a_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/nowhere")
         assert answered.status_code == 404
         assert texts(LexborHTMLParser(answered.text), "h1") == ["That did not work"]
@@ -448,7 +452,7 @@ class TestEveryPage:
         ],
         ids=["date", "corpus", "length", "link"],
     )
-    async def test_what_was_typed_can_be_mended(
+    async def test_error_page_keeps_the_typed_values(
         self, coffee_web: WebStage, sent: dict[str, str], said: str, day: str, corpus: str | None
     ) -> None:
         async def closed(text: str, *, now: datetime) -> Headline:
@@ -465,7 +469,9 @@ class TestEveryPage:
         hidden = [str(node.attributes["value"]) for node in page.css("[name=corpus]")]
         assert hidden == ([corpus] if corpus else [])
 
-    async def test_who_finds_nothing_is_led_to_what_there_is(self, coffee_web: WebStage) -> None:
+    async def test_not_found_page_offers_the_timeline_and_corpora(
+        self, coffee_web: WebStage
+    ) -> None:
         for path in ("/nothing", "/documents/demo/0", "/corpora/gone"):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
             assert one(page, "form").attributes["action"] == "/timeline"
@@ -526,7 +532,7 @@ class TestEveryPage:
         shown = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
         assert "content-encoding" not in shown.headers
 
-    async def test_there_is_none_where_it_is_switched_off(self, coffee_url: str) -> None:
+    async def test_disabled_page_is_not_found(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
         async with web_stage(environ) as stage:
             for path in ("/", "/wall", "/static/page.css"):
@@ -547,7 +553,7 @@ async def test_without_an_archive_the_way_to_one_is_told(database_url: str) -> N
         assert "Aún no hay" in texts(read(await stage.get("/", lang="es")), ".nothing")[0]
 
 
-async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:
+async def test_largest_corpus_is_preselected(database_url: str) -> None:
     database = await Database.open(database_url)
     await load(database, "small", [document("1", "coffee")])
     await load(database, "large", [document("1", "coffee"), document("2", "tea")])
@@ -598,7 +604,7 @@ async def _votes(stage: WebStage) -> int:
         return int(await connection.fetchval("SELECT count(*) FROM vote"))
 
 
-async def test_what_nobody_foresaw_is_told_without_details(
+async def test_unexpected_error_is_answered_without_details(
     coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: object, **__: object) -> None:

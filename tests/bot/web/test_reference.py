@@ -34,7 +34,7 @@ async def test_every_operation_is_there_with_its_parameters_and_an_example(
     Problem.model_validate(json.loads(texts(page, "section:not(.operation) pre")[0]))
 
 
-async def test_its_links_are_answered(coffee_web: WebStage) -> None:
+async def test_links_of_the_reference_work(coffee_web: WebStage) -> None:
     page = read(await coffee_web.get("/docs"))
     links = [str(link.attributes["href"]) for link in page.css(".operation > p > a")]
     assert "/api/corpora" in links
@@ -55,13 +55,13 @@ async def test_a_spanish_reader_reads_spanish_but_for_names(coffee_web: WebStage
     assert not kinds & {"text", "list", "boolean", "integer", "number", "object"}
 
 
-async def test_a_key_is_shown_where_one_is_needed(coffee_url: str) -> None:
+async def test_reference_examples_include_a_key_if_required(coffee_url: str) -> None:
     async with web_stage({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as web:
         page = read(await web.get("/docs"))
         assert all("Bearer KEY" in node.text() for node in page.css("[id='GET-api-find'] ~ pre"))
         assert not page.css("a[href^='/api/']")
 
 
-async def test_it_is_there_before_the_first_archive(database_url: str) -> None:
+async def test_reference_is_available_without_an_archive(database_url: str) -> None:
     async with web_stage({"DATABASE_URL": database_url}) as web:
         assert "corpus=NAME" in (await web.get("/docs")).text

@@ -30,12 +30,12 @@ def test_marks_become_pieces(text: str, pieces: list[tuple[str, bool]]) -> None:
 
 
 @given(st.text(alphabet="ab <&\x02\x03"))
-def test_nothing_but_the_marks_is_lost(text: str) -> None:
+def test_split_marks_loses_only_the_marks(text: str) -> None:
     said = "".join(piece.text for piece in split_marks(text))
     assert said == text.replace("\x02", "").replace("\x03", "")
 
 
-def test_figures_are_the_parts_that_there_are() -> None:
+def test_card_figures_are_the_existing_score_parts() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.424, "age": 1.2, "semantic": 0.5})
     card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
     assert [(figure.name, figure.percent) for figure in card.figures] == [
@@ -63,7 +63,7 @@ def test_figures_are_the_parts_that_there_are() -> None:
         ([], []),
     ],
 )
-def test_texts_stand_in_one_line_of_time_that_ends_at_the_headline(
+def test_time_axis_ends_at_the_headline_date(
     moments: list[datetime | None], marks: list[tuple[str, int]]
 ) -> None:
     hits = [make_hit(created_at=moment) for moment in moments]

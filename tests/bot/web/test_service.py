@@ -62,7 +62,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
             assert not service.status().listening
 
 
-async def test_it_says_where_it_is_and_answers_there(coffee_url: str) -> None:
+async def test_service_prints_its_address_and_answers_there(coffee_url: str) -> None:
     async with served({"DATABASE_URL": coffee_url}) as one, httpx.AsyncClient() as client:
         assert one.said == [f"The web page is at {one.service.address}"]
         answered = await client.get(one.service.address)
@@ -73,7 +73,7 @@ async def test_it_says_where_it_is_and_answers_there(coffee_url: str) -> None:
         assert strange.status_code == 404
 
 
-async def test_what_stands_open_is_said_at_the_start(coffee_url: str) -> None:
+async def test_service_prints_its_access_rules_at_the_start(coffee_url: str) -> None:
     async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "sesame"}) as one:
         assert one.said[1].startswith("The API asks for a key of WEB_API_KEYS; the page asks for")
 
@@ -86,7 +86,7 @@ async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
                 await one.running
 
 
-async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> None:
+async def test_shutdown_finishes_requests_under_way(coffee_url: str) -> None:
     async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
         environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
@@ -100,7 +100,7 @@ async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> No
                 await client.get(one.service.address)
 
 
-async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
+async def test_shutdown_cuts_off_hanging_requests(coffee_url: str) -> None:
     async with ModelServer([slow(600.0, scoring(judged_by_words))]) as model:
         environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=600) as client:
@@ -117,7 +117,7 @@ async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
                     assert (await asking).status_code >= 500
 
 
-async def test_only_a_trusted_proxy_is_believed(coffee_url: str) -> None:
+async def test_forwarded_address_is_used_only_from_a_trusted_proxy(coffee_url: str) -> None:
     limits = {"requests_per_minute": "1"}
     for proxies, statuses in (("[]", [200, 429]), ('["127.0.0.1"]', [200, 200])):
         async with (
@@ -134,7 +134,7 @@ async def test_only_a_trusted_proxy_is_believed(coffee_url: str) -> None:
             assert [each.status_code for each in answered] == statuses
 
 
-async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Stage) -> None:
+async def test_service_runs_beside_a_chat_and_counts_its_searches(stage: Stage) -> None:
     port = find_free_port()
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
     async with stage.serving(), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
@@ -148,7 +148,7 @@ async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Sta
         assert 'presagio_searches_total{found="something",mode="lexical"} 1.0' in figures
 
 
-async def test_no_answer_waits_for_its_packets_to_be_confirmed(
+async def test_connections_set_tcp_nodelay(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a body waits for its head to be confirmed, that takes 40 ms each time."""
@@ -197,7 +197,7 @@ async def test_half_a_request_is_not_waited_for_for_ever(
             assert answered.status_code == 200
 
 
-async def test_each_byte_does_not_bring_more_time(
+async def test_slow_bytes_do_not_extend_the_request_timeout(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)

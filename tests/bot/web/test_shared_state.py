@@ -5,7 +5,7 @@ import itertools
 from bot.web.shared_state import CachedCounts
 
 
-async def test_what_was_counted_is_kept_for_a_while() -> None:
+async def test_counts_are_cached_for_a_limited_time() -> None:
     now, counted = 0.0, itertools.count(1)
     kept = CachedCounts(lambda: now)
 
@@ -20,7 +20,7 @@ async def test_what_was_counted_is_kept_for_a_while() -> None:
     assert await kept.get("a", count) == 4
 
 
-async def test_what_is_kept_is_bounded() -> None:
+async def test_cached_counts_are_bounded() -> None:
     kept, counted = CachedCounts(lambda: 0.0), itertools.count()
 
     async def count() -> int:

@@ -70,7 +70,7 @@ async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: Web
         assert [size_of(png) for png in drawn] == [(1200, 630), (1080, 1350)]
 
 
-async def test_nothing_is_to_be_shared_of_what_a_model_doubts(coffee_url: str) -> None:
+async def test_doubtful_hits_cannot_be_shared(coffee_url: str) -> None:
     async with ModelServer([scoring(lambda _headline, _candidate: 3)]) as model:
         environ = {
             "DATABASE_URL": coffee_url,
@@ -86,7 +86,7 @@ async def test_nothing_is_to_be_shared_of_what_a_model_doubts(coffee_url: str) -
     assert picture.status_code == 404
 
 
-async def test_nobody_puts_a_headline_of_their_own_beside_a_text(coffee_web: WebStage) -> None:
+async def test_text_card_accepts_no_headline_of_the_visitor(coffee_web: WebStage) -> None:
     alone = await coffee_web.get("/card/demo/1.png")
     assert alone.status_code == 200
     assert (await coffee_web.get("/card/demo/1.png", headline="Mine")).status_code == 404
@@ -132,7 +132,7 @@ async def test_a_phone_is_told_how_the_page_is_installed(coffee_web: WebStage) -
         ({}, None),
     ],
 )
-async def test_what_a_phone_shares_is_asked(
+async def test_shared_text_or_link_becomes_the_headline(
     coffee_web: WebStage, shared: dict[str, str], headline: str | None
 ) -> None:
     manifest = await coffee_web.json("/manifest.webmanifest")

@@ -198,7 +198,7 @@ class TestPage:
                 page = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
         assert said in page.text.partition("event: done")[2]
 
-    async def test_without_scripts_the_page_asks_again_for_the_same(
+    async def test_page_without_scripts_reloads_for_the_same_judgment(
         self, judging: Served, slow: Slow
     ) -> None:
         async with visiting(judging) as client:
@@ -275,9 +275,7 @@ class TestPage:
             assert "Being judged" not in str(await visit.read("document.body.innerText"))
         assert slow.server.calls == 1  # for the stream that broke and for the one after it
 
-    async def test_who_asks_again_after_a_broken_stream_waits_for_the_same_judgment(
-        self, judging: Served, slow: Slow
-    ) -> None:
+    async def test_reconnecting_joins_the_same_judgment(self, judging: Served, slow: Slow) -> None:
         async with asyncio.timeout(PATIENCE), visiting(judging) as client:
             async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
                 await read_event(stream.aiter_lines())
@@ -289,9 +287,7 @@ class TestPage:
                 assert (await read_event(lines))[0] == "done"
         assert (slow.server.calls, count_jobs()) == (1, 0)
 
-    async def test_what_cannot_be_judged_is_not_called_being_judged_for_ever(
-        self, judging: Served
-    ) -> None:
+    async def test_refused_stream_ends_the_being_judged_state(self, judging: Served) -> None:
         program = chromium()
         if program is None:
             pytest.skip("there is no chromium")
@@ -327,7 +323,7 @@ class TestPage:
         ["window.dispatchEvent(new Event('online'))",
          "document.dispatchEvent(new Event('visibilitychange'))"],
     )  # fmt: skip
-    async def test_who_comes_back_waits_no_longer(
+    async def test_returning_to_the_page_reconnects_at_once(
         self, judging: Served, slow: Slow, event: str
     ) -> None:
         async with (
@@ -381,7 +377,7 @@ class TestPage:
 
 
 class TestSharedWork:
-    async def test_it_is_done_once_for_all_who_wait_and_ends_with_the_last(self) -> None:
+    async def test_work_runs_once_for_all_waiters_and_ends_with_the_last(self) -> None:
         begun, gate, shared = list[str](), asyncio.Event(), SharedWork[str]()
 
         async def work() -> str:
@@ -398,7 +394,7 @@ class TestSharedWork:
         await asyncio.wait([first])
         assert (first.cancelled(), begun) == (True, ["work"])
 
-    async def test_it_lasts_for_a_page_that_returns_and_its_outcome_too(self) -> None:
+    async def test_work_is_kept_for_a_page_expected_to_return(self) -> None:
         shared = SharedWork[str]()
 
         async def work() -> str:
@@ -410,7 +406,9 @@ class TestSharedWork:
             assert await task == "done"
         assert "key" not in shared
 
-    async def test_it_ends_when_no_page_returns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_work_is_cancelled_if_no_page_returns(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("bot.web.streaming.RETURN_SECONDS", 0)
         shared = SharedWork[None]()
         async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # what it returns does not matter

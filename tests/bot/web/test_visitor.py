@@ -41,5 +41,5 @@ def test_links_keep_a_language_that_was_chosen() -> None:
     assert visitor().link("/wall") == "/wall"
 
 
-def test_the_same_page_in_another_language() -> None:
+def test_in_language_links_to_the_same_page() -> None:
     assert visitor().in_language("es") == "/timeline?q=a+%26+b&lang=es"

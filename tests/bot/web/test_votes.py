@@ -48,7 +48,7 @@ async def vote(
         (["2001:db8:1:2::1", "2001:db8:1:3::1"], 2),
     ],
 )
-async def test_each_address_counts_once_whatever_it_sends(
+async def test_each_address_counts_as_one_voter_with_any_cookie(
     coffee_url: str, addresses: list[str], voters: int
 ) -> None:
     for number, address in enumerate(addresses):
@@ -77,7 +77,7 @@ async def test_no_address_is_kept_and_no_key_outlives_its_day(coffee_url: str) -
 
 
 @pytest.mark.parametrize(("trusted", "voters"), [("[]", 1), ('["127.0.0.1"]', 2)])
-async def test_who_asks_is_what_a_trusted_proxy_says(
+async def test_voter_address_comes_from_a_trusted_proxy_only(
     coffee_url: str, trusted: str, voters: int
 ) -> None:
     environ = {"DATABASE_URL": coffee_url}
@@ -173,7 +173,9 @@ async def decided(web: WebStage, *, approved: bool = True) -> None:
 class TestAStrangersWords:
     """They appear nowhere but on their own page until the owner has approved them."""
 
-    async def test_all_addresses_are_looked_at(self, coffee_web: WebStage) -> None:
+    async def test_every_path_and_tool_is_covered_by_these_tests(
+        self, coffee_web: WebStage
+    ) -> None:
         known = {
             "/feed.json",
             "/feed.xml",
@@ -186,13 +188,15 @@ class TestAStrangersWords:
         assert {*PUBLIC, *QUESTIONS, *known} <= set(addresses(coffee_web))
         assert {*ARGUMENTS, "compose"} == {tool.name for tool in TOOLS}
 
-    async def test_stand_where_they_were_asked(self, coffee_url: str) -> None:
+    async def test_headline_is_shown_on_its_own_answer_page(self, coffee_url: str) -> None:
         async with voted(coffee_url, "192.0.2.7") as web:
             asked = await web.get("/prophecy", **ASKED | {"headline": STRANGE})
         assert WORD in asked.text
 
     @pytest.mark.parametrize("settings", [{}, {"wall_voters": "2"}], ids=["owner", "two voters"])
-    async def test_stand_nowhere_else(self, coffee_url: str, settings: dict[str, str]) -> None:
+    async def test_unapproved_headline_is_shown_on_no_public_page(
+        self, coffee_url: str, settings: dict[str, str]
+    ) -> None:
         async with voted(coffee_url, "192.0.2.7", days=3, **settings) as web:
             assert await holding(web) == []
             page = LexborHTMLParser((await web.get("/corpora/demo")).text)
@@ -202,20 +206,18 @@ class TestAStrangersWords:
                     answer = await tool.call(web.shared, ARGUMENTS[tool.name])
                     assert WORD not in str(answer).lower(), tool.name
 
-    async def test_of_another_day_or_from_another_address_count_no_more(
+    async def test_voters_of_several_days_do_not_make_a_headline_public(
         self, coffee_url: str
     ) -> None:
         async with voted(coffee_url, "192.0.2.7", "192.0.2.8", days=2) as web:
             assert await holding(web) == []
 
-    async def test_are_everybody_s_once_enough_voters_of_one_day_are_for_them(
-        self, coffee_url: str
-    ) -> None:
+    async def test_headline_with_enough_voters_of_one_day_is_public(self, coffee_url: str) -> None:
         async with voted(coffee_url, "192.0.2.7", "192.0.2.8", wall_voters="2") as web:
             # Headlines to try are the operator's own, and approved ones.
             assert await holding(web) == [path for path in PUBLIC if path != "/"]
 
-    async def test_are_everybody_s_once_they_are_approved(self, coffee_url: str) -> None:
+    async def test_approved_headline_is_public(self, coffee_url: str) -> None:
         async with voted(coffee_url, "192.0.2.7") as web:
             (waiting,) = await listed(web)
             assert (waiting["state"], waiting["headline"]) == ("waiting", STRANGE)
@@ -225,7 +227,7 @@ class TestAStrangersWords:
             (approved,) = await listed(web)
             assert approved["state"] == "approved"
 
-    async def test_are_gone_at_once_when_they_are_removed(self, coffee_url: str) -> None:
+    async def test_removed_headline_disappears_at_once(self, coffee_url: str) -> None:
         crowd = ("192.0.2.7", "192.0.2.8")
         async with voted(coffee_url, *crowd, wall_voters="2") as web:
             assert await holding(web) == [path for path in PUBLIC if path != "/"]
@@ -238,7 +240,7 @@ class TestAStrangersWords:
             assert (removed["state"], removed["up"]) == ("removed", 6)
 
 
-async def test_headlines_to_try_are_those_of_the_settings(coffee_url: str) -> None:
+async def test_configured_example_headlines_are_shown(coffee_url: str) -> None:
     environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__EXAMPLES": '["No coffee at high tide"]'}
     async with web_stage(environ) as web:
         for path in ("/", "/corpora/demo"):

@@ -96,7 +96,7 @@ async def test_a_webhook_is_counted_by_its_platform_and_described_nowhere(
     ],
     ids=repr,
 )
-async def test_an_event_that_is_not_taken_is_pushed_again(
+async def test_failed_event_is_answered_with_a_server_error(
     demo_web: WebStage,
     caplog: pytest.LogCaptureFixture,
     error: Exception,

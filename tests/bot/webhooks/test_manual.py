@@ -23,7 +23,7 @@ def block(language: str) -> str:
     return MANUAL.partition(f"```{language}\n")[2].partition("```")[0]
 
 
-def test_its_example_is_a_webhook() -> None:
+def test_manual_example_is_a_valid_webhook() -> None:
     (table,) = tomllib.loads(block("toml"))["webhooks"]
     hook = WebhookSettings.model_validate(table)
     assert f"presagio webhooks test {hook.name}" in MANUAL
@@ -38,7 +38,7 @@ def test_its_steps_lead_to_a_webhook_with_a_secret(tmp_path: Path) -> None:
     assert [len(key) for key in targets["news"].keys] == [32]
 
 
-def test_its_receiver_knows_what_is_genuine() -> None:
+def test_manual_receiver_accepts_only_genuine_events() -> None:
     names: dict[str, Any] = {}
     exec(block("python"), names)
     genuine = names["genuine"]
@@ -58,5 +58,5 @@ def test_its_receiver_knows_what_is_genuine() -> None:
     assert not genuine(secret, old, event.body)
 
 
-def test_its_figures_are_those_of_the_program() -> None:
+def test_manual_states_the_timeout_of_the_program() -> None:
     assert f"within {poster._SECONDS:g} seconds" in MANUAL

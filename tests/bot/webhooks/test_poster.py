@@ -68,7 +68,7 @@ async def test_any_2xx_accepts_the_event(status: int) -> None:
         (429, {"Retry-After": "999999"}, SlowDown, "3600 s"),
     ],
 )
-async def test_any_other_answer_is_a_failure(
+async def test_other_statuses_raise_delivery_errors_without_redirects(
     status: int, headers: Mapping[str, str], kind: type[DeliveryError], said: str
 ) -> None:
     async with WebServer() as web:
@@ -85,7 +85,7 @@ async def test_any_other_answer_is_a_failure(
     ("answer", "said"),
     [(silent, "took longer"), (huge_headers, "too many pieces"), (reset, "broke|No connection")],
 )
-async def test_without_an_answer_it_may_have_arrived(
+async def test_missing_response_raises_unsure(
     answer: Answer, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SECONDS", PATIENCE)
@@ -102,7 +102,7 @@ async def test_without_an_answer_it_may_have_arrived(
         assert web.requests[0].body == EVENT.body
 
 
-async def test_a_dead_receiver_is_tried_again() -> None:
+async def test_dead_receiver_raises_a_retryable_error() -> None:
     async with WebServer() as web:
         url = web.url("/hook")
     with pytest.raises(DeliveryError, match="No connection to"):
@@ -119,7 +119,7 @@ async def test_a_private_address_is_refused_unless_it_is_allowed(host: str) -> N
     assert not isinstance(caught.value, DeliveryRefused), "a name may have another address tomorrow"
 
 
-async def test_what_is_no_event_of_a_configured_webhook_is_given_up() -> None:
+async def test_unknown_webhook_or_missing_event_raises_delivery_refused() -> None:
     stranger = Chat(id=2, platform=WEBHOOKS, external_id="removed", private=True)
     with pytest.raises(DeliveryRefused, match="no webhook removed"):
         await posted("https://example.org/hook", chat=stranger)

@@ -24,7 +24,7 @@ def with_webhooks(secrets: str, *hooks: WebhookSettings) -> Settings:
     return settings.model_copy(update={"webhooks": hooks, "secrets": known})
 
 
-def test_each_webhook_has_the_secret_of_its_name() -> None:
+def test_secrets_are_assigned_by_webhook_name() -> None:
     listed = f"news={SECRETS[0]}, other={SECRETS[1]}"
     found = targets_of(with_webhooks(listed, NEWS, OTHER))
     assert {name: one.keys for name, one in found.items()} == {
@@ -51,7 +51,7 @@ def test_a_name_with_two_secrets_signs_with_both() -> None:
         (SECRETS[0].rstrip("="), [NEWS], "A secret in WEBHOOK_SECRETS has no name"),
     ],
 )
-def test_what_cannot_be_used_is_named_and_secrets_are_not(
+def test_invalid_secrets_are_reported_without_their_values(
     secrets: str, hooks: list[WebhookSettings], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said) as caught:

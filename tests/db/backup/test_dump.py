@@ -36,7 +36,7 @@ def file_of(version: int) -> str:
 NEWEST = file_of(available()[-1].version)
 
 
-async def test_what_is_there_is_kept_before_it_is_changed(
+async def test_upgrade_writes_a_backup_before_it_changes_the_database(
     older: Database, database_url: str, tmp_path: Path
 ) -> None:
     said: list[str] = []
@@ -52,7 +52,7 @@ async def test_what_is_there_is_kept_before_it_is_changed(
     assert len(said) == 2
 
 
-async def test_of_many_processes_one_upgrades(
+async def test_only_one_of_many_processes_upgrades(
     older: Database, database_url: str, tmp_path: Path
 ) -> None:
     said: list[str] = []
@@ -63,7 +63,9 @@ async def test_of_many_processes_one_upgrades(
     assert len(said) == 2
 
 
-async def test_few_are_kept(older: Database, database_url: str, tmp_path: Path) -> None:
+async def test_upgrade_keeps_only_the_newest_backups(
+    older: Database, database_url: str, tmp_path: Path
+) -> None:
     """The newest: who has returned to an older version upgrades from a lower number again."""
     for version in range(95, 99):
         (tmp_path / file_of(version)).touch()
@@ -73,7 +75,7 @@ async def test_few_are_kept(older: Database, database_url: str, tmp_path: Path) 
     assert kept(tmp_path) == [NEWEST, file_of(97), file_of(98), "presagio.dump"]
 
 
-async def test_a_large_database_is_upgraded_without_a_way_back(
+async def test_a_large_database_is_upgraded_without_a_backup(
     older: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_LARGEST", 1_000_000)
@@ -83,7 +85,7 @@ async def test_a_large_database_is_upgraded_without_a_way_back(
     assert kept(tmp_path) == []
 
 
-async def test_without_a_backup_nothing_is_changed(
+async def test_upgrade_changes_nothing_if_the_backup_cannot_be_written(
     older: Database, database_url: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file"):
@@ -92,7 +94,7 @@ async def test_without_a_backup_nothing_is_changed(
         assert await connection.fetchval("SELECT to_regclass('since')") is None
 
 
-async def test_a_new_database_has_nothing_to_keep(
+async def test_a_new_database_is_not_backed_up(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
     await execute(database_url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")

@@ -40,5 +40,5 @@ from db.backup.programs import _variables
         ("postgresql:///?database=x&password=s", {"PGDATABASE": "x", "PGPASSWORD": "s"}),
     ],
 )
-def test_an_address_becomes_variables(url: str, expected: dict[str, str]) -> None:
+def test_a_database_url_becomes_environment_variables(url: str, expected: dict[str, str]) -> None:
     assert _variables(url) == expected

@@ -72,7 +72,7 @@ async def backed_up(url: str, folder: Path) -> Path:
     return file
 
 
-async def test_a_backup_replaces_what_is_there(
+async def test_restoring_a_backup_replaces_the_existing_data(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     await execute(database_url, CORPUS)
@@ -88,7 +88,7 @@ async def test_a_backup_replaces_what_is_there(
     assert sent[-1] > 80
 
 
-async def test_a_library_keeps_its_postings(
+async def test_a_restored_library_keeps_its_postings(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     before = await Database.open(database_url)
@@ -104,7 +104,7 @@ async def test_a_library_keeps_its_postings(
     assert await value(other_url, f"SELECT count(*) FROM postings_{corpus.id}") == 4 + 2
 
 
-async def test_nothing_of_presagio_s_remains_when_it_is_cleared(database_url: str) -> None:
+async def test_clearing_the_database_removes_every_presagio_object(database_url: str) -> None:
     await execute(
         database_url,
         CORPUS,
@@ -117,7 +117,7 @@ async def test_nothing_of_presagio_s_remains_when_it_is_cleared(database_url: st
     await connection.close()
 
 
-async def test_what_is_cut_off_changes_nothing(
+async def test_restoring_a_truncated_backup_changes_nothing(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     await execute(other_url, CORPUS)
@@ -146,7 +146,9 @@ async def test_bytes_that_have_changed_are_named_as_what_they_are(
     assert await value(other_url, "SELECT name FROM corpus") == "kept"
 
 
-async def test_what_hangs_on_the_tables_is_not_dropped(database_url: str, tmp_path: Path) -> None:
+async def test_restore_refuses_to_drop_views_that_depend_on_its_tables(
+    database_url: str, tmp_path: Path
+) -> None:
     file = await backed_up(database_url, tmp_path)
     await execute(database_url, "CREATE VIEW theirs AS SELECT name FROM corpus", CORPUS)
     with pytest.raises(StorageError, match=r"view theirs depends on .* not presagio's"):
@@ -154,14 +156,14 @@ async def test_what_hangs_on_the_tables_is_not_dropped(database_url: str, tmp_pa
     assert await value(database_url, "SELECT name FROM theirs") == "kept"
 
 
-async def test_tables_of_others_stay(database_url: str, tmp_path: Path) -> None:
+async def test_restore_keeps_foreign_tables(database_url: str, tmp_path: Path) -> None:
     file = await backed_up(database_url, tmp_path)
     await execute(database_url, "CREATE TABLE theirs AS SELECT 42 AS number")
     await bring_back(database_url, file)
     assert await value(database_url, "SELECT number FROM theirs") == 42
 
 
-async def test_only_backups_of_presagio_are_taken(
+async def test_files_that_are_no_presagio_backup_are_rejected(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     text = tmp_path / "text.dump"
@@ -176,7 +178,7 @@ async def test_only_backups_of_presagio_are_taken(
         await check_backup(await backed_up(database_url, tmp_path))
 
 
-async def test_a_database_tells_what_it_holds_and_who_works_in_it(database_url: str) -> None:
+async def test_database_summary_lists_contents_and_active_sessions(database_url: str) -> None:
     alone = PoolSettings(size=1)
     database = await Database.open(database_url, alone)
     assert await is_set_up(database)
@@ -220,7 +222,7 @@ async def test_programs_come_from_path_where_there_is_no_wheel(
     assert list(tmp_path.iterdir()) == [program]
 
 
-async def test_languages_that_a_server_lacks_are_told(
+async def test_restore_names_languages_that_the_server_lacks(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     before = await Database.open(database_url)
@@ -260,7 +262,7 @@ def is_clean(deeds: Path) -> bool:
     return not ran
 
 
-async def test_a_check_of_a_backup_is_not_run(
+async def test_check_constraints_in_a_backup_are_not_executed(
     database_url: str, other_url: str, tmp_path: Path, deeds: Path
 ) -> None:
     check = "ALTER TABLE corpus ADD CONSTRAINT evil CHECK (evil())"
@@ -276,7 +278,7 @@ async def test_a_check_of_a_backup_is_not_run(
     assert is_clean(deeds)
 
 
-async def test_functions_are_never_a_backup_s_own(
+async def test_functions_in_a_backup_are_never_restored(
     database_url: str, other_url: str, tmp_path: Path, deeds: Path
 ) -> None:
     """Neither while rows are stored, nor later: those of the same names are the program's."""
@@ -293,7 +295,7 @@ async def test_functions_are_never_a_backup_s_own(
 
 
 @pytest.mark.parametrize("by", ["the server", "psql"])
-async def test_statements_that_were_written_into_a_backup_are_not_run(
+async def test_statements_injected_into_a_backup_are_not_executed(
     database_url: str, other_url: str, tmp_path: Path, deeds: Path, by: str
 ) -> None:
     """An archive keeps the command that precedes the rows of each table as it was written."""
@@ -308,7 +310,7 @@ async def test_statements_that_were_written_into_a_backup_are_not_run(
     assert is_clean(deeds)
 
 
-async def test_what_a_backup_should_not_hold_is_refused_by_name(
+async def test_unknown_objects_in_a_backup_are_rejected_by_name(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     await execute(
@@ -350,7 +352,7 @@ async def test_rows_that_no_table_takes_are_refused(
     assert await value(other_url, "SELECT name FROM corpus") == "kept"
 
 
-async def test_rows_are_stored_by_a_role_that_may_do_nothing_else(
+async def test_restore_stores_rows_with_a_role_that_has_no_other_rights(
     database_url: str, deeds: Path
 ) -> None:
     database = await Database.open(database_url)
@@ -366,7 +368,7 @@ async def test_rows_are_stored_by_a_role_that_may_do_nothing_else(
     assert is_clean(deeds)
 
 
-async def test_the_tables_are_those_that_the_program_makes(
+async def test_restored_tables_match_the_schema_of_the_program(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     """With all indexes, keys and triggers, whatever was taken off while rows were stored."""
@@ -418,7 +420,7 @@ UNRELEASED = (
 )
 
 
-async def test_a_backup_from_before_the_first_version_is_restored_whole(
+async def test_a_backup_from_before_the_first_release_is_restored(
     database_url: str, other_url: str, tmp_path: Path
 ) -> None:
     """Its tables are the same; only the migrations that made them had other names."""
@@ -435,7 +437,7 @@ async def test_a_backup_from_before_the_first_version_is_restored_whole(
         await database.close()
 
 
-async def test_a_backup_of_older_tables_than_the_last_before_the_first_version_is_refused(
+async def test_a_backup_with_a_schema_older_than_supported_is_rejected(
     database_url: str, tmp_path: Path
 ) -> None:
     older = "INSERT INTO migration VALUES (36, 'replies', repeat('a', 64))"

@@ -16,7 +16,7 @@ def access(database: Database) -> Access:
     return Access(database)
 
 
-async def test_a_group_that_moves_stays_let_in(access: Access, database: Database) -> None:
+async def test_a_migrated_group_stays_admitted(access: Access, database: Database) -> None:
     await access.allow("telegram", "-1", title="A group", language="en", now=NOW)
     for _ in range(2):  # a platform says so more than once
         await Chats(database).move("telegram", "-1", "-1001")
@@ -24,7 +24,7 @@ async def test_a_group_that_moves_stays_let_in(access: Access, database: Databas
     assert standing.state is AdmissionState.ALLOWED
 
 
-async def test_at_most_twenty_wait(access: Access) -> None:
+async def test_at_most_twenty_requests_for_access_wait(access: Access) -> None:
     asked = [
         await access.ask("telegram", str(n), title=None, language="en", now=NOW) for n in range(25)
     ]
@@ -34,7 +34,7 @@ async def test_at_most_twenty_wait(access: Access) -> None:
     assert not await access.ask("telegram", "0", title=None, language="en", now=NOW)
 
 
-async def test_what_the_person_may_goes_before_what_the_chat_may_not(access: Access) -> None:
+async def test_access_of_the_person_overrides_access_of_the_chat(access: Access) -> None:
     await access.allow("telegram", "7", title=None, language="en", now=NOW)
     await access.ask("telegram", "-1", title=None, language="en", now=NOW)
     standing = await access.find_standing("telegram", person="7", chat="-1")
@@ -42,7 +42,7 @@ async def test_what_the_person_may_goes_before_what_the_chat_may_not(access: Acc
     assert (await access.find_standing("slack", person="7", chat="-1")).state is None
 
 
-async def test_uses_are_named(access: Access, database: Database) -> None:
+async def test_usage_report_names_chats_and_people(access: Access, database: Database) -> None:
     chat = await Chats(database).meet("telegram", "-1", private=False, title="A group")
     await access.allow("telegram", "7", title="@ana", language="en", now=NOW)
     for scope in (f"chat:{chat.id}", f"chat:{chat.id}", "user:telegram:7"):
@@ -57,7 +57,7 @@ async def test_uses_are_named(access: Access, database: Database) -> None:
     assert (ana.name, ana.title, ana.person, ana.times) == ("telegram:7", "@ana", True, 1)
 
 
-async def test_people_who_asked_are_named_though_nobody_let_them_in(
+async def test_usage_report_names_people_who_were_never_admitted(
     access: Access, database: Database
 ) -> None:
     quotas = Quotas(database)
@@ -71,7 +71,7 @@ async def test_people_who_asked_are_named_though_nobody_let_them_in(
     assert (chat.name, chat.title, chat.times) == ("telegram:8", "@beatriz", 1)
 
 
-async def test_waiting_messages_are_of_one_chat_and_forgotten(database: Database) -> None:
+async def test_waiting_messages_belong_to_one_chat_and_expire(database: Database) -> None:
     chats, waiting = Chats(database), Waiting(database)
     one, other = [
         await chats.meet("test", name, private=True, title=None) for name in ("one", "other")

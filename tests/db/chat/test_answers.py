@@ -82,7 +82,7 @@ async def test_an_answer_belongs_to_its_chat(answers: Answers, chat: Chat, elsew
     assert await answers.get(chat, kept + 1) is None
 
 
-async def test_the_last_answer_is_that_of_the_thread_or_else_of_the_chat(
+async def test_the_last_answer_comes_from_the_thread_or_else_the_chat(
     answers: Answers, chat: Chat
 ) -> None:
     assert await answers.last(chat, None) is None
@@ -95,7 +95,7 @@ async def test_the_last_answer_is_that_of_the_thread_or_else_of_the_chat(
     assert await answers.get(chat, plain.id or 0) == plain
 
 
-async def test_the_page_is_turned(answers: Answers, chat: Chat) -> None:
+async def test_turning_the_page_is_stored(answers: Answers, chat: Chat) -> None:
     kept = await keep(answers, chat, answer())
     await answers.turn_page(kept.page_at(3))
     found = await answers.last(chat, None)
@@ -111,7 +111,7 @@ async def test_a_person_has_one_vote_a_hit_and_may_change_it(answers: Answers, c
     assert await answers.tallies(kept) == {1: Tally(up=1, down=1), 2: Tally(up=1)}
 
 
-async def test_favourites_are_the_best_voted_first(
+async def test_favourites_are_sorted_by_votes(
     answers: Answers, chat: Chat, elsewhere: Chat
 ) -> None:
     one = await keep(answers, chat, answer("one"))
@@ -153,7 +153,7 @@ async def test_old_answers_are_forgotten_unless_somebody_voted(
 
 
 @pytest.mark.parametrize(("written_before", "setting"), [(False, "off"), (True, "on")])
-async def test_an_answer_alone_does_not_wait_for_the_disk_but_one_of_a_post_does(
+async def test_only_answers_of_posts_wait_for_the_disk(
     database: Database, chat: Chat, written_before: bool, setting: str
 ) -> None:
     async with database.transaction() as connection:

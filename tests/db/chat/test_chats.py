@@ -38,7 +38,7 @@ async def test_a_new_chat_has_the_defaults(database: Database) -> None:
     )
 
 
-async def test_a_known_chat_is_the_same_and_nothing_is_written(database: Database) -> None:
+async def test_meeting_a_known_chat_writes_nothing(database: Database) -> None:
     chats = Chats(database)
     first = await meet(chats, title="Us")
     before = await version(database)
@@ -47,7 +47,7 @@ async def test_a_known_chat_is_the_same_and_nothing_is_written(database: Databas
     assert await version(database) == before
 
 
-async def test_a_chat_met_twice_at_once_is_one(database: Database) -> None:
+async def test_concurrent_first_meetings_create_one_chat(database: Database) -> None:
     met = await asyncio.gather(*(meet(Chats(database)) for _ in range(8)))
     assert len({chat.id for chat in met}) == 1
 
@@ -59,7 +59,7 @@ async def test_a_new_title_is_kept(database: Database) -> None:
     assert (await meet(chats)).title == "Them"
 
 
-async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
+async def test_only_settings_are_updated(database: Database) -> None:
     chats = Chats(database)
     chat = await meet(chats, title="Us")
     changed = replace(
@@ -96,7 +96,7 @@ async def test_a_chat_may_be_active_again_before_it_speaks(database: Database) -
             assert await connection.fetchval("SELECT active FROM chat") is active
 
 
-async def test_an_unknown_chat_is_not_remembered_for_being_active(database: Database) -> None:
+async def test_activating_an_unknown_chat_does_not_create_it(database: Database) -> None:
     for active in (False, True):
         await Chats(database).set_active("test", "unknown", active=active)
     async with database.connection() as connection:
@@ -125,7 +125,7 @@ async def test_a_move_of_an_unknown_chat_changes_nothing(database: Database) -> 
     assert await meet(chats, "2") == there
 
 
-async def test_whom_the_bot_has_met_is_known_and_nobody_else(database: Database) -> None:
+async def test_only_chats_that_the_bot_has_met_are_found(database: Database) -> None:
     chats = Chats(database)
     assert await chats.find_chat("test", "1") is None
     assert await chats.find_chat("test", "1") is None, "asking is not meeting"

@@ -79,7 +79,7 @@ async def test_a_task_of_another_chat_is_not_there(
     assert await tasks.get(other, number) is None
 
 
-async def test_what_is_stopped_is_neither_begun_nor_written(
+async def test_a_stopped_task_can_neither_begin_nor_be_written(
     tasks: Compositions, chat: Chat, process: int
 ) -> None:
     early = await tasks.keep(chat, None, TASK, now=NOW)
@@ -92,7 +92,7 @@ async def test_what_is_stopped_is_neither_begun_nor_written(
     assert not await tasks.store_written(late, process, OUTCOME)
 
 
-async def test_only_what_the_dead_left_is_taken_over(
+async def test_only_tasks_of_dead_processes_are_taken_over(
     tasks: Compositions, chat: Chat, database: Database, process: int
 ) -> None:
     async with EventClaims(database) as dying:
@@ -117,7 +117,7 @@ async def test_a_draft_is_kept_by_its_delivery(tasks: Compositions) -> None:
     assert known.variants == OUTCOME.variants
 
 
-async def test_what_is_old_is_forgotten(tasks: Compositions, chat: Chat) -> None:
+async def test_tasks_and_drafts_expire_after_ninety_days(tasks: Compositions, chat: Chat) -> None:
     number = await tasks.keep(chat, None, TASK, now=NOW)
     await tasks.keep_draft("k", OUTCOME, now=NOW)
     await tasks.forget(now=NOW + timedelta(days=89))

@@ -103,7 +103,7 @@ async def cut_presence(database: Database, claims: EventClaims, until: str = "no
         )
 
 
-async def test_the_step_of_a_dead_process_is_passed_on(
+async def test_the_progress_message_of_a_dead_process_is_handed_on(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     claim = await held(claims)
@@ -124,7 +124,7 @@ async def test_the_step_of_a_dead_process_is_passed_on(
     assert await other.answer_to(*EVENT, since=NOW) == "m7"
 
 
-async def test_a_late_step_takes_the_place_of_no_answer(claims: EventClaims) -> None:
+async def test_a_late_progress_message_does_not_replace_an_answer(claims: EventClaims) -> None:
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         assert await claim.begin_answer()
@@ -133,21 +133,21 @@ async def test_a_late_step_takes_the_place_of_no_answer(claims: EventClaims) -> 
     assert await claims.answer_to(*EVENT, since=NOW) == "m1"
 
 
-async def test_one_of_many_concurrent_deliveries_is_taken(
+async def test_only_one_of_many_concurrent_deliveries_claims_the_event(
     claims: EventClaims, other: EventClaims
 ) -> None:
     won = await asyncio.gather(*(taken(t) for t in (claims, other) * 8))
     assert sorted(won) == [False] * 15 + [True]
 
 
-async def test_events_of_platforms_are_apart(claims: EventClaims) -> None:
+async def test_events_of_different_platforms_are_independent(claims: EventClaims) -> None:
     assert await taken(claims, "a", "1")
     assert await taken(claims, "b", "1")
     assert await taken(claims, "a", "2")
     assert not await taken(claims, "b", "1")
 
 
-async def test_an_event_that_came_to_its_end_is_taken_no_more(
+async def test_a_finished_event_cannot_be_claimed_again(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     async with claims.claim(*EVENT, now=NOW) as claim:
@@ -163,7 +163,7 @@ async def test_an_event_that_came_to_its_end_is_taken_no_more(
     assert not await taken(other, "test", "silence")
 
 
-async def test_an_answer_is_begun_once(claims: EventClaims) -> None:
+async def test_an_answer_begins_only_once(claims: EventClaims) -> None:
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         assert await claim.begin_answer()
@@ -171,9 +171,7 @@ async def test_an_answer_is_begun_once(claims: EventClaims) -> None:
         assert claim.sending
 
 
-async def test_an_answer_that_is_begun_is_not_given_back(
-    claims: EventClaims, other: EventClaims
-) -> None:
+async def test_a_begun_answer_cannot_be_released(claims: EventClaims, other: EventClaims) -> None:
     claim = await held(claims)
     assert claim
     assert await claim.begin_answer()
@@ -199,14 +197,14 @@ async def test_a_process_that_a_clock_left_in_the_future_holds_nothing(
     assert await taken(other)
 
 
-async def test_what_is_cancelled_before_it_is_sent_is_given_back(
+async def test_an_event_cancelled_before_sending_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
     await cancelled(claims)
     assert await taken(other)
 
 
-async def test_what_is_cancelled_while_it_is_sent_is_not(
+async def test_an_event_cancelled_while_sending_is_not_released(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     await cancelled(claims, sending=True)
@@ -223,7 +221,7 @@ async def test_a_duplicate_that_is_cancelled_gives_nothing_back(
         assert await state(database) == "taken"
 
 
-async def test_what_fails_stays_with_its_process(
+async def test_a_failed_event_stays_claimed_by_its_process(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     with pytest.raises(ZeroDivisionError):
@@ -269,7 +267,7 @@ async def state(database: Database, event_id: str = "1") -> str | None:
     return None if row is None else str(row)
 
 
-async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
+async def test_only_unanswered_events_of_a_departed_process_are_taken_over(
     database: Database, other: EventClaims
 ) -> None:
     async with EventClaims(database, patience=0) as leaving:
@@ -284,7 +282,7 @@ async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
     assert not await taken(other, "test", "done")
 
 
-async def test_what_a_dead_process_left_is_taken_over_by_one(database: Database) -> None:
+async def test_only_one_process_takes_over_an_event_of_a_dead_process(database: Database) -> None:
     async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving)
     await eventually(lambda: _nobody_present(database))
@@ -298,7 +296,7 @@ async def _nobody_present(database: Database) -> bool:
 
 
 @pytest.mark.parametrize("trouble", [signal.SIGKILL, signal.SIGSTOP])
-async def test_a_killed_or_frozen_process_loses_what_it_had_not_answered(
+async def test_a_killed_or_frozen_process_loses_its_unanswered_events(
     database: Database, database_url: str, claims: EventClaims, trouble: signal.Signals
 ) -> None:
     process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
@@ -321,7 +319,7 @@ async def test_a_killed_or_frozen_process_loses_what_it_had_not_answered(
         process.stdout.close()
 
 
-async def test_a_process_that_lost_its_connection_keeps_what_it_took(database: Database) -> None:
+async def test_a_process_that_lost_its_connection_keeps_its_events(database: Database) -> None:
     times = LeaseTimes(renewal=0.05, retry=0.05)
     async with (
         EventClaims(database, times=times, patience=0) as claims,
@@ -339,7 +337,7 @@ async def test_a_process_that_lost_its_connection_keeps_what_it_took(database: D
         assert await claim.begin_answer()
 
 
-async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
+async def test_an_event_taken_over_by_another_process_is_answered_only_there(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     mine = None
@@ -359,7 +357,7 @@ async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
     assert await mine.begin_answer()
 
 
-async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
+async def test_the_former_holder_cannot_release_an_event_taken_over(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     there = asyncio.Event()
@@ -381,7 +379,7 @@ async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
 
 
 @pytest.mark.slow
-async def test_it_survives_a_restart_of_the_server(
+async def test_claims_survive_a_restart_of_the_server(
     server_folder: Path,
 ) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
@@ -414,7 +412,7 @@ async def test_it_survives_a_restart_of_the_server(
 
 
 @pytest.mark.slow
-async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
+async def test_claims_cannot_be_opened_without_a_database(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
     database = await Database.open(server.url("postgres"))
@@ -450,7 +448,7 @@ async def test_events_are_forgotten_after_a_week(claims: EventClaims) -> None:
     ("name", "setting"),
     [("take", "off"), ("answering", "on"), ("done", "off"), ("release", "on")],
 )
-async def test_only_what_allows_to_send_waits_for_the_disk(
+async def test_only_the_permission_to_send_waits_for_the_disk(
     database: Database, name: str, setting: str
 ) -> None:
     """`answering` must outlive a crash of the server, and takes all before it along."""
@@ -466,7 +464,7 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
         assert await connection.fetchval("SHOW synchronous_commit") == setting
 
 
-async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
+async def test_an_event_redelivered_while_presence_is_lost_is_not_claimed_again(
     database: Database, claims: EventClaims
 ) -> None:
     """Nobody else proves that this process lives, but it knows that it is at work on it."""
@@ -478,7 +476,7 @@ async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_aga
     assert await claim.begin_answer()
 
 
-async def test_a_process_of_another_database_proves_nothing(
+async def test_a_process_number_of_another_database_is_not_this_process(
     database: Database, _clones: Clones
 ) -> None:
     """Processes are numbered in each database: the same number there is somebody else."""
@@ -493,7 +491,7 @@ async def test_a_process_of_another_database_proves_nothing(
         await elsewhere.close()
 
 
-async def test_what_was_taken_over_is_as_young_as_its_taking_over(
+async def test_taking_over_an_event_renews_its_age(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
     async with EventClaims(database, patience=0) as leaving:
@@ -512,7 +510,7 @@ async def test_what_was_taken_over_is_as_young_as_its_taking_over(
     assert not await taken(other)
 
 
-async def test_what_is_cancelled_twice_is_given_back(
+async def test_an_event_cancelled_twice_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
     there = asyncio.Event()
@@ -546,7 +544,7 @@ async def test_a_delivery_after_a_kill_waits_until_the_dead_are_known(
             assert await waiting
 
 
-async def test_a_delivery_of_what_another_process_answers_ends_with_its_answer(
+async def test_a_duplicate_waits_for_the_answer_of_another_process(
     database: Database, claims: EventClaims
 ) -> None:
     claim = await held(claims)

@@ -101,7 +101,9 @@ async def mentions(database: Database, name: str) -> dict[str, int]:
     return {table: rows for table, rows in found.items() if rows}
 
 
-async def test_a_person_is_forgotten(database: Database, stored: Mapping[str, Chat]) -> None:
+async def test_forgetting_a_person_deletes_only_their_data(
+    database: Database, stored: Mapping[str, Chat]
+) -> None:
     before = await mentions(database, BOB)
     gone = await Forgetting(database).person("telegram", ANA, chat=ANA, now=NOW)
     assert gone == Forgotten(chats=1, votes=1, compositions=1, searches=1)
@@ -111,7 +113,9 @@ async def test_a_person_is_forgotten(database: Database, stored: Mapping[str, Ch
     assert not await Forgetting(database).person("telegram", ANA, chat=ANA, now=NOW)
 
 
-async def test_everything_of_a_chat_goes(database: Database, stored: Mapping[str, Chat]) -> None:
+async def test_forgetting_a_chat_deletes_all_its_data(
+    database: Database, stored: Mapping[str, Chat]
+) -> None:
     gone = await Forgetting(database).chat("telegram", GROUP)
     assert gone == Forgotten(chats=1, searches=1)
     assert await mentions(database, GROUP) == await mentions(database, CARL) == {}
@@ -127,7 +131,7 @@ async def test_everything_of_a_chat_goes(database: Database, stored: Mapping[str
     assert await Chats(database).find_chat("telegram", ANA)
 
 
-async def test_a_refusal_stays(database: Database) -> None:
+async def test_a_refused_admission_is_not_forgotten(database: Database) -> None:
     access = Access(database)
     await access.ask("telegram", ANA, title="@ana", language="en", now=NOW)
     await access.decide("telegram", ANA, AdmissionState.REFUSED, now=NOW)
@@ -135,7 +139,7 @@ async def test_a_refusal_stays(database: Database) -> None:
     assert [one.state for one in await access.admissions("telegram")] == [AdmissionState.REFUSED]
 
 
-async def test_a_feed_that_others_read_stays(database: Database) -> None:
+async def test_forgetting_a_person_keeps_feeds_that_others_read(database: Database) -> None:
     chats, feeds = Chats(database), Feeds(database)
     ana, bob = [await chats.meet("telegram", name, private=True, title=None) for name in (ANA, BOB)]
     for chat in (ana, bob):

@@ -36,7 +36,7 @@ def questions(database: Database) -> Questions:
     return Questions(database)
 
 
-async def test_an_answer_comes_back_as_it_went_in(database: Database) -> None:
+async def test_a_model_answer_is_loaded_as_it_was_stored(database: Database) -> None:
     answers = ModelAnswers(database)
     await answers.put("key", ANSWER, now=NOW)
     await answers.put("silent", ModelAnswer(claims=()), now=NOW)
@@ -45,7 +45,7 @@ async def test_an_answer_comes_back_as_it_went_in(database: Database) -> None:
     assert await answers.get("other") is None
 
 
-async def test_what_a_check_objected_to_comes_back_with_its_reason(database: Database) -> None:
+async def test_an_objection_of_the_check_is_stored_with_its_reason(database: Database) -> None:
     why = Message("No cited source holds the number {words}.", words="9")
     objection = Objection(text="It is 9.", why=why)
     checked = replace(
@@ -60,7 +60,7 @@ async def test_what_a_check_objected_to_comes_back_with_its_reason(database: Dat
     assert await answers.get("key") == checked
 
 
-async def test_the_first_answer_stands(database: Database) -> None:
+async def test_a_second_answer_does_not_replace_the_first(database: Database) -> None:
     answers = ModelAnswers(database)
     await answers.put("key", ANSWER, now=NOW)
     await answers.put("key", ModelAnswer(claims=()), now=NOW)
@@ -122,7 +122,7 @@ async def test_a_question_follows_the_last_three_oldest_first(talk: Talk, chat: 
     assert await talk.ask("so?", asked(chat, thread="t")) == ("2?", "3?", "4?")
 
 
-async def test_threads_and_chats_know_nothing_of_each_other(
+async def test_questions_do_not_cross_threads_or_chats(
     database: Database, talk: Talk, chat: Chat
 ) -> None:
     other = await Chats(database).meet("test", "2", private=True, title=None)
@@ -142,7 +142,7 @@ async def test_a_question_follows_those_of_the_same_person_alone(talk: Talk, cha
     assert await talk.ask("so?", asked(chat, person=None)) == ()
 
 
-async def test_in_reply_it_follows_the_question_of_that_answer_whoever_asked(
+async def test_a_reply_to_an_answer_follows_its_question_whoever_asked(
     talk: Talk, chat: Chat
 ) -> None:
     await talk.ask("cookies?", asked(chat, person="test:carla"))
@@ -158,7 +158,7 @@ async def test_in_reply_it_follows_the_question_of_that_answer_whoever_asked(
     assert await talk.ask("so?", ben) == ("wind?", "and at sea?")
 
 
-async def test_in_reply_to_a_question_it_follows_that(talk: Talk, chat: Chat) -> None:
+async def test_a_reply_to_a_question_follows_that_question(talk: Talk, chat: Chat) -> None:
     cookies = asked(chat, person="test:carla")
     await talk.ask("cookies?", cookies)
     await talk.ask("wind?", asked(chat))
@@ -166,7 +166,7 @@ async def test_in_reply_to_a_question_it_follows_that(talk: Talk, chat: Chat) ->
     assert await talk.ask("and in 2015?", reply) == ("cookies?",)
 
 
-async def test_in_reply_to_what_is_no_answer_it_follows_the_person_s_own(
+async def test_a_reply_to_something_else_follows_the_questions_of_the_person(
     talk: Talk, chat: Chat
 ) -> None:
     await talk.ask("wind?", asked(chat))
@@ -174,7 +174,7 @@ async def test_in_reply_to_what_is_no_answer_it_follows_the_person_s_own(
     assert await talk.ask("and in 2015?", reply) == ("wind?",)
 
 
-async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(
+async def test_questions_of_a_thread_below_an_answer_take_precedence(
     talk: Talk, chat: Chat
 ) -> None:
     await talk.ask("cookies?", asked(chat, person="test:carla"))
@@ -197,7 +197,7 @@ async def test_a_question_follows_those_of_its_corpus_alone(talk: Talk, chat: Ch
     assert await talk.ask("so?", asked(chat, corpus="diary")) == ("private?",)
 
 
-async def test_what_comes_an_hour_later_follows_nothing_but_in_reply(
+async def test_a_question_an_hour_later_follows_earlier_ones_only_in_reply(
     talk: Talk, chat: Chat
 ) -> None:
     await talk.ask("so?", asked(chat))

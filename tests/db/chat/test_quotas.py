@@ -30,7 +30,7 @@ async def test_concurrent_uses_are_all_counted(database: Database) -> None:
     assert sorted(counts) == list(range(1, 21))
 
 
-async def test_a_week_is_kept(database: Database) -> None:
+async def test_counts_are_kept_for_a_week(database: Database) -> None:
     quotas = Quotas(database)
     for days in (0, 7, 8):
         await quotas.use("a", now=NOON - timedelta(days=days))

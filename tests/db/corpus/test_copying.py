@@ -58,7 +58,7 @@ async def stored(database: Database, rows: Rows, *, seconds: float = 60) -> None
         await copied(connection, rows, seconds=seconds)
 
 
-async def test_a_copy_whose_server_is_lost_while_it_waits(
+async def test_a_copy_fails_if_the_server_is_lost_while_it_waits(
     far: Database, line: DatabaseLine
 ) -> None:
     rows = Rows(line)
@@ -72,7 +72,7 @@ async def test_a_copy_whose_server_is_lost_while_it_waits(
         assert await connection.fetchval("SELECT 1") == 1
 
 
-async def test_a_copy_that_takes_too_long(far: Database, line: DatabaseLine) -> None:
+async def test_a_copy_that_takes_too_long_fails(far: Database, line: DatabaseLine) -> None:
     with pytest.raises(StorageInterrupted, match="did not answer in time"):
         async with asyncio.timeout(PATIENCE):
             await stored(far, Rows(line), seconds=0.5)

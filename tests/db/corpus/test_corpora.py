@@ -27,7 +27,7 @@ async def test_a_new_corpus_is_empty(database: Database) -> None:
     assert await Corpora(database).get("trump") == corpus
 
 
-async def test_asking_for_it_again_gives_the_same(database: Database) -> None:
+async def test_ensuring_an_existing_corpus_returns_it(database: Database) -> None:
     first = await load_texts(database, "c", ["storm", "more storm"])
     again = await new_corpus(database, "c")
     assert again == first
@@ -46,13 +46,13 @@ async def test_another_kind_or_language_is_a_conflict(
         )
 
 
-async def test_a_name_that_will_not_do_is_refused(database: Database) -> None:
+async def test_an_invalid_name_is_rejected(database: Database) -> None:
     for name in ("", "Trump", "a b", "-a", "ñ", "a" * 64, "a;drop", "a\n", "../a", "a.b"):
         with pytest.raises(UsageError, match="cannot name a corpus"):
             await new_corpus(database, name)
 
 
-async def test_the_longest_name_will_do(database: Database) -> None:
+async def test_the_longest_allowed_name_is_accepted(database: Database) -> None:
     assert (await new_corpus(database, "a" * 63)).name == "a" * 63
 
 
@@ -65,13 +65,13 @@ async def test_an_unknown_language_is_refused_and_the_known_are_listed(
     assert await Corpora(database).list() == []
 
 
-async def test_they_are_listed_by_name(database: Database) -> None:
+async def test_corpora_are_listed_by_name(database: Database) -> None:
     for name in ("b", "a", "c1"):
         await new_corpus(database, name)
     assert [corpus.name for corpus in await Corpora(database).list()] == ["a", "b", "c1"]
 
 
-async def test_one_that_is_not_there_is_missed_by_every_command(database: Database) -> None:
+async def test_every_command_reports_a_missing_corpus(database: Database) -> None:
     corpora = Corpora(database)
     with pytest.raises(CorpusNotFound, match="presagio ingest"):
         await corpora.get("nobody")
@@ -84,7 +84,7 @@ async def test_one_that_is_not_there_is_missed_by_every_command(database: Databa
         await corpora.drop("nobody")
 
 
-async def test_what_may_be_changed_changes_alone(database: Database) -> None:
+async def test_changing_one_property_keeps_the_others(database: Database) -> None:
     corpora = Corpora(database)
     before = await new_corpus(database, "c")
     after = await corpora.change("c", author="ana")
@@ -92,7 +92,7 @@ async def test_what_may_be_changed_changes_alone(database: Database) -> None:
     assert await corpora.change("c", url_template="u") == replace(after, url_template="u")
 
 
-async def test_dropping_takes_everything_of_it_and_nothing_of_others(database: Database) -> None:
+async def test_dropping_a_corpus_deletes_all_its_data_and_no_other(database: Database) -> None:
     corpora = Corpora(database)
     await load_texts(database, "one", ["storm"] * 3)
     other = await load_texts(database, "two", ["storm"])
@@ -121,12 +121,12 @@ async def test_the_span_is_from_the_oldest_to_the_newest(database: Database) -> 
     assert await corpora.span(corpus) == (START + timedelta(days=2), START + timedelta(days=5))
 
 
-async def test_many_may_create_one_corpus_at_once(database: Database) -> None:
+async def test_concurrent_creation_makes_one_corpus(database: Database) -> None:
     made = await asyncio.gather(*(new_corpus(database, "c") for _ in range(8)))
     assert len({corpus.id for corpus in made}) == 1
 
 
-async def test_many_corpora_may_be_created_and_dropped_at_once(database: Database) -> None:
+async def test_corpora_can_be_created_and_dropped_concurrently(database: Database) -> None:
     async def cycle(name: str) -> int:
         await load_texts(database, name, ["storm", "rain"])
         return await Corpora(database).drop(name)
@@ -135,7 +135,7 @@ async def test_many_corpora_may_be_created_and_dropped_at_once(database: Databas
     assert await Corpora(database).list() == []
 
 
-async def test_two_that_drop_one_corpus_both_come_to_an_end(database: Database) -> None:
+async def test_only_one_of_two_concurrent_drops_succeeds(database: Database) -> None:
     await load_texts(database, "c", ["storm"])
     corpora = Corpora(database)
     outcomes = await asyncio.gather(*(corpora.drop("c") for _ in range(2)), return_exceptions=True)
@@ -201,7 +201,7 @@ async def test_a_description_is_kept_changed_and_taken_away(database: Database) 
         ((None, None), None),
     ],
 )
-async def test_a_name_is_that_of_the_only_author(
+async def test_the_display_name_is_that_of_the_only_author(
     database: Database, authors: tuple[str | None, ...], known: str | None
 ) -> None:
     documents = [

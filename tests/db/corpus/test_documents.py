@@ -54,7 +54,7 @@ async def test_an_empty_batch_changes_nothing(database: Database) -> None:
     assert await Documents(database).upsert(corpus, []) == (0, 0)
 
 
-async def test_one_id_in_two_corpora_is_two_documents(database: Database) -> None:
+async def test_the_same_id_in_two_corpora_makes_two_documents(database: Database) -> None:
     one, two = await new_corpus(database, "one"), await new_corpus(database, "two")
     documents = Documents(database)
     assert await documents.upsert(one, [document("1", "storm")]) == (1, 0)
@@ -62,7 +62,7 @@ async def test_one_id_in_two_corpora_is_two_documents(database: Database) -> Non
     assert [s.frequencies for s in await read_back(database, one)] == [{"storm": 1}]
 
 
-async def test_outdated_are_the_new_and_the_changed(database: Database) -> None:
+async def test_new_and_changed_documents_are_outdated(database: Database) -> None:
     stored = document("1", "storm")
     corpus = await load(database, "c", [stored, document("2", "rain")])
     await load(database, "other", [document("3", "snow")])
@@ -105,7 +105,7 @@ async def test_every_field_is_stored(database: Database) -> None:
     assert '"device": "a \\"phone\\""' in row["meta_text"]
 
 
-async def test_without_an_author_it_is_the_account_of_the_corpus(database: Database) -> None:
+async def test_a_missing_author_defaults_to_the_author_of_the_corpus(database: Database) -> None:
     await new_corpus(database)
     corpus = await Corpora(database).change("c", author="ana")
     await Documents(database).upsert(
@@ -116,7 +116,7 @@ async def test_without_an_author_it_is_the_account_of_the_corpus(database: Datab
     assert [row["author"] for row in rows] == ["ana", "bob"]
 
 
-async def test_a_changed_document_changes_its_place(database: Database) -> None:
+async def test_a_changed_document_is_updated_in_place(database: Database) -> None:
     first = replace(document("1", "storm"), platform="slack", thread="a", attribution="e#1")
     corpus = await load(database, "c", [first])
     moved = replace(document("1", "rain"), platform="slack", thread="b", attribution="e#2")
@@ -128,7 +128,9 @@ async def test_a_changed_document_changes_its_place(database: Database) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.TWEETS, Kind.SOCIAL])
-async def test_a_platform_is_only_what_a_document_names(database: Database, kind: Kind) -> None:
+async def test_the_platform_is_set_only_if_the_document_names_it(
+    database: Database, kind: Kind
+) -> None:
     corpus = await Corpora(database).ensure(
         "c", kind=kind, language="simple", author=None, url_template=None
     )
@@ -176,7 +178,7 @@ async def test_statistics_follow_a_change_of_language(database: Database) -> Non
     await assert_exact(database, after)
 
 
-async def test_statistics_of_one_statement_over_two_corpora(database: Database) -> None:
+async def test_statistics_follow_a_statement_over_two_corpora(database: Database) -> None:
     one = await load_texts(database, "one", ["storm", "rain"])
     two = await load_texts(database, "two", ["storm", "storm snow"])
     async with database.connection() as connection:
@@ -436,7 +438,7 @@ async def stitched(database: Database, *documents: Document) -> dict[str, str | 
     return await contexts(database)
 
 
-async def test_a_reply_to_oneself_is_searched_with_what_it_answers(database: Database) -> None:
+async def test_a_self_reply_is_searched_with_the_text_it_answers(database: Database) -> None:
     root = document("1", "storm comes", author="ana", shown="Storm comes!")
     reply = document("2", "tomorrow", author="ana", reply_to="1", flags=Flag.REPLY)
     assert await stitched(database, root, reply) == {"1": None, "2": "Storm comes!"}
@@ -448,7 +450,7 @@ async def test_a_reply_to_oneself_is_searched_with_what_it_answers(database: Dat
 @pytest.mark.parametrize(
     ("author", "reply_to"), [("bob", "1"), ("ana", "unknown"), ("ana", "2"), (None, "1")]
 )
-async def test_other_replies_are_left_alone(
+async def test_replies_to_others_get_no_context(
     database: Database, author: str | None, reply_to: str
 ) -> None:
     root = document("1", "storm", author="ana")
@@ -456,12 +458,12 @@ async def test_other_replies_are_left_alone(
     assert await stitched(database, root, reply) == {"1": None, "2": None}
 
 
-async def test_where_nobody_is_named_all_is_one_account(database: Database) -> None:
+async def test_documents_without_author_count_as_one_account(database: Database) -> None:
     root, reply = document("1", "storm"), document("2", "rain", reply_to="1")
     assert (await stitched(database, root, reply))["2"] == "storm"
 
 
-async def test_an_id_of_another_corpus_is_not_answered(database: Database) -> None:
+async def test_a_reply_to_an_id_of_another_corpus_gets_no_context(database: Database) -> None:
     await load(database, "other", [document("1", "storm", author="ana")])
     assert await stitched(database, document("2", "rain", author="ana", reply_to="1")) == {
         "1": None,
@@ -478,7 +480,7 @@ async def test_a_thread_is_stitched_one_level_deep(database: Database) -> None:
     assert await stitched(database, *thread) == {"0": None, "1": "a", "2": "b"}
 
 
-async def test_a_circle_ends(database: Database) -> None:
+async def test_circular_replies_do_not_loop(database: Database) -> None:
     circle = [document("1", "a", reply_to="2"), document("2", "b", reply_to="1")]
     assert await stitched(database, *circle) == {"1": "b", "2": "a"}
 
@@ -517,7 +519,7 @@ async def test_a_context_survives_the_end_of_its_root(database: Database) -> Non
 # --- after a load ---------------------------------------------------------------------------
 
 
-async def test_settling_empties_the_pending_lists_and_tells_the_planner(
+async def test_settling_empties_pending_lists_and_analyzes_tables(
     database: Database,
 ) -> None:
     draw = random.Random(1)
@@ -540,7 +542,7 @@ async def test_settling_empties_the_pending_lists_and_tells_the_planner(
     assert rows_known == 400
 
 
-async def test_settling_an_empty_corpus_does_no_harm(database: Database) -> None:
+async def test_settling_an_empty_corpus_succeeds(database: Database) -> None:
     corpus = await new_corpus(database)
     await Documents(database).settle(corpus)
     assert await Corpora(database).get(corpus.name) == corpus

@@ -45,7 +45,7 @@ async def only_id(groups: Groups) -> int:
     return group.id
 
 
-async def test_without_groups_there_is_no_version_to_look_up(
+async def test_a_corpus_without_groups_has_no_glossary_version(
     database: Database, corpus: Corpus
 ) -> None:
     assert corpus.glossary == 0
@@ -66,7 +66,7 @@ async def test_a_global_group_holds_everywhere(database: Database, corpus: Corpu
     assert await aliases(database, "fed", "two") == ("Federal Reserve",)
 
 
-async def test_what_waits_does_not_hold(database: Database, corpus: Corpus) -> None:
+async def test_pending_groups_do_not_apply(database: Database, corpus: Corpus) -> None:
     groups = Groups(database)
     assert await groups.propose(corpus, ("auth", "login"), sure=True, now=NOW)
     assert await aliases(database, "auth") == ()
@@ -75,7 +75,7 @@ async def test_what_waits_does_not_hold(database: Database, corpus: Corpus) -> N
     assert await aliases(database, "auth") == ("login",)
 
 
-async def test_another_process_knows_at_once(
+async def test_another_process_sees_changes_at_once(
     database: Database, other_process: Database, corpus: Corpus
 ) -> None:
     there = Glossaries(other_process)
@@ -88,7 +88,7 @@ async def test_another_process_knows_at_once(
     assert await aliases(other_process, "auth", known=there) == ()
 
 
-async def test_what_has_not_changed_is_read_once(database: Database, corpus: Corpus) -> None:
+async def test_an_unchanged_glossary_is_read_once(database: Database, corpus: Corpus) -> None:
     await Groups(database).add(None, ("auth", "authentication"), now=NOW)
     known, corpus = Glossaries(database), await Corpora(database).get("one")
     assert await known.of(corpus) is await known.of(await Corpora(database).get("one"))
@@ -121,7 +121,7 @@ async def test_a_rejected_pair_never_returns_in_any_order_or_case(
     assert await groups.groups() == []
 
 
-async def test_what_was_removed_is_not_suggested_either(database: Database, corpus: Corpus) -> None:
+async def test_a_removed_group_is_not_suggested_again(database: Database, corpus: Corpus) -> None:
     groups = Groups(database)
     await groups.add(None, ("auth", "login"), now=NOW)
     assert await groups.reject([await only_id(groups)], now=NOW) == [("auth", "login")]
@@ -141,7 +141,9 @@ async def test_a_rejection_in_one_corpus_leaves_another_alone(
     assert await aliases(database, "fed", "two") == ("Federal Reserve",)
 
 
-async def test_a_person_may_change_their_mind(database: Database, corpus: Corpus) -> None:
+async def test_adding_a_rejected_pair_overrides_the_rejection(
+    database: Database, corpus: Corpus
+) -> None:
     groups = Groups(database)
     await groups.bar(corpus, ("auth", "login"), now=NOW)
     await groups.bar(None, ("auth", "signin"), now=NOW)
@@ -151,7 +153,7 @@ async def test_a_person_may_change_their_mind(database: Database, corpus: Corpus
     assert [one.pair for one in await groups.rejected_pairs()] == [("auth", "signin")]
 
 
-async def test_a_word_about_all_corpora_goes_before_a_rejection_in_one(
+async def test_a_global_group_overrides_a_rejection_in_one_corpus(
     database: Database, corpus: Corpus
 ) -> None:
     groups = Groups(database)
@@ -161,7 +163,7 @@ async def test_a_word_about_all_corpora_goes_before_a_rejection_in_one(
     assert await groups.rejected_pairs() == []
 
 
-async def test_rejecting_clears_what_else_waits_to_say_the_same(
+async def test_rejecting_a_pair_removes_pending_groups_that_contain_it(
     database: Database, corpus: Corpus
 ) -> None:
     groups = Groups(database)
@@ -170,14 +172,14 @@ async def test_rejecting_clears_what_else_waits_to_say_the_same(
     assert await groups.groups() == []
 
 
-async def test_what_is_known_is_not_suggested(database: Database, corpus: Corpus) -> None:
+async def test_known_pairs_are_not_suggested(database: Database, corpus: Corpus) -> None:
     groups = Groups(database)
     await groups.add(None, ("auth", "login", "signin"), now=NOW)
     assert not await groups.propose(corpus, ("SIGNIN", "auth"), sure=True, now=NOW)
     assert not await groups.add(None, ("Login", "auth", "signin"), now=NOW)
 
 
-async def test_a_number_that_is_none_changes_nothing(database: Database, corpus: Corpus) -> None:
+async def test_an_unknown_group_number_changes_nothing(database: Database, corpus: Corpus) -> None:
     groups = Groups(database)
     await groups.propose(corpus, ("auth", "login"), sure=True, now=NOW)
     known = await only_id(groups)

@@ -25,7 +25,7 @@ async def change(database: Database, statement: str) -> None:
         await connection.execute(statement)
 
 
-async def test_figures_are_exact_after_what_the_triggers_see(database: Database) -> None:
+async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     await load_texts(database, "other", TEXTS[:1])
     assert await statistics_differ(database, corpus) is None
@@ -71,13 +71,15 @@ async def test_any_damage_is_found(database: Database, damage: str, said: str) -
         "INSERT INTO lexeme SELECT id, 'gone', 0, 1 FROM corpus",  # how deleted words stay
     ],
 )
-async def test_what_misleads_no_search_is_no_damage(database: Database, harmless: str) -> None:
+async def test_recount_ignores_differences_that_mislead_no_search(
+    database: Database, harmless: str
+) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     await change(database, harmless)
     assert await statistics_differ(database, corpus) is None
 
 
-async def test_a_corpus_that_was_dropped_meanwhile_is_no_damage(database: Database) -> None:
+async def test_recount_ignores_a_corpus_dropped_meanwhile(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     await change(database, f"DROP TABLE document_{corpus.id}; DELETE FROM corpus")
     assert await statistics_differ(database, corpus) is None

@@ -91,7 +91,7 @@ async def test_a_document_may_become_long_and_short_again(database: Database) ->
     await assert_exact(database, corpus)
 
 
-async def test_vectors_of_gone_and_changed_parts_go(database: Database) -> None:
+async def test_vectors_of_removed_and_changed_parts_are_deleted(database: Database) -> None:
     corpus, documents = await _library(database), Documents(database)
     await documents.upsert(corpus, [_item("a", "storm", "rain", "fog")])
     async with database.connection() as connection:
@@ -135,7 +135,7 @@ async def test_forgotten_documents_take_their_items(database: Database) -> None:
     assert (await _ids(database), await _items(database)) == (["a~part1"], ["a"])
 
 
-async def test_hits_know_where_they_stand(database: Database) -> None:
+async def test_hits_name_their_place_in_the_item(database: Database) -> None:
     corpus = await _library(database)
     await Documents(database).upsert(
         corpus, [_item("a", "storm", "rain"), document("c", "a storm")]
@@ -161,7 +161,7 @@ async def test_hits_know_where_they_stand(database: Database) -> None:
     )  # fmt: skip
 
 
-async def test_a_date_and_what_it_tells_are_kept_for_each_part_and_none_is_made_up(
+async def test_each_part_keeps_its_date_and_date_kind_and_none_is_invented(
     database: Database,
 ) -> None:
     corpus, documents = await _library(database), Documents(database)

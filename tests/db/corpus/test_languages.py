@@ -34,7 +34,7 @@ def test_a_code_chooses_the_language(code: str | None, language: str) -> None:
     assert language_of(code, "simple", KNOWN) == language
 
 
-def test_the_default_stands_even_where_it_is_unusual() -> None:
+def test_a_code_without_a_language_keeps_the_default() -> None:
     assert language_of("ja", "spanish", KNOWN) == "spanish"
 
 
@@ -56,7 +56,7 @@ async def lexemes(database: Database, words: str) -> str:
         return str(await connection.fetchval("SELECT to_lexemes('danish', $1)", words))
 
 
-async def test_a_language_that_the_tables_lack_is_added_as_it_would_have_been(
+async def test_a_language_missing_from_an_older_server_is_added(
     database: Database,
 ) -> None:
     """They came from an older server. Stop words, accents and endings are as ever."""

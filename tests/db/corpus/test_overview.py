@@ -36,7 +36,7 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     assert (before.text, before.created_at) == ("c", START + timedelta(days=1))
 
 
-async def test_nothing_was_foretold_yet(database: Database) -> None:
+async def test_a_corpus_without_finds_has_an_empty_overview(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x")])
     overview = Overview(database, WallRule(chats=(1,), trusted=(1,)))
     assert await overview.leads(corpus, limit=3) == []
@@ -44,12 +44,12 @@ async def test_nothing_was_foretold_yet(database: Database) -> None:
     assert await overview.foretold_by(corpus, "1", limit=3) == []
 
 
-async def test_ids_that_a_document_has(database: Database) -> None:
+async def test_only_ids_of_existing_documents_are_found(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
     assert await DocumentLookup(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}
 
 
-async def test_what_has_no_date_is_in_no_month_and_next_to_nothing(database: Database) -> None:
+async def test_undated_documents_have_no_month_and_no_neighbours(database: Database) -> None:
     undated = replace(document("u", "storm"), created_at=None)
     corpus = await load(
         database, "c", [document("a", "rain"), undated, document("b", "fog", day=1)]

@@ -18,7 +18,7 @@ _READ = re.compile(
 _WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
 
 
-def test_a_corpus_is_named_by_a_number_alone() -> None:
+def test_a_partition_is_named_only_by_a_number() -> None:
     assert partition(7) == "document_7"
     for name in ("7; DROP TABLE corpus", "seven", ""):
         with pytest.raises(ValueError, match="invalid literal"):
@@ -28,7 +28,7 @@ def test_a_corpus_is_named_by_a_number_alone() -> None:
 
 
 @pytest.mark.parametrize("entry", FILES, ids=lambda entry: entry.name)
-def test_no_statement_is_about_the_documents_of_all_corpora(entry: Traversable) -> None:
+def test_every_statement_is_restricted_to_one_corpus(entry: Traversable) -> None:
     for block in entry.read_text().split("-- name:")[1:]:
         statement = _COMMENT.sub("", block)
         written = _WRITTEN.search(statement)

@@ -64,14 +64,14 @@ def test_libraries_and_long_texts_have_postings() -> None:
     assert not has_postings(Kind.TWEETS, average_length=20)
 
 
-async def test_a_library_has_them_from_its_first_document(database: Database) -> None:
+async def test_a_library_has_postings_from_its_first_document(database: Database) -> None:
     corpus = await library(database)
     assert corpus.postings
     assert await assert_postings_agree(database, corpus) == 4 + 4 + 1 + 1
     assert await found(database, corpus, "canal") == ["4", "1", "0"]
 
 
-async def test_tweets_have_none(database: Database) -> None:
+async def test_tweets_have_no_postings(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     assert await fill(database, corpus) == []
     assert not (await Corpora(database).get("c")).postings
@@ -93,7 +93,7 @@ async def test_tweets_have_none(database: Database) -> None:
         " FROM generate_series(1, 9) n",
     ],
 )
-async def test_they_follow_every_statement(database: Database, statement: str) -> None:
+async def test_postings_follow_every_statement(database: Database, statement: str) -> None:
     corpus = await library(database)
     other = await library(database, "other", ["canal of another corpus"])
     await load_texts(database, "tweets", ["canal of a third"])
@@ -111,7 +111,7 @@ async def test_a_text_that_stays_is_not_written_again(database: Database) -> Non
         assert await connection.fetchval(written) == before
 
 
-async def test_what_fails_leaves_nothing(database: Database) -> None:
+async def test_a_failed_transaction_leaves_postings_unchanged(database: Database) -> None:
     corpus = await library(database)
     before = await assert_postings_agree(database, corpus)
     with pytest.raises(ZeroDivisionError):
@@ -121,7 +121,7 @@ async def test_what_fails_leaves_nothing(database: Database) -> None:
     assert await assert_postings_agree(database, corpus) == before
 
 
-async def test_ingest_stitching_and_forgetting_keep_them_exact(database: Database) -> None:
+async def test_ingest_stitching_and_forgetting_keep_postings_exact(database: Database) -> None:
     corpus, documents = await library(database), Documents(database)
     await documents.upsert(corpus, [document("0", "a new canal", day=0), document("9", "ship")])
     replies = [document("r", "yes indeed", reply_to="9"), document("s", "no", reply_to="0")]
@@ -133,7 +133,7 @@ async def test_ingest_stitching_and_forgetting_keep_them_exact(database: Databas
     await assert_exact(database, corpus)
 
 
-async def test_writers_at_once_keep_them_exact(database: Database) -> None:
+async def test_concurrent_writers_keep_postings_exact(database: Database) -> None:
     corpus, documents = await library(database), Documents(database)
     batches = [
         [document(f"{n % 4}-{i}", f"canal ship {n} {i}", flags=Flag.NONE) for i in range(20)]
@@ -143,7 +143,7 @@ async def test_writers_at_once_keep_them_exact(database: Database) -> None:
     await assert_exact(database, corpus)
 
 
-async def test_long_texts_that_were_there_get_them_page_by_page(database: Database) -> None:
+async def test_existing_long_texts_get_postings_page_by_page(database: Database) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
     assert not corpus.postings
     before = await found(database, corpus, "w1 w2 w3")
@@ -165,7 +165,7 @@ async def test_a_corpus_placed_since_this_process_read_it_gets_none_here(
     assert not await has_table(database, corpus)
 
 
-async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> None:
+async def test_an_interrupted_fill_resumes_where_it_stopped(database: Database) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
     pages = Postings(database).pages(corpus)
     assert await anext(pages) == 3
@@ -185,7 +185,7 @@ async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> Non
     assert (await Corpora(database).get("c")).postings
 
 
-async def test_two_that_fill_and_one_that_writes_agree(database: Database) -> None:
+async def test_concurrent_fills_and_writes_keep_postings_exact(database: Database) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
     more = [document(f"m{n}", LONG_TEXTS[n % 10]) for n in range(12)]
 
@@ -198,7 +198,7 @@ async def test_two_that_fill_and_one_that_writes_agree(database: Database) -> No
     await assert_exact(database, corpus)
 
 
-async def test_catching_up_fills_them(database: Database) -> None:
+async def test_catching_up_fills_missing_postings(database: Database) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
     await load_texts(database, "tweets", TEXTS)
     assert await Reindexing(database).catch_up(pause=0) == len(LONG_TEXTS)
@@ -206,7 +206,7 @@ async def test_catching_up_fills_them(database: Database) -> None:
     await assert_exact(database, corpus)
 
 
-async def test_a_library_without_them_gets_them(database: Database) -> None:
+async def test_a_library_without_postings_gets_them(database: Database) -> None:
     """As one from before there were postings."""
     corpus = await library(database)
     await execute(
@@ -219,7 +219,7 @@ async def test_a_library_without_them_gets_them(database: Database) -> None:
     assert await assert_postings_agree(database, old) == 10
 
 
-async def test_an_empty_corpus_of_old_gets_its_table(database: Database) -> None:
+async def test_an_empty_corpus_without_postings_gets_its_table(database: Database) -> None:
     corpus = await library(database, texts=[])
     await execute(
         database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"

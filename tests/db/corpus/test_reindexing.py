@@ -83,7 +83,7 @@ async def assert_as_new(database: Database, corpus: Corpus) -> None:
     assert not (await Corpora(database).get(corpus.name)).is_outdated
 
 
-async def test_it_is_as_if_all_had_been_stored_today(database: Database) -> None:
+async def test_reindexed_texts_equal_newly_stored_ones(database: Database) -> None:
     corpus = await old(database)
     assert corpus.is_outdated
     assert await Reindexing(database).rest(corpus) == len(TEXTS)
@@ -91,14 +91,14 @@ async def test_it_is_as_if_all_had_been_stored_today(database: Database) -> None
     await assert_as_new(database, corpus)
 
 
-async def test_again_it_does_nothing(database: Database) -> None:
+async def test_a_second_reindexing_does_nothing(database: Database) -> None:
     corpus = await old(database)
     await everything(database, corpus)
     assert await everything(database, corpus) == (0, 0)
     assert await Reindexing(database).rest(await Corpora(database).get("old")) == 0
 
 
-async def test_an_old_singular_is_found_by_its_plural_and_without_its_accent(
+async def test_reindexed_texts_match_plurals_and_missing_accents(
     database: Database,
 ) -> None:
     corpus = await old(database)
@@ -110,7 +110,7 @@ async def test_an_old_singular_is_found_by_its_plural_and_without_its_accent(
         assert {one.external_id for one in found} == {"0", "1"}, word
 
 
-async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> None:
+async def test_an_interrupted_reindexing_resumes_where_it_stopped(database: Database) -> None:
     corpus, work = await old(database), Reindexing(database)
     pages = work.pages(corpus)
     assert (await anext(pages)).seen == 3
@@ -122,7 +122,7 @@ async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> Non
     await assert_as_new(database, corpus)
 
 
-async def test_two_at_once_share_the_work(database: Database) -> None:
+async def test_concurrent_reindexings_share_the_work(database: Database) -> None:
     corpus = await old(database)
     one, two = await asyncio.gather(everything(database, corpus), everything(database, corpus))
     assert one[0] + two[0] == len(TEXTS)
@@ -140,7 +140,7 @@ async def test_searches_meanwhile_are_exact_for_what_is_indexed(database: Databa
         assert_same(found, ranked(scores(Counted.of(stored), terms, Bm25()), Filters(), 50))
 
 
-async def test_what_is_stored_meanwhile_has_todays_words(database: Database) -> None:
+async def test_texts_stored_during_reindexing_use_the_current_rules(database: Database) -> None:
     corpus, store = await old(database), Documents(database)
     pages = Reindexing(database).pages(corpus)
     await anext(pages)
@@ -168,7 +168,7 @@ async def test_an_answer_gets_todays_words_of_what_it_answers(database: Database
     await assert_exact(database, corpus)
 
 
-async def test_a_corpus_that_is_dropped_meanwhile_ends_it(database: Database) -> None:
+async def test_dropping_the_corpus_ends_its_reindexing(database: Database) -> None:
     corpus = await old(database)
     pages = Reindexing(database).pages(corpus)
     await anext(pages)

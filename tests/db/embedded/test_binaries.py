@@ -34,7 +34,7 @@ def test_programs_that_can_be_read_stay_where_they_are(server_folder: Path) -> N
     assert not (server_folder / "programs").exists()
 
 
-def test_others_are_copied_once(closed: Binaries, server_folder: Path) -> None:
+def test_unreadable_programs_are_copied_once(closed: Binaries, server_folder: Path) -> None:
     programs = server_folder / "programs"
     (programs / "postgres-1.0").mkdir(parents=True)
     found = within_reach(closed, NOBODY, programs)
@@ -72,7 +72,7 @@ def test_the_account_runs_the_copy(closed: Binaries, server_folder: Path) -> Non
         (" \n\n", "no message"),
     ],
 )
-def test_the_line_that_explains_a_failure(output: str, line: str) -> None:
+def test_the_line_that_explains_a_failure_is_found(output: str, line: str) -> None:
     assert telling_line(output).startswith(line)
 
 
@@ -84,7 +84,7 @@ def test_the_line_that_explains_a_failure(output: str, line: str) -> None:
         (f"{_AT}FATAL:  database files are incompatible with server\n", StorageUnreachable),
     ],
 )
-def test_the_class_of_a_failure(output: str, kind: type[StorageError]) -> None:
+def test_a_failure_maps_to_its_error_class(output: str, kind: type[StorageError]) -> None:
     error = failure(as_message("It failed"), output)
     assert type(error) is kind
     assert str(error).startswith("It failed: ")

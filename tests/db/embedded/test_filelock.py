@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_locked_is_a_storage_error(
 
 
 @pytest.mark.parametrize("before", [None, 0o644, 0o666])
-def test_the_file_of_a_lock_is_its_owners_alone(tmp_path: Path, before: int | None) -> None:
+def test_a_lock_file_is_accessible_only_to_its_owner(tmp_path: Path, before: int | None) -> None:
     lock = FileLock(tmp_path / "lock")
     if before is not None:  # an earlier version made it
         lock.path.touch()

@@ -26,7 +26,7 @@ NOBODY = OsUser(_NOBODY, _NOBODY, frozenset({_NOBODY}))
 @pytest.mark.parametrize(
     ("before", "after"), [(0o700, "0o701"), (0o740, "0o741"), (0o755, "0o755"), (0o711, "0o711")]
 )
-def test_only_the_missing_right_to_pass_is_given(
+def test_admitting_a_user_grants_only_the_missing_search_permission(
     server_folder: Path, before: int, after: str
 ) -> None:
     own = server_folder / "own"
@@ -36,7 +36,7 @@ def test_only_the_missing_right_to_pass_is_given(
     assert mode(own) == after
 
 
-def test_a_member_of_the_group_passes_as_such(server_folder: Path) -> None:
+def test_a_group_member_is_admitted_by_group_permission(server_folder: Path) -> None:
     server_folder.chmod(0o700)
     member = OsUser(_NOBODY, _NOBODY, frozenset({server_folder.stat().st_gid}))
     assert member.barrier(server_folder / "x") == server_folder
@@ -45,7 +45,7 @@ def test_a_member_of_the_group_passes_as_such(server_folder: Path) -> None:
     assert member.barrier(server_folder / "x") is None
 
 
-def test_folders_above_are_asked_for_and_left_as_they_are(server_folder: Path) -> None:
+def test_parent_folders_are_reported_and_not_changed(server_folder: Path) -> None:
     closed = server_folder / "it's closed"
     (closed / "data").mkdir(parents=True)
     closed.chmod(0o700)
@@ -59,7 +59,7 @@ def test_folders_above_are_asked_for_and_left_as_they_are(server_folder: Path) -
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may not run the server")
-def test_everybody_but_root_runs_the_server_alone(tmp_path: Path) -> None:
+def test_no_account_is_chosen_unless_root_runs_the_server(tmp_path: Path) -> None:
     assert server_account([tmp_path]) is None
 
 
@@ -73,7 +73,7 @@ def test_the_first_owner_who_is_not_root_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_a_machine_without_any_account_is_told_what_to_do(
+def test_a_machine_without_a_usable_account_gets_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account_module, "_NAMES", ("no-such-account",))
@@ -82,7 +82,9 @@ def test_a_machine_without_any_account_is_told_what_to_do(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_an_account_that_is_there_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_system_account_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(account_module, "_NAMES", ("no-such-account", "nobody"))
     found = server_account([tmp_path])
     assert found

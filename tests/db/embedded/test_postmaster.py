@@ -28,7 +28,7 @@ def test_a_pid_file_alone_is_no_server(tmp_path: Path, text: str) -> None:
     assert observe(tmp_path)[0] is State.ABSENT
 
 
-def test_a_copy_of_the_folder_of_a_running_server_has_none(tmp_path: Path) -> None:
+def test_a_copied_folder_of_a_running_server_has_no_server(tmp_path: Path) -> None:
     original, copy = tmp_path / "original", tmp_path / "copy"
     for folder in (original, copy):
         folder.mkdir()

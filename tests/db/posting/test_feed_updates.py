@@ -73,7 +73,7 @@ async def test_a_new_headline_is_a_new_story(database: Database) -> None:
     assert await Stories(database).get([story.id, 999]) == [story]
 
 
-async def test_what_is_seen_again_is_nothing_new(database: Database) -> None:
+async def test_a_known_headline_makes_no_new_story(database: Database) -> None:
     (feed,) = await configured(database, URL)
     headline = make_headline(STORM, identity="a", link="https://a.test/1")
     feed, _ = await brought(database, feed, headline)
@@ -91,7 +91,7 @@ async def test_what_is_seen_again_is_nothing_new(database: Database) -> None:
     assert (await count(database, "headline"), await count(database, "story")) == (1, 1)
 
 
-async def test_what_was_there_before_is_seen_and_no_news(database: Database) -> None:
+async def test_headlines_from_before_the_first_poll_make_no_story(database: Database) -> None:
     (feed,) = await configured(database, URL)
     feed, stories = await brought(database, feed, make_headline(STORM, seen_before=True))
     assert stories == []
@@ -128,7 +128,9 @@ async def test_headlines_of_two_feeds_are_one_story(database: Database) -> None:
     assert new.id not in (storm.id, vote.id)
 
 
-async def test_news_of_a_private_feed_is_joined_by_no_other_reader(database: Database) -> None:
+async def test_headlines_of_a_private_feed_share_no_story_with_other_readers(
+    database: Database,
+) -> None:
     """The words of a story are those of its first headline: all who are told of it may read it."""
     feeds, one, two = Feeds(database), await met(database, "1"), await met(database, "2")
     for chat, name in ((one, "a"), (two, "b"), (two, "c")):
@@ -162,7 +164,7 @@ async def test_private_news_that_everybody_gets_is_told_in_public_words(
     assert await count(database, "find") == 1  # told in public words once, it stays so
 
 
-async def test_a_private_feed_that_moves_to_a_known_one_keeps_its_past_to_itself(
+async def test_a_private_feed_merged_into_a_known_one_keeps_its_history_private(
     database: Database,
 ) -> None:
     feeds, chat = Feeds(database), await met(database)
@@ -193,7 +195,7 @@ async def test_one_entry_polled_by_two_processes_is_one_headline(
         await process.close()
 
 
-async def test_one_story_that_many_feeds_bring_at_once_is_one(
+async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
     database: Database, database_url: str
 ) -> None:
     urls = [f"https://{number}.test/feed" for number in range(12)]
@@ -264,7 +266,7 @@ async def test_a_poll_settled_elsewhere_or_of_a_removed_feed_is_dropped(database
     assert (await count(database, "headline"), await count(database, "delivery")) == (0, 0)
 
 
-async def test_word_of_a_failing_feed_is_owed_with_the_failure(database: Database) -> None:
+async def test_a_failing_feed_is_stored_together_with_its_notice(database: Database) -> None:
     chat = await met(database)
     (feed,) = await configured(database, URL)
     after = replace(feed, polled_at=NOW, told_failing=True, failures=9)
@@ -323,7 +325,7 @@ async def test_a_feed_that_moves_to_a_known_one_joins_it(database: Database) -> 
     assert await feeds.settle(claimed, again, now=later) == []
 
 
-async def test_two_feeds_of_the_settings_stay_apart(database: Database) -> None:
+async def test_two_configured_feeds_are_never_merged(database: Database) -> None:
     old, _ = await configured(database, URL, OTHER_URL)
     moved = replace(read(old).feed, url=OTHER_URL)
     assert await Feeds(database).settle(old, Decision(feed=moved), now=NOW) == []
@@ -334,7 +336,7 @@ async def test_two_feeds_of_the_settings_stay_apart(database: Database) -> None:
 # Forgetting
 
 
-async def test_what_a_feed_still_holds_is_not_forgotten(database: Database) -> None:
+async def test_headlines_still_in_the_feed_are_not_forgotten(database: Database) -> None:
     feeds = Feeds(database)
     (feed,) = await configured(database, URL)
     feed, _ = await brought(database, feed, make_headline(STORM), make_headline(VOTE))

@@ -61,7 +61,7 @@ async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -
     assert await count(database, "feed") == 2  # nothing of its past is lost by a slip
 
 
-async def test_many_processes_that_start_at_once_agree(
+async def test_concurrent_starts_configure_the_same_feeds(
     database: Database, database_url: str
 ) -> None:
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
@@ -93,7 +93,7 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
 # Claiming
 
 
-async def test_no_feed_waits_for_the_hours_by_which_the_clock_was_set_back(
+async def test_no_feed_is_delayed_after_the_clock_was_set_back(
     database: Database,
 ) -> None:
     await Feeds(database).configure_feeds(
@@ -112,7 +112,7 @@ async def test_no_feed_waits_for_the_hours_by_which_the_clock_was_set_back(
     assert len(await claim(database, now=set_back + 30 * MINUTE)) == 2
 
 
-async def test_no_two_processes_claim_the_same(database: Database, database_url: str) -> None:
+async def test_no_two_processes_claim_the_same_feed(database: Database, database_url: str) -> None:
     urls = [f"https://{number}.test" for number in range(60)]
     await Feeds(database).configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
@@ -139,7 +139,7 @@ async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database)
     assert await claim(database, now=NOW + MINUTE) == [feed]
 
 
-async def test_what_is_given_back_late_stays_with_who_claimed_it_after_a_poll(
+async def test_a_late_release_does_not_end_a_newer_claim(
     database: Database,
 ) -> None:
     (before,) = await configured(database, URL)
@@ -151,7 +151,7 @@ async def test_what_is_given_back_late_stays_with_who_claimed_it_after_a_poll(
     assert await claim(database) == [claimed]
 
 
-async def test_what_is_due_longest_comes_first_and_no_more_than_asked(database: Database) -> None:
+async def test_feeds_due_longest_are_claimed_first_up_to_the_limit(database: Database) -> None:
     urls = [f"https://{number}.test" for number in range(4)]
     for feed, hours in zip(await configured(database, *urls), (3, 1, 2, 4), strict=True):
         await settle(database, feed, next_poll_at=NOW + hours * HOUR)
@@ -161,7 +161,7 @@ async def test_what_is_due_longest_comes_first_and_no_more_than_asked(database: 
     assert [feed.url for feed in await claim(database, now=later)] == [urls[0]]
 
 
-async def test_what_is_gone_or_followed_by_nobody_is_not_polled(database: Database) -> None:
+async def test_gone_or_unfollowed_feeds_are_not_polled(database: Database) -> None:
     one, _ = await configured(database, URL, OTHER_URL)
     await settle(database, one, gone=True)
     feeds = Feeds(database)
@@ -196,7 +196,7 @@ async def test_chats_share_a_feed_and_each_has_its_category(database: Database) 
     assert not await feeds.remove(two, "https://unknown.test")
 
 
-async def test_a_chat_that_comes_as_the_last_one_leaves_keeps_the_feed(database: Database) -> None:
+async def test_a_feed_survives_when_a_chat_joins_as_the_last_one_leaves(database: Database) -> None:
     feeds, one, two = Feeds(database), await met(database, "1"), await met(database, "2")
     for _ in range(20):
         await feeds.add(one, URL, now=NOW)
@@ -224,7 +224,7 @@ async def follower_names(database: Database, feed: Feed) -> Sequence[str]:
     return [one.chat.external_id for one in found]
 
 
-async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database) -> None:
+async def test_trouble_of_a_feed_reaches_only_its_followers(database: Database) -> None:
     feeds = Feeds(database)
     for name, mode in (
         ("daily", PostingMode.DAILY),

@@ -37,7 +37,7 @@ async def seen(
     return await Finds(database).for_chat(subscription, corpus, since=since)
 
 
-async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> None:
+async def test_only_postable_finds_are_read_for_a_decision(database: Database) -> None:
     """Not what a model judged too low for the chat, and not what was posted in it."""
     subscription = await subscribed(database)
     high, low, posted, unjudged = await some_stories(database, 4)
@@ -102,7 +102,7 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
     assert await seen(database, subscription) == [judged, unjudged]
 
 
-async def test_what_was_judged_gives_way_to_no_less(database: Database) -> None:
+async def test_a_judged_find_is_not_replaced_by_an_unjudged_one(database: Database) -> None:
     finds, subscription = Finds(database), await subscribed(database)
     (story,) = await some_stories(database, 1)
     waiting = await finds.keep(story, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
@@ -127,14 +127,14 @@ async def test_a_late_search_does_not_have_a_story_judged_again(database: Databa
     assert await finds.find_promising(["demo"], since=NOW, limit=9) == []
 
 
-async def test_nothing_is_kept_of_a_story_that_is_forgotten(database: Database) -> None:
+async def test_no_find_is_kept_for_a_forgotten_story(database: Database) -> None:
     (story,) = await some_stories(database, 1)
     unknown = replace(story, id=story.id + 99)
     kept = await Finds(database).keep(unknown, "demo", FindState.DULL, coverage=0.0, now=NOW)
     assert (kept, await count(database, "find")) == (None, 0)
 
 
-async def test_what_promises_most_comes_first(database: Database) -> None:
+async def test_the_most_promising_finds_come_first(database: Database) -> None:
     finds = Finds(database)
     stories = await some_stories(database, 4)
     for story, coverage in zip(stories, (0.2, 0.9, 0.5, 0.7), strict=True):
@@ -153,7 +153,7 @@ async def test_what_promises_most_comes_first(database: Database) -> None:
     assert await finds.find_promising(["demo"], since=NOW + SECOND, limit=9) == []
 
 
-async def test_what_promises_little_is_not_waited_for_longer(database: Database) -> None:
+async def test_unpromising_finds_are_given_up(database: Database) -> None:
     finds = Finds(database)
     stories = await some_stories(database, 3)
     searched = zip(stories, (0.2, 0.5, 0.2), (NOW, NOW, NOW + SECOND), strict=True)
@@ -209,7 +209,7 @@ async def test_a_chat_sees_nothing_that_a_feed_brought_before_it_came(database: 
     assert await seen(database, two) == []
 
 
-async def test_the_category_of_the_chat_goes_before_that_of_the_settings(
+async def test_the_category_of_the_chat_overrides_the_configured_one(
     database: Database,
 ) -> None:
     subscription = await subscribed(database)

@@ -143,7 +143,7 @@ async def decide_asked(
     return (await outbox.decide([decision], now=NOW))[0]
 
 
-async def test_many_are_decided_at_once_each_as_far_as_it_still_can_be(
+async def test_deciding_many_chats_at_once_decides_each_that_is_still_valid(
     database: Database, outbox: Outbox
 ) -> None:
     chosen = await some_chosen(database, 2)
@@ -247,7 +247,7 @@ async def test_a_draft_follows_the_pictures_that_are_the_post(
     assert said == [(key, '"one"', 1), (f"{key}:2", '"two"', 1), (f"draft:{key}", '"draft"', 0)]
 
 
-async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
+async def test_a_requested_post_is_not_stored_for_a_departed_chat(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
@@ -270,7 +270,7 @@ async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbo
 
 
 @pytest.mark.parametrize("mode", [PostingMode.DAILY, PostingMode.INSTANT])
-async def test_of_many_that_decide_at_once_one_does(
+async def test_only_one_of_many_concurrent_decisions_succeeds(
     database: Database, database_url: str, mode: PostingMode
 ) -> None:
     subscription = await subscribed(database, mode=mode)
@@ -349,7 +349,7 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
         await process.close()
 
 
-async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(
+async def test_a_decision_is_dropped_if_the_chat_left_or_changed(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
@@ -376,7 +376,9 @@ async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None
 # Leasing
 
 
-async def test_no_two_processes_lease_the_same(database: Database, database_url: str) -> None:
+async def test_no_two_processes_lease_the_same_delivery(
+    database: Database, database_url: str
+) -> None:
     for number in range(60):
         subscription = await subscribed(database, str(number))
         await owe(database, subscription, f"k{number}")
@@ -397,7 +399,7 @@ async def test_no_two_processes_lease_the_same(database: Database, database_url:
         await process.close()
 
 
-async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing(
+async def test_the_former_holder_of_an_expired_lease_cannot_settle(
     database: Database, outbox: Outbox
 ) -> None:
     await owe(database, await subscribed(database), "a")
@@ -416,7 +418,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing
     assert not await lease(outbox, now=NOW + DAY)
 
 
-async def test_who_holds_a_lease_that_nobody_took_over_may_still_settle(
+async def test_the_holder_of_an_expired_lease_may_settle_if_nobody_took_it(
     database: Database, outbox: Outbox
 ) -> None:
     await owe(database, await subscribed(database), "a")
@@ -426,9 +428,7 @@ async def test_who_holds_a_lease_that_nobody_took_over_may_still_settle(
     assert not await lease(outbox, now=NOW + DAY)
 
 
-async def test_what_was_begun_is_known_as_such_to_the_next(
-    database: Database, outbox: Outbox
-) -> None:
+async def test_a_new_lease_tells_if_sending_had_begun(database: Database, outbox: Outbox) -> None:
     await owe(database, await subscribed(database), "a")
     first = await lease_one(outbox)
     assert await outbox.begin(first, now=NOW)
@@ -466,7 +466,7 @@ async def test_a_killed_process_leaves_what_it_had_begun(
     assert leased.delivery.begun_before
 
 
-async def test_what_is_given_back_untouched_may_be_leased_at_once(
+async def test_an_untouched_released_delivery_can_be_leased_at_once(
     database: Database, outbox: Outbox
 ) -> None:
     await owe(database, await subscribed(database), "a")
@@ -477,7 +477,7 @@ async def test_what_is_given_back_untouched_may_be_leased_at_once(
     assert second.lease != first.lease
 
 
-async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
+async def test_a_chat_gets_one_delivery_per_second_in_order(
     database: Database, outbox: Outbox
 ) -> None:
     one, two = await subscribed(database, "1"), await subscribed(database, "2")
@@ -504,7 +504,7 @@ async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
     assert (await lease_one(outbox, now=at)).delivery.key == "c"
 
 
-async def test_no_chat_waits_for_the_hours_by_which_the_clock_was_set_back(
+async def test_no_chat_is_delayed_after_the_clock_was_set_back(
     database: Database, outbox: Outbox
 ) -> None:
     subscription, set_back = await subscribed(database), NOW - 2 * HOUR
@@ -527,7 +527,7 @@ async def test_no_chat_waits_for_the_hours_by_which_the_clock_was_set_back(
     assert (await lease_one(outbox, now=set_back + MINUTE + SECOND)).delivery.key == "c"
 
 
-async def test_an_earlier_one_that_was_owed_late_waits_for_what_is_being_sent(
+async def test_an_earlier_delivery_added_late_waits_for_the_one_being_sent(
     database: Database, database_url: str, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
@@ -574,7 +574,9 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
     assert again.delivery.chat.external_id == "2"
 
 
-async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outbox: Outbox) -> None:
+async def test_deliveries_queued_under_the_new_chat_id_are_moved(
+    database: Database, outbox: Outbox
+) -> None:
     old, new = await subscribed(database, "1"), await subscribed(database, "2")
     await owe(database, old, "a")
     await owe(database, new, "b")
@@ -589,7 +591,7 @@ async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outb
 # Looking back
 
 
-async def test_history_tells_what_became_of_each(database: Database, outbox: Outbox) -> None:
+async def test_delivery_history_shows_each_outcome(database: Database, outbox: Outbox) -> None:
     subscription, other = await subscribed(database, "1"), await subscribed(database, "2")
     await owe(database, other, "z")
     for key in ("a", "b"):
@@ -623,7 +625,7 @@ async def test_health_counts_what_is_owed_and_given_up(database: Database, outbo
     assert (await outbox.health(NOW + DAY)).failed == 0
 
 
-async def test_what_is_old_is_forgotten_and_nothing_that_is_owed(
+async def test_old_deliveries_are_forgotten_unless_still_queued(
     database: Database, outbox: Outbox
 ) -> None:
     gone, here = await subscribed(database, "1"), await subscribed(database, "2")
@@ -662,7 +664,7 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     assert [(one.key, one.error) for one in past] == [("b", "the chat unsubscribed"), ("a", None)]
 
 
-async def test_who_unsubscribes_is_still_told_what_only_an_operator_can_mend(
+async def test_an_unsubscribed_chat_still_gets_notices_for_operators(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
@@ -718,7 +720,7 @@ async def test_trouble_that_many_processes_meet_at_once_is_owed_once(
         (731, {"digest": 0, "delivery": 0, "posted": 0, "answer": 1}),
     ],
 )
-async def test_what_was_sent_is_kept_for_its_time(
+async def test_sent_records_are_kept_for_their_retention_period(
     database: Database, outbox: Outbox, days: int, left: dict[str, int]
 ) -> None:
     """Dates a month, deliveries a quarter, what a chat was told two years."""
@@ -729,7 +731,7 @@ async def test_what_was_sent_is_kept_for_its_time(
     assert await decided(database) == left
 
 
-async def test_what_arrived_at_last_has_no_error_any_more(
+async def test_a_delivery_that_finally_arrived_has_no_error(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)

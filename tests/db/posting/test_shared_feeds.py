@@ -30,13 +30,13 @@ async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Databas
     assert await known(database) == [(URL, None, True)]
 
 
-async def test_the_settings_know_the_category_better(database: Database) -> None:
+async def test_the_configured_category_overrides_the_shared_one(database: Database) -> None:
     await SharedFeeds(database).add(URL, category="tech", now=NOW)
     await Feeds(database).configure_feeds([ConfiguredFeed(url=URL, category="news")], now=NOW)
     assert await known(database) == [(URL, "news", True)]
 
 
-async def test_what_is_offered_has_a_number_and_is_not_polled(database: Database) -> None:
+async def test_offered_feeds_have_a_number_and_are_not_polled(database: Database) -> None:
     feeds, offers = Feeds(database), FeedOffers(database)
     followed = await feeds.add(await met(database), URL, now=NOW)
     numbers = await offers.offer([OTHER_URL, URL], now=NOW)

@@ -31,7 +31,7 @@ async def reader(database: Database, name: str, corpus: str | None) -> Chat:
     return chat
 
 
-async def test_what_was_not_searched_comes_oldest_first_within_the_limit(
+async def test_unsearched_stories_come_oldest_first_up_to_the_limit(
     database: Database,
 ) -> None:
     stories, finds = Stories(database), Finds(database)
@@ -48,7 +48,9 @@ async def test_what_was_not_searched_comes_oldest_first_within_the_limit(
     assert await stories.find_unsearched("other", since=later, limit=9) == [one, two]
 
 
-async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Database) -> None:
+async def test_only_stories_visible_to_a_reader_of_the_corpus_are_searched(
+    database: Database,
+) -> None:
     stories, feeds = Stories(database), Feeds(database)
     (public,) = await some_stories(database, 1)
     chat = await reader(database, "1", "alone")
@@ -72,7 +74,7 @@ async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Datab
     assert await searched("demo") == []
 
 
-async def test_old_stories_go_with_their_finds_and_what_was_posted_stays(
+async def test_forgetting_old_stories_deletes_their_finds_but_not_posted_records(
     database: Database,
 ) -> None:
     (story,) = await some_stories(database, 1)
@@ -85,7 +87,9 @@ async def test_old_stories_go_with_their_finds_and_what_was_posted_stays(
     assert await Stories(database).get([story.id]) == []
 
 
-async def test_what_may_leave_stories_to_be_searched_is_counted(database: Database) -> None:
+async def test_the_change_counter_rises_with_everything_that_may_add_searches(
+    database: Database,
+) -> None:
     stories = Stories(database)
     before = await stories.changes()
     assert await stories.changes() == before

@@ -73,7 +73,7 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
     assert await subscriptions.active() == [whole, stored]
 
 
-async def test_the_defaults_come_back(database: Database) -> None:
+async def test_a_default_subscription_is_loaded_as_stored(database: Database) -> None:
     chat = await met(database)
     plain = Subscription(chat=chat)
     assert await Subscriptions(database).set(plain, now=NOW) == replace(
@@ -81,7 +81,7 @@ async def test_the_defaults_come_back(database: Database) -> None:
     )
 
 
-async def test_posts_are_due_from_when_their_time_was_set_and_stories_only_from_the_mode(
+async def test_posts_are_due_from_their_time_setting_and_stories_from_the_mode(
     database: Database,
 ) -> None:
     subscriptions = Subscriptions(database)
@@ -110,7 +110,7 @@ async def test_posts_are_due_from_when_their_time_was_set_and_stories_only_from_
         assert await subscriptions.set(other, now=now) == changed
 
 
-async def test_active_are_those_that_want_something_and_are_there(database: Database) -> None:
+async def test_active_subscriptions_want_posts_and_have_a_present_chat(database: Database) -> None:
     for name, mode in (
         ("1", PostingMode.DAILY),
         ("2", PostingMode.OFF),
@@ -127,7 +127,7 @@ async def test_active_are_those_that_want_something_and_are_there(database: Data
     assert [one.chat.external_id for one in active] == ["1", "3", "4"]
 
 
-async def test_corpora_are_those_that_somebody_reads(database: Database) -> None:
+async def test_subscribed_corpora_are_those_that_a_chat_reads(database: Database) -> None:
     subscriptions, chats = Subscriptions(database), Chats(database)
     assert await subscriptions.corpora("demo") == []
     for name, corpus, mode in (
@@ -150,7 +150,7 @@ async def looked(database: Database, *waiting: DueSubscription, at: datetime) ->
     await Subscriptions(database).look_again([(one, at) for one in waiting])
 
 
-async def test_what_was_dealt_with_is_due_again_when_it_was_said(database: Database) -> None:
+async def test_a_decided_subscription_is_due_again_at_the_given_time(database: Database) -> None:
     subscription = await subscribed(database)
     [waiting] = await due(database)
     assert waiting.subscription == subscription
@@ -171,7 +171,7 @@ async def test_what_was_dealt_with_is_due_again_when_it_was_said(database: Datab
         {"corpus": "other"},
     ],
 )
-async def test_a_chat_that_changes_is_due_and_an_older_look_does_not_undo_that(
+async def test_a_changed_chat_is_due_despite_an_older_decision(
     database: Database, change: dict[str, object]
 ) -> None:
     subscription = await subscribed(database)
@@ -185,7 +185,7 @@ async def test_a_chat_that_changes_is_due_and_an_older_look_does_not_undo_that(
     assert await due(database) == []
 
 
-async def test_a_subscription_that_changes_is_due_whoever_looked_before_and_one_that_ends_is_not(
+async def test_a_changed_subscription_is_due_and_an_ended_one_is_not(
     database: Database,
 ) -> None:
     subscription = await subscribed(database)
@@ -206,7 +206,7 @@ async def test_a_chat_that_is_gone_is_not_due_until_it_is_back(database: Databas
     assert len(await due(database)) == 1
 
 
-async def test_those_that_are_told_at_once_are_woken_by_finds_in_their_corpus(
+async def test_a_find_wakes_instant_subscriptions_of_its_corpus(
     database: Database,
 ) -> None:
     chats, subscriptions = Chats(database), Subscriptions(database)
@@ -233,7 +233,7 @@ async def test_those_that_are_told_at_once_are_woken_by_finds_in_their_corpus(
 
 
 @pytest.mark.parametrize("looked_before", [False, True], ids=["due", "woken"])
-async def test_who_looked_before_a_find_does_not_put_off_those_that_it_wakes(
+async def test_an_outdated_round_does_not_postpone_subscriptions_woken_by_a_find(
     database: Database, *, looked_before: bool
 ) -> None:
     """A leader that was frozen ends its round after another one has begun the next."""

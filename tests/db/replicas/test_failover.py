@@ -117,7 +117,7 @@ async def promote(both: Pair) -> None:
 
 
 @pytest.mark.slow
-async def test_after_a_promotion_everything_goes_on_and_the_old_primary_may_serve_again(
+async def test_the_service_continues_after_failover_and_the_old_primary_can_return(
     both: Pair, database: Database
 ) -> None:
     wanted = await storms(database)
@@ -195,7 +195,7 @@ async def test_a_primary_that_is_made_read_only_hands_over(both: Pair, database:
     assert "after" in await names(both.standby.url)
 
 
-async def test_a_url_that_names_the_dead_primary_alone_is_enough_to_read(both: Pair) -> None:
+async def test_reads_succeed_with_a_url_that_names_only_the_dead_primary(both: Pair) -> None:
     async with opened(both.primary.url, both.standby) as database:
         wanted = await storms(database)
         await asyncio.to_thread(both.primary.kill)
@@ -209,7 +209,7 @@ async def test_a_url_that_names_the_dead_primary_alone_is_enough_to_read(both: P
         assert await storms(later) == wanted
 
 
-async def test_what_each_server_says_is_told_if_none_takes_writes(both: Pair) -> None:
+async def test_an_error_quotes_every_server_if_none_is_writable(both: Pair) -> None:
     await asyncio.to_thread(both.primary.kill)
     with pytest.raises(StorageUnreachable) as caught:
         await Database.open(both.url)
@@ -219,7 +219,7 @@ async def test_what_each_server_says_is_told_if_none_takes_writes(both: Pair) ->
 
 
 @pytest.mark.slow
-async def test_two_poolers_are_followed_as_two_servers_are(both: Pair, run_folder: Path) -> None:
+async def test_failover_works_between_two_poolers(both: Pair, run_folder: Path) -> None:
     """What a pooler says of its server was true when it first connected to it."""
     waits = "query_wait_timeout = 2\nserver_login_retry = 1"
     with (

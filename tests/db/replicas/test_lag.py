@@ -29,7 +29,7 @@ def test_a_quiet_primary_leaves_no_lag() -> None:
     assert noted((1.0, 100), (2.0, 100), (3.0, 100)).held_by(sight(100, standby=True)) == 3.0
 
 
-def test_nothing_is_known_before_the_primary_was_seen() -> None:
+def test_lag_is_unknown_before_the_primary_was_seen() -> None:
     assert Notes().held_by(sight(100, standby=True)) is None
     assert Notes().fault(sight(100, standby=True)) == ""
 
@@ -44,13 +44,13 @@ def test_another_database_and_a_promoted_standby_are_never_read() -> None:
     assert "no copy" in notes.fault(other)
 
 
-def test_the_primary_is_no_standby_and_holds_everything() -> None:
+def test_the_primary_has_no_lag() -> None:
     notes = noted((1.0, 100), (2.0, 200))
     assert notes.fault(sight(250)) == ""
     assert notes.held_by(sight(250)) == 2.0
 
 
-def test_after_a_promotion_positions_of_the_old_primary_say_nothing() -> None:
+def test_positions_of_the_old_primary_are_ignored_after_a_promotion() -> None:
     notes = noted((1.0, 100), (2.0, 200))
     notes.note(sight(300, started="at one"), 3.0)
     held = [notes.held_by(sight(at, standby=True)) for at in (250, 300)]
@@ -65,7 +65,7 @@ def test_a_primary_that_was_restored_begins_anew() -> None:
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=800), st.integers(0, 2000))
-def test_what_is_held_was_replayed_and_nothing_later_was(steps: list[int], replayed: int) -> None:
+def test_the_held_moment_is_the_latest_replayed_one(steps: list[int], replayed: int) -> None:
     notes, position, history = Notes(), 0, []
     for at, step in enumerate(steps):
         position += step

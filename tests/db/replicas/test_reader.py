@@ -70,7 +70,7 @@ async def test_a_reader_stays_with_the_server_that_answered(error: Exception) ->
     assert [server.asked for server in servers] == [2, 3]
 
 
-async def test_a_server_that_lends_nothing_is_passed_over() -> None:
+async def test_a_server_that_refuses_a_connection_is_skipped() -> None:
     assert await read([StandIn("", refuses=OSError()), StandIn("primary")]) == ["primary"]
 
 
@@ -102,7 +102,7 @@ async def test_an_error_that_is_final_is_raised_at_once() -> None:
         (TimeoutError(), False, False),
     ],
 )
-async def test_which_errors_another_server_may_make_good(
+async def test_errors_are_classified_by_whether_another_server_can_help(
     error: Exception, *, by_standby: bool, by_primary: bool
 ) -> None:
     standby = Replica("postgresql://h/x", PoolSettings())
@@ -111,7 +111,7 @@ async def test_which_errors_another_server_may_make_good(
     assert Primary(sessions).passes_on(error, connected=True) is by_primary
 
 
-async def test_a_server_that_lends_no_connection_in_time_is_passed_over() -> None:
+async def test_a_server_that_gives_no_connection_in_time_is_skipped() -> None:
     sessions = await Sessions.later("postgresql://h/x", PoolSettings())
     assert Primary(sessions).passes_on(TimeoutError(), connected=False)
     assert Replica("postgresql://h/x", PoolSettings()).passes_on(TimeoutError(), connected=False)

@@ -167,7 +167,7 @@ async def test_sessions_on_a_standby_only_read(database: Database) -> None:
         assert await reader.fetchval("SHOW default_transaction_read_only") == "on"
 
 
-async def test_what_this_process_stored_is_found_at_once(both: Pair, database: Database) -> None:
+async def test_a_process_reads_its_own_writes_at_once(both: Pair, database: Database) -> None:
     await paused(both)
     corpus = await load_texts(database, "own", TEXTS[:20])
     assert len(await storms(database)) == 10
@@ -197,7 +197,7 @@ async def test_tables_that_a_standby_lacks_are_read_from_the_primary(
     assert state_of(database).passed_on == 1
 
 
-async def test_a_reader_that_is_cancelled_by_recovery_notices_nothing(
+async def test_a_read_cancelled_by_recovery_is_repeated_elsewhere(
     both: Pair, database: Database, primary: Database
 ) -> None:
     corpus = await load_texts(primary, "vacuumed", TEXTS)
@@ -295,7 +295,7 @@ async def _asked_while(database: Database, kill: Callable[[], None]) -> list[lis
 
 
 @pytest.mark.slow
-async def test_a_standby_that_freezes_is_left(both: Pair, database: Database) -> None:
+async def test_a_frozen_standby_is_abandoned(both: Pair, database: Database) -> None:
     wanted = await storms(database)
     both.standby.freeze()
     async with asyncio.timeout(PATIENCE):

@@ -56,7 +56,7 @@ async def test_an_alias_finds_what_the_words_do_not(database: Database, corpus: 
     assert answer.hits[0].matched == ("auth → authentication",)
 
 
-async def test_what_is_written_goes_before_its_alias(database: Database, corpus: Corpus) -> None:
+async def test_the_written_word_ranks_before_its_alias(database: Database, corpus: Corpus) -> None:
     answer = await prophecy(database, corpus, "Fed raises rates")
     assert found(answer)[:2] == ["1", "0"]
     assert {"Fed → Federal", "Fed → Reserve"} <= set(answer.hits[1].matched)
@@ -92,11 +92,11 @@ async def test_an_unknown_word_with_an_alias_has_no_neighbours(
     ]
 
 
-async def test_with_weight_zero_there_are_no_aliases(database: Database, corpus: Corpus) -> None:
+async def test_an_alias_weight_of_zero_disables_aliases(database: Database, corpus: Corpus) -> None:
     assert found(await prophecy(database, corpus, "auth", weight=0)) == []
 
 
-async def test_without_groups_it_is_the_plain_search(database: Database) -> None:
+async def test_a_corpus_without_groups_is_searched_without_aliases(database: Database) -> None:
     plain = await load_texts(database, "plain", TEXTS, "english")
     terms = await LexicalIndex(database).terms(plain, "Fed raises rates")
     assert await aliased(database).terms(plain, "Fed raises rates") == terms

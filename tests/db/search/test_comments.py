@@ -18,7 +18,7 @@ async def found_in(database: Database, most: int) -> QueryAnswer:
     return await Comments(database).add_comments(corpus, found, most)
 
 
-async def test_the_strongest_come_first_and_no_more_than_asked_for(database: Database) -> None:
+async def test_the_most_liked_comments_come_first_up_to_the_limit(database: Database) -> None:
     answers = [("late", 5, 9), ("weak", 1, 3), ("early", 5, 8), ("strong", 70, 10)]
     posts = [document("post", "Coffee", day=1), document("other", "More coffee", day=2)]
     comments = [

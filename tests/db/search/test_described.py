@@ -45,6 +45,6 @@ async def test_a_document_without_a_word_in_common_is_described_too(database: Da
         assert (found.id, found.bm25, found.matched) == (nothing.id, 0.0, {})
 
 
-async def test_no_ids_are_no_documents(database: Database) -> None:
+async def test_describing_no_ids_returns_nothing(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     assert await CandidateReader(database).describe_documents(corpus, [], []) == []

@@ -76,7 +76,7 @@ async def test_only_new_and_changed_texts_are_embedded(
     assert sorted(model.documents) == ["a new one", "two other things"]
 
 
-async def test_a_change_that_no_text_shows_costs_nothing(
+async def test_a_change_outside_the_text_is_not_embedded_again(
     database: Database, embeddings: Embeddings
 ) -> None:
     corpus = await load_texts(database, "c", ["one thing"])
@@ -157,7 +157,7 @@ async def test_vectors_that_cannot_be_indexed_are_refused(
         await embeddings.prepare("m", dimensions)
 
 
-async def test_a_model_that_does_not_know_its_length_is_asked(
+async def test_an_unknown_dimension_is_requested_from_the_model(
     database: Database, embeddings: Embeddings
 ) -> None:
     class Unsure(WordModel):
@@ -183,7 +183,7 @@ async def test_a_model_that_leaves_texts_out_is_refused(
         await filled(embeddings, Lazy(), corpus)
 
 
-async def test_many_may_make_room_for_a_model_at_once(embeddings: Embeddings) -> None:
+async def test_concurrent_preparation_registers_a_model_once(embeddings: Embeddings) -> None:
     ids = await asyncio.gather(*(embeddings.prepare("words", 16) for _ in range(4)))
     assert len(set(ids)) == 1
 

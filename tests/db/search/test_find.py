@@ -161,7 +161,9 @@ def ids(found: QueryAnswer) -> list[str]:
         ("wall OR xyzzyq -street", {"wall", "walls", "great", "the"}),
     ],
 )
-async def test_what_a_query_finds(database: Database, query: str, expected: set[str]) -> None:
+async def test_a_query_finds_the_expected_documents(
+    database: Database, query: str, expected: set[str]
+) -> None:
     assert set(ids(await ask(database, query))) == expected
 
 
@@ -187,7 +189,7 @@ async def test_the_plan_follows_from_what_is_asked(
     assert (await ask(database, query)).plan is plan
 
 
-async def test_without_a_word_the_newest_come_first(database: Database) -> None:
+async def test_a_query_without_words_lists_the_newest_first(database: Database) -> None:
     found = await ask(database, "-wall", limit=3)
     assert ids(found) == ["plain", "casas", "casa"]
     assert [hit.score for hit in found.hits] == [None] * 3
@@ -201,7 +203,7 @@ async def test_parts_of_the_score_add_up_and_name_their_terms(database: Database
         assert all(match.fields == ("text",) for match in hit.matched)
 
 
-async def test_best_first_and_the_oldest_of_equals(database: Database) -> None:
+async def test_results_are_sorted_by_score_then_oldest_first(database: Database) -> None:
     found = await ask(database, "wall border", corpus="chance", limit=1000)
     keys = [
         (-round(h.score or 0, 9), order_by_date(h.created_at), h.document.candidate.id)
@@ -218,7 +220,9 @@ async def test_the_stages_are_counted(database: Database) -> None:
     assert (counts.distinct, counts.returned) == (2, 2)
 
 
-async def test_what_was_ignored_and_what_nobody_says_is_told(database: Database) -> None:
+async def test_notices_name_ignored_words_and_words_that_no_text_contains(
+    database: Database,
+) -> None:
     assert (await ask(database, "wall of xyzzyq http://a.example")).notices == (
         'Too common to look for, or no word: "http://a.example".',
         'No text says "xyzzyq".',
@@ -261,7 +265,7 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=query_texts())
-async def test_any_text_is_answered(database: Database, text: str) -> None:
+async def test_any_text_is_accepted_as_a_query(database: Database, text: str) -> None:
     assert len((await ask(database, text)).hits) <= 20
 
 
@@ -289,15 +293,15 @@ class TestLimits:
         assert sum("morning" in text for text in texts) <= 1
         assert found.counts.passing == 160
 
-    async def test_of_near_identical_ones_the_first_stays(self, alike: Database) -> None:
+    async def test_only_the_first_of_near_identical_texts_is_returned(
+        self, alike: Database
+    ) -> None:
         ranked = await ask(alike, "morning", corpus="alike")
         assert ids(ranked) == ["0"]
         newest = await ask(alike, "before:2010-05-31", corpus="alike")
         assert ids(newest) == ["149"]
 
-    async def test_more_lexemes_than_are_scored_all_have_to_be_there(
-        self, database: Database
-    ) -> None:
+    async def test_lexemes_beyond_the_scoring_limit_still_filter(self, database: Database) -> None:
         phrase = " ".join(f"w{n}" for n in range(90))
         assert (await ask(database, f'"{phrase}" OR wall')).counts.passing == 5
         long = " OR ".join(f"w{n}" for n in range(60))
@@ -337,7 +341,7 @@ class TestAliases:
                 assert hit.score == pytest.approx(score / 2)
 
 
-async def test_the_answered_message_is_another_field(database_url: str) -> None:
+async def test_the_answered_message_is_matched_as_a_separate_field(database_url: str) -> None:
     opened = await Database.open(database_url)
     corpus = await load(
         opened,
@@ -357,7 +361,7 @@ async def test_the_answered_message_is_another_field(database_url: str) -> None:
     await opened.close()
 
 
-async def test_hits_carry_what_is_known_of_them(database: Database) -> None:
+async def test_hits_carry_the_details_of_their_documents(database: Database) -> None:
     [hit] = (await ask(database, "from:ana")).hits
     document = hit.document
     assert (document.candidate.platform, document.thread, document.mentions) == (
@@ -369,7 +373,7 @@ async def test_hits_carry_what_is_known_of_them(database: Database) -> None:
     assert hit.created_at == datetime(2010, 1, 3, tzinfo=UTC)
 
 
-def test_there_is_one_statement_a_plan_and_number_of_lexemes() -> None:
+def test_each_plan_and_lexeme_count_has_one_statement() -> None:
     ranked = {ranked_statement("document_1", lexemes) for lexemes in range(1, 65)}
     assert len(ranked) == 64
     for statement in ranked | {newest_statement("document_1")}:
@@ -389,7 +393,7 @@ def test_there_is_one_statement_a_plan_and_number_of_lexemes() -> None:
         ("-rain", ["3", "2", "1", "none"]),
     ],
 )
-async def test_what_has_no_date_comes_last_and_is_of_no_time(
+async def test_undated_documents_come_last_and_match_no_date_filter(
     database: Database, query: str, expected: list[str]
 ) -> None:
     texts = {"1": "storm hits old Lima", "2": "storm over wet Oslo", "3": "storm near big Rome"}

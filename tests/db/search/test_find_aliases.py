@@ -66,7 +66,7 @@ async def ask(database: Database, corpus: Corpus, text: str) -> QueryAnswer:
         ("met", "met", ["fed", "autos", "reserve"]),
     ],
 )
-async def test_what_expands(
+async def test_aliases_expand_the_query_and_find_the_expected_documents(
     database: Database, corpus: Corpus, query: str, expanded: str | None, expected: list[str]
 ) -> None:
     found = await ask(database, corpus, query)
@@ -89,7 +89,7 @@ async def test_the_receipt_names_the_alias_the_word_and_the_field(
     }
 
 
-async def test_an_alias_in_what_was_answered_is_told_as_such(database: Database) -> None:
+async def test_the_receipt_of_an_alias_in_the_context_names_the_context(database: Database) -> None:
     await load(
         database,
         "c",
@@ -117,7 +117,7 @@ async def test_an_alias_weighs_less_than_the_word(database: Database, corpus: Co
     assert parts[1] == pytest.approx(parts[0] / 2, rel=0.3)
 
 
-async def test_in_two_languages_each_reads_the_term_its_own_way(database: Database) -> None:
+async def test_each_language_reads_an_alias_group_with_its_own_stemmer(database: Database) -> None:
     await load(
         database,
         "c",

@@ -88,7 +88,9 @@ WORDS_ALONE = SocialSettings(lexical=1.0, recency=0, engagement=0, hashtags=0)
 LIKED = SocialSettings(lexical=0.3, recency=0, engagement=0.7, hashtags=0)
 
 
-async def test_a_small_pool_finds_what_ranking_everything_finds(database: Database) -> None:
+async def test_a_small_pool_gives_the_same_results_as_ranking_everything(
+    database: Database,
+) -> None:
     """Here the first seven are decided by likes: a pool by words alone would miss them."""
     await fill(database, "c", Kind.SOCIAL, documents())
     whole = await find(database, LIKED, "coffee", pool=1000)
@@ -110,7 +112,7 @@ async def test_the_pool_grows_until_enough_are_distinct(database: Database) -> N
     assert sum(hit.alike for hit in found.hits) == left_out > 20
 
 
-async def test_scores_are_the_profile_s_and_bm25_stays_beside_them(database: Database) -> None:
+async def test_hits_carry_both_the_profile_score_and_bm25(database: Database) -> None:
     await fill(database, "c", Kind.SOCIAL, documents())
     found = await find(database, LIKED, "coffee tea")
     for hit in found.hits:
@@ -139,7 +141,7 @@ async def test_kinds_without_a_profile_are_ranked_by_bm25(database: Database) ->
         ({}, "no address", []),
     ],
 )
-async def test_domains_are_those_of_the_page_and_above(
+async def test_domains_of_a_page_include_its_parent_domains(
     database: Database, meta: dict[str, str], url: str | None, expected: list[str]
 ) -> None:
     async with database.connection() as connection:
@@ -149,7 +151,7 @@ async def test_domains_are_those_of_the_page_and_above(
     assert found == expected
 
 
-async def test_a_domain_that_is_excluded_leaves_pages_of_no_domain_in(database: Database) -> None:
+async def test_excluding_a_domain_keeps_documents_without_a_domain(database: Database) -> None:
     rows = [
         replace(document("a", "coffee"), url="https://example.org/a"),
         replace(document("b", "coffee too"), url="https://sub.example.org/b"),
@@ -163,7 +165,7 @@ async def test_a_domain_that_is_excluded_leaves_pages_of_no_domain_in(database: 
     assert set(ids(await finder.find(corpus, both))) == {"a", "b"}
 
 
-async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
+async def test_a_query_without_words_lists_the_newest_and_uses_no_profile(
     database: Database,
 ) -> None:
     await fill(database, "c", Kind.SOCIAL, documents())
@@ -173,7 +175,7 @@ async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
     assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})
 
 
-async def test_the_pool_grows_where_the_same_text_is_the_best_the_newest_and_the_most_liked(
+async def test_the_pool_grows_if_one_text_leads_in_all_three_rankings(
     database: Database,
 ) -> None:
     same = [
@@ -187,7 +189,7 @@ async def test_the_pool_grows_where_the_same_text_is_the_best_the_newest_and_the
     assert found.hits[0].alike == 149
 
 
-async def test_without_a_word_more_are_looked_at_where_the_newest_say_the_same(
+async def test_a_query_without_words_reads_on_past_repeated_texts(
     database: Database,
 ) -> None:
     same = [document(f"s{n}", "coffee with milk", day=100 + n) for n in range(150)]
@@ -197,7 +199,7 @@ async def test_without_a_word_more_are_looked_at_where_the_newest_say_the_same(
     assert ids(found) == ["s149", *(f"o{n}" for n in reversed(range(6)))]
 
 
-async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
+async def test_one_matching_alternative_of_a_group_counts_in_full(
     database: Database,
 ) -> None:
     texts = ["coffee", "tea", *["milk"] * 6]
@@ -216,7 +218,7 @@ async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
     assert either["0"] == alone["0"] == pytest.approx(0.5)
 
 
-async def test_what_is_recent_depends_on_when_it_is_asked(database: Database) -> None:
+async def test_recency_depends_on_the_time_of_the_search(database: Database) -> None:
     rows = [document("old", "coffee again", day=0), document("new", "coffee once more", day=30)]
     old, new = (one.created_at for one in rows)
     assert old and new

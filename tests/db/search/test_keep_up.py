@@ -131,7 +131,7 @@ async def test_a_turn_after_a_restart_makes_nothing_twice(
     assert await Turns(embeddings).turn(corpus) == 0
 
 
-async def test_what_another_process_embeds_is_left_to_it(
+async def test_texts_claimed_by_another_process_are_not_embedded(
     database: Database, embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.embed.store.RANGE", 2)
@@ -204,7 +204,7 @@ async def test_vectors_made_of_frequencies_are_made_anew_when_these_have_moved(
     assert await filled() == (0, False)
 
 
-async def test_vectors_made_of_words_are_made_anew_when_these_are_read_by_other_rules(
+async def test_word_based_vectors_are_rebuilt_when_the_indexing_rules_change(
     database: Database, embeddings: Embeddings
 ) -> None:
     await load_texts(database, "c", ["rain and snow", "taxes rise"])
@@ -238,7 +238,7 @@ async def test_vectors_made_of_words_are_made_anew_when_these_are_read_by_other_
         ({"a": 0.5}, {"b": 0.5}, 2.0),
     ],
 )
-def test_how_far_shares_have_moved(
+def test_share_moved_measures_the_change_of_frequencies(
     then: Mapping[str, float], now: Mapping[str, float], part: float
 ) -> None:
     assert share_moved(then, now) == pytest.approx(part)

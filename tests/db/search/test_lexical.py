@@ -150,13 +150,13 @@ class Checked:
     [Bm25(), Bm25(k1=0.9, b=0.4), Bm25(k1=2.0, b=1.0), Bm25(k1=1.2, b=0.0), Bm25(k1=0.0)],
     ids=str,
 )
-async def test_the_top_150_are_those_of_the_reference(large: Database, bm25: Bm25) -> None:
+async def test_the_top_150_match_a_reference_implementation(large: Database, bm25: Bm25) -> None:
     checked = await Checked.of(large, "large", bm25)
     for headline in checked.headlines(12, seed=2):
         await checked.assert_exact(headline)
 
 
-async def test_the_order_is_that_of_bm25s(large: Database) -> None:
+async def test_the_order_matches_the_bm25s_library(large: Database) -> None:
     checked = await Checked.of(large, "large")
     tokens = [
         [name for name, tf in s.frequencies.items() for _ in range(tf)] for s in checked.stored
@@ -174,7 +174,7 @@ async def test_the_order_is_that_of_bm25s(large: Database) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 50, 499, 500])
-async def test_any_number_of_documents_may_be_wanted(large: Database, limit: int) -> None:
+async def test_results_are_exact_for_any_limit(large: Database, limit: int) -> None:
     checked = await Checked.of(large, "large")
     for headline in checked.headlines(6, seed=limit):
         await checked.assert_exact(headline, limit=limit)
@@ -211,7 +211,7 @@ async def test_before_is_exclusive_and_after_inclusive(database: Database) -> No
     assert [c.external_id for c in await checked.assert_exact("storm", filters)] == ["1", "2"]
 
 
-async def test_what_has_no_date_passes_no_date_and_comes_last(database: Database) -> None:
+async def test_undated_documents_fail_date_filters_and_come_last(database: Database) -> None:
     documents = [document(str(day), "storm", day=day) for day in (2, 1, 3)]
     documents += [
         replace(one, external_id=f"u{n}", created_at=None) for n, one in enumerate(documents)
@@ -268,7 +268,7 @@ async def test_thresholds_are_really_used(large: Database, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("_by_classes")
-async def test_few_dates_are_looked_up_before_words(
+async def test_a_narrow_date_filter_is_applied_before_the_words(
     large: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked = await Checked.of(large, "large")
@@ -291,7 +291,7 @@ async def test_few_dates_are_looked_up_before_words(
         assert used == {False}
 
 
-async def test_few_dates_are_looked_up_before_postings(
+async def test_a_narrow_date_filter_is_applied_before_postings(
     large: Database, strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if strategy != "postings":
@@ -354,7 +354,7 @@ _numbers = itertools.count()
     b=st.just(0.0) | st.floats(0.01, 1),
     factor=st.sampled_from([0.5, 1.0, 1.5]),
 )
-async def test_small_corpora_are_exact_too(
+async def test_search_is_exact_on_small_corpora(
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
     texts: list[str],
@@ -424,7 +424,7 @@ async def test_a_word_is_found_with_its_hyphen_and_without(database: Database, a
     assert {c.text for c in await checked.assert_terms_exact(terms)} == set(texts[:2])
 
 
-async def test_a_headline_of_another_language_loses_its_stop_words_and_finds_no_neighbours(
+async def test_a_foreign_headline_loses_its_stop_words_and_gets_no_neighbours(
     database: Database,
 ) -> None:
     texts = ["@YMcTier: y que", "China is passing us", "the president", "with the con man"]
@@ -437,7 +437,9 @@ async def test_a_headline_of_another_language_loses_its_stop_words_and_finds_no_
     ]
 
 
-async def test_a_neighbour_is_in_no_more_documents_than_there_were(database: Database) -> None:
+async def test_the_frequency_of_a_neighbour_is_capped_at_the_corpus_size(
+    database: Database,
+) -> None:
     corpus = await load_texts(database, "c", ["the earthquake", "an earthquake", "earth"])
     before = replace(corpus, documents=1)  # texts were added since it was read
     terms = await LexicalIndex(database).terms(before, "eartquake")
@@ -575,7 +577,7 @@ async def test_odd_lexemes_are_found_and_ranked(database: Database) -> None:
     "text",
     ["", "   ", "!!! ... --- '", "😀 🔥", "& | ! <-> :*", "\\ ' \" '' $1 %s ;--", "the of and"],
 )
-async def test_text_without_a_telling_word_has_no_terms(database: Database, text: str) -> None:
+async def test_text_without_significant_words_finds_nothing(database: Database, text: str) -> None:
     await load_texts(database, "c", ["storm", "rain & snow"], "english")
     search, corpus = LexicalIndex(database), await Corpora(database).get("c")
     terms = await search.terms(corpus, text)
@@ -590,7 +592,7 @@ async def test_operators_in_a_headline_are_not_obeyed(database: Database) -> Non
     assert {c.text for c in found} == {"storm", "rain", "snow"}
 
 
-async def test_of_many_words_the_rarest_are_asked_for(large: Database) -> None:
+async def test_a_long_headline_is_searched_by_its_rarest_words(large: Database) -> None:
     checked = await Checked.of(large, "large")
     draw = random.Random(11)
     words = draw.sample(VOCABULARY, 800)
@@ -610,7 +612,7 @@ async def test_of_many_words_the_rarest_are_asked_for(large: Database) -> None:
         assert all(set(terms[i].lexemes) & names for i in candidate.matched)
 
 
-async def test_sixty_four_frequent_words_are_exact_too(large: Database) -> None:
+async def test_search_is_exact_for_sixty_four_frequent_words(large: Database) -> None:
     """Bounds that hardly differ are the worst case for the threshold's query."""
     checked = await Checked.of(large, "large")
     frequent: Counter[str] = Counter(name for s in checked.stored for name in s.frequencies)
@@ -619,7 +621,7 @@ async def test_sixty_four_frequent_words_are_exact_too(large: Database) -> None:
     await checked.assert_exact(" ".join(words), limit=3)
 
 
-async def test_corpora_know_nothing_of_each_other(database: Database) -> None:
+async def test_search_is_confined_to_one_corpus(database: Database) -> None:
     await load_texts(database, "one", ["storm here", "calm", "calm"])
     before = await Checked.of(database, "one")
     found_before = await before.assert_exact("storm calm")
@@ -633,7 +635,7 @@ async def test_corpora_know_nothing_of_each_other(database: Database) -> None:
     ]
 
 
-async def test_figures_read_before_a_load_do_no_harm(database: Database) -> None:
+async def test_stale_corpus_statistics_do_not_break_a_search(database: Database) -> None:
     empty = await load_texts(database, "c", [])
     search = LexicalIndex(database)
     assert await search.top(empty, await search.terms(empty, "storm"), ANY, 10) == []
@@ -647,13 +649,13 @@ async def test_figures_read_before_a_load_do_no_harm(database: Database) -> None
     assert len(await search.top(small, await search.terms(small, "storm"), ANY, 20)) == 9
 
 
-async def test_nothing_is_wanted(database: Database) -> None:
+async def test_a_limit_of_zero_returns_nothing(database: Database) -> None:
     corpus = await load_texts(database, "c", ["storm"])
     search = LexicalIndex(database)
     assert await search.top(corpus, await search.terms(corpus, "storm"), ANY, 0) == []
 
 
-async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None:
+async def test_a_candidate_carries_the_details_of_its_document(database: Database) -> None:
     given = document("9007199254740993", "storm storm rain", day=2, lang="en", flags=Flag.QUOTE)
     corpus = await load(database, "c", [replace(given, url="https://x.example/1", author="ana")])
     search = LexicalIndex(database)
@@ -677,7 +679,7 @@ async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
         assert any(found)
 
 
-async def test_no_phrases_and_no_room_find_nothing(large: Database) -> None:
+async def test_no_phrases_or_a_limit_of_zero_find_nothing(large: Database) -> None:
     checked = await Checked.of(large, "large")
     assert await checked.search.rank_phrases(checked.corpus, [], ANY, 40) == []
     [phrase] = checked.headlines(1, seed=3)

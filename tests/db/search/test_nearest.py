@@ -77,7 +77,7 @@ async def reference(
     return [one.id for one in passing]
 
 
-async def test_the_nearest_are_the_nearest_of_what_passes(
+async def test_the_nearest_vectors_are_exact_under_every_filter(
     database: Database, corpus: Corpus
 ) -> None:
     embeddings, space = await embedded(database, corpus)
@@ -158,7 +158,9 @@ async def test_cosines_are_those_of_the_documents_asked_for(
     assert await embeddings.cosines(corpus, space, asked, [*nearest, -1]) == pytest.approx(nearest)
 
 
-async def test_pairs_of_nearly_the_same_vector(database: Database, corpus: Corpus) -> None:
+async def test_pairs_of_near_identical_vectors_are_found(
+    database: Database, corpus: Corpus
+) -> None:
     embeddings, space = await embedded(database, corpus)
     stored = await read_back(database, corpus)
     texts = {one.external_id: one.search_text for one in documents()}

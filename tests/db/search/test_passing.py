@@ -5,7 +5,7 @@ from engine.search import Filters
 from engine.values import Flag
 
 
-def test_every_filter_stands_at_its_parameter() -> None:
+def test_every_filter_uses_its_numbered_parameter() -> None:
     written = passes("$5", "$6", "$7", "$8")
     assert "created_at < $5" in written
     assert "created_at >= $6" in written
@@ -13,11 +13,11 @@ def test_every_filter_stands_at_its_parameter() -> None:
     assert "flags & $8::integer = 0" in written
 
 
-def test_without_flags_no_combination_is_named() -> None:
+def test_filters_without_flags_list_no_flag_combinations() -> None:
     assert passing_flags(Filters()) is None
 
 
-def test_each_combination_that_passes_is_named() -> None:
+def test_every_passing_flag_combination_is_listed() -> None:
     named = passing_flags(Filters(require=Flag.QUOTE, exclude=Flag.REPOST))
     assert named is not None
     assert len(named) == 2 ** (len(Flag) - 2)

@@ -82,7 +82,7 @@ async def leases(database: Database) -> list[str]:
 
 
 @pytest.mark.parametrize("processes", [1, 2, 4])
-async def test_each_text_is_embedded_once_and_indexes_are_brought_up_to_date_once(
+async def test_concurrent_processes_embed_each_text_once_and_update_the_index_once(
     database: Database, processes: int
 ) -> None:
     corpus = await load_texts(database, "c", TEXTS)
@@ -102,7 +102,7 @@ async def test_each_text_is_embedded_once_and_indexes_are_brought_up_to_date_onc
     assert await leases(database) == [f"embed {corpus.id} 1 {SETTLING}"]  # none of the ranges
 
 
-async def test_progress_is_that_of_all(database: Database) -> None:
+async def test_progress_counts_the_work_of_all_processes(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
     running, begin = [Process(embeddings, corpus) for _ in range(2)], asyncio.Barrier(2)
@@ -134,7 +134,7 @@ async def test_the_range_of_a_killed_process_is_taken_over(database: Database) -
     assert held  # it came last, when all else was done
 
 
-async def test_who_was_frozen_stores_nothing_over_what_its_successor_stored(
+async def test_a_thawed_process_cannot_overwrite_vectors_of_its_successor(
     database: Database,
 ) -> None:
     corpus = await load_texts(database, "c", ["old text"])
@@ -177,7 +177,7 @@ async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
     assert filled.documents == 8
 
 
-async def test_who_lost_the_claim_stores_no_scale(database: Database) -> None:
+async def test_a_process_that_lost_its_claim_cannot_store_a_scale(database: Database) -> None:
     corpus = await load_texts(database, "c", ["one"])
     embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
     model_id = await embeddings.prepare("words", 16)
@@ -191,7 +191,7 @@ async def test_who_lost_the_claim_stores_no_scale(database: Database) -> None:
         assert await embeddings.count_measured(corpus, model_id) == 7
 
 
-async def test_of_two_that_notice_other_words_one_begins_a_generation(database: Database) -> None:
+async def test_only_one_of_two_processes_begins_a_new_generation(database: Database) -> None:
     corpus = await load_texts(database, "c", ["one"])
     embeddings = Embeddings(database)
     model_id = await embeddings.prepare("words", 16)

@@ -21,7 +21,7 @@ from tests.db.loading import document, load
         ("nothing here", "fire", "nothing here"),
     ],
 )
-async def test_marks_stand_around_the_persons_words(
+async def test_marks_surround_the_matched_words_of_the_query(
     database: Database, text: str, query: str, marked: str
 ) -> None:
     stored = document("1", searchable(text), shown=text)

@@ -64,7 +64,7 @@ async def test_threads_are_listed_from_the_latest(database: Database) -> None:
     assert await Threads(database).list(corpus, limit=1) == [rain]
 
 
-async def test_what_has_no_date_comes_last(database: Database) -> None:
+async def test_undated_threads_come_last(database: Database) -> None:
     texts = [said(1, "rain", day=2), said(2, "rain", day=1), said(3, "sun", day=1)]
     texts[0] = replace(texts[0], created_at=None)
     texts[2] = replace(texts[2], created_at=None)

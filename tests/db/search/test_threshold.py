@@ -56,7 +56,7 @@ def test_a_lexeme_alone_matches_only_when_its_bound_is_enough(
 
 
 @given(bounds=_bounds, share=st.floats(0.01, 1), data=st.data())
-def test_two_that_with_all_weaker_ones_cannot_reach_it_do_not_match(
+def test_two_lexemes_that_cannot_reach_the_threshold_do_not_match(
     bounds: Mapping[str, float], share: float, data: st.DataObject
 ) -> None:
     need = share * sum(bounds.values())
@@ -66,16 +66,16 @@ def test_two_that_with_all_weaker_ones_cannot_reach_it_do_not_match(
         assert not matches(build_threshold_query(list(bounds.items()), need), {strong, other})
 
 
-def test_nothing_matches_what_nothing_can_reach() -> None:
+def test_an_unreachable_threshold_gives_an_empty_query() -> None:
     assert build_threshold_query([("a", 1.0), ("b", 2.0)], 3.5) == ""
     assert build_threshold_query([], 0.0) == ""
 
 
-def test_without_a_need_it_is_the_plain_or() -> None:
+def test_a_threshold_of_zero_gives_a_plain_or_query() -> None:
     assert build_threshold_query([("a", 1.0), ("b", 2.0)], 0.0) == "'b'|'a'"
 
 
-def test_it_asks_for_what_has_to_come_together() -> None:
+def test_the_query_combines_lexemes_that_are_only_sufficient_together() -> None:
     bounds = [("rare", 5.0), ("usual", 2.0), ("common", 1.0)]
     assert build_threshold_query(bounds, 5.0) == "'rare'"
     assert build_threshold_query(bounds, 6.5) == "'rare'&('usual')"
@@ -86,14 +86,16 @@ def test_it_asks_for_what_has_to_come_together() -> None:
 @pytest.mark.parametrize("terms", [1, 12, 20, 40, 64])
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.1, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("spread", [0.0, 0.01, 1.0])
-def test_the_query_stays_small(terms: int, share: float, spread: float) -> None:
+def test_the_threshold_query_stays_within_its_size_limit(
+    terms: int, share: float, spread: float
+) -> None:
     bounds = [(f"w{i}", 5.0 + spread * i) for i in range(terms)]
     query = build_threshold_query(bounds, share * sum(bound for _, bound in bounds))
     assert query.count("'") // 2 <= 512
 
 
 @given(st.lists(st.floats(0.1, 9), min_size=40, max_size=64), st.floats(0, 0.6), st.randoms())
-def test_a_small_query_of_many_terms_still_lets_everything_through(
+def test_a_shortened_query_of_many_terms_loses_no_match(
     values: Sequence[float], share: float, draw: random.Random
 ) -> None:
     letters = [chr(0x4E00 + i) for i in range(len(values))]
@@ -122,7 +124,7 @@ _tf = st.integers(1, 40)
     b=st.floats(0, 1),
     weight=st.floats(0.01, 12),
 )
-def test_the_bound_of_its_class_is_never_passed(
+def test_no_score_exceeds_the_bound_of_its_class(
     frequencies: list[int], slack: int, average: float, k1: float, b: float, weight: float
 ) -> None:
     length, max_tf = sum(frequencies), max(frequencies)
@@ -142,7 +144,7 @@ def test_the_shortest_document_of_a_class_reaches_its_bound(one: DocumentClass) 
     assert one.bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(most, one.shortest, 9.0)
 
 
-def test_a_document_that_says_nothing_else_reaches_the_bound_of_repetition() -> None:
+def test_a_document_of_one_repeated_word_reaches_the_bound() -> None:
     lexeme, bm25 = WeightedLexeme("a", 3.0, 5, 0.1), Bm25()
     assert class_of(5, 5).bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(5, 5, 9.0)
 
@@ -179,5 +181,5 @@ def migrations() -> str:
     ("lexeme", "literal"),
     [("storm", "'storm'"), ("o'neil", "'o''neil'"), ("a\\b", "'a\\\\b'"), ("a & b", "'a & b'")],
 )
-def test_a_lexeme_is_quoted(lexeme: str, literal: str) -> None:
+def test_lexemes_are_quoted(lexeme: str, literal: str) -> None:
     assert quote_lexeme(lexeme) == literal

@@ -65,7 +65,7 @@ async def ask(database: Database, corpus: Corpus, text: str) -> QueryAnswer:
 
 
 @pytest.mark.parametrize("language", ["simple", "english", "spanish"])
-async def test_words_are_found_within_others(database: Database, language: str) -> None:
+async def test_words_are_found_inside_unspaced_text(database: Database, language: str) -> None:
     corpus = await korean(database, language)
     for query, expected in QUERIES.items():
         found = await ask(database, corpus, query)
@@ -103,7 +103,7 @@ async def test_a_long_text_is_shown_around_its_match(database: Database) -> None
     assert hit.excerpt.match.word == "여자는"
 
 
-async def test_what_was_stored_before_is_indexed_anew(database: Database) -> None:
+async def test_texts_stored_by_an_older_version_are_reindexed(database: Database) -> None:
     corpus = await korean(database)
     async with database.connection() as connection:
         await connection.execute("ALTER TABLE document DISABLE TRIGGER document_index")

@@ -83,7 +83,7 @@ async def prepared(database: Database, embeddings: Embeddings) -> tuple[Corpus, 
     return corpus, await embeddings.prepare("words", 16)
 
 
-async def test_others_store_and_search_while_it_is_built(
+async def test_writes_and_searches_continue_while_an_index_is_built(
     database: Database, database_url: str, embeddings: Embeddings
 ) -> None:
     corpus, model_id = await prepared(database, embeddings)
@@ -107,7 +107,7 @@ async def test_others_store_and_search_while_it_is_built(
     assert await is_indexed(embeddings, corpus)
 
 
-async def test_what_an_interrupted_build_leaves_is_built_again(
+async def test_an_interrupted_index_build_is_repeated(
     database: Database, database_url: str, embeddings: Embeddings
 ) -> None:
     corpus, model_id = await prepared(database, embeddings)

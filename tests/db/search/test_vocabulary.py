@@ -7,7 +7,7 @@ from tests.db.loading import load_texts
 from tests.db.vectors import cosine
 
 
-async def test_words_come_with_how_often_they_are_said_here_and_in_the_corpus(
+async def test_lexemes_carry_their_counts_in_the_text_and_the_corpus(
     database: Database,
 ) -> None:
     corpus = await load_texts(database, "c", ["storms and rain", "a storm", "sun"], "english")

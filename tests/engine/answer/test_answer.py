@@ -86,7 +86,7 @@ def claims(*said: tuple[str, list[int]]) -> Step:
     return answer(json.dumps({"claims": [{"text": t, "sources": s} for t, s in said]}))
 
 
-async def test_each_claim_ends_with_its_sources_numbered_in_the_order_of_their_use(
+async def test_claims_cite_sources_numbered_by_first_use(
     bench: Bench,
 ) -> None:
     got = await bench.ask(claims(("It was cheap.", [3]), ("It is dear.", [1, 3])))
@@ -99,7 +99,7 @@ async def test_each_claim_ends_with_its_sources_numbered_in_the_order_of_their_u
     assert [purpose for _, _, purpose, _ in bench.ledger.calls] == ["answer"]
 
 
-async def test_a_citation_of_no_passage_goes_and_with_it_a_sentence_that_has_no_other(
+async def test_an_invalid_citation_is_removed_with_a_sentence_that_has_no_other(
     bench: Bench,
 ) -> None:
     got = await bench.ask(claims(("It is dear.", [1, 4]), ("Buy mine.", [9]), ("So there.", [])))
@@ -115,7 +115,7 @@ async def test_a_sentence_without_a_source_is_marked_where_the_settings_say_so(
     assert got.text == "It is dear. [1] So there. [?]"
 
 
-async def test_that_the_sources_do_not_say_is_an_answer_and_is_paid_for_once(bench: Bench) -> None:
+async def test_a_silent_answer_is_valid_and_cached(bench: Bench) -> None:
     got = await bench.ask(claims())
     assert (got.outcome, got.text, got.sources, got.passages) == (AnswerOutcome.SILENT, "", (), 3)
     assert got.notice is None
@@ -133,7 +133,7 @@ async def test_an_answer_to_another_prompt_is_not_used(
     assert (again.cached, again.prompt_version) == (False, changed.version)
 
 
-async def test_an_answer_that_cites_nothing_gives_way_to_the_sources_own_words(
+async def test_an_answer_without_citations_is_replaced_by_an_extract(
     bench: Bench,
 ) -> None:
     got = await bench.ask(claims(("Coffee is a conspiracy.", [])))
@@ -143,12 +143,12 @@ async def test_an_answer_that_cites_nothing_gives_way_to_the_sources_own_words(
     assert got.usage
 
 
-async def test_without_passages_nobody_is_asked(bench: Bench) -> None:
+async def test_the_model_is_not_asked_without_passages(bench: Bench) -> None:
     got = await bench.answerer.answer(QUESTION, gathered(), now=NOW)
     assert (got.outcome, bench.server.calls) == (AnswerOutcome.NOTHING, 0)
 
 
-async def test_no_model_is_asked_where_none_is_wanted_or_there_is_none(bench: Bench) -> None:
+async def test_an_extract_is_returned_if_no_model_is_wanted_or_set_up(bench: Bench) -> None:
     unwanted = await bench.answerer.answer(QUESTION, FOUND, now=NOW, model=False)
     absent = await Answerer().answer(QUESTION, FOUND, now=NOW)
     assert bench.server.calls == 0
@@ -159,13 +159,13 @@ async def test_no_model_is_asked_where_none_is_wanted_or_there_is_none(bench: Be
 
 
 @pytest.mark.parametrize("text", ['"@fan: coffee is great" Coffee, thanks.', "«El café» es caro."])
-async def test_words_that_begin_with_a_quotation_mark_get_no_second_one(text: str) -> None:
+async def test_quoted_text_gets_no_second_quotation_mark(text: str) -> None:
     got = await Answerer().answer(QUESTION, gathered(text, "Coffee is dear."), now=NOW)
     said = {str(sentence).rpartition(" ")[0] for sentence in got.sentences}
     assert said == {text, "“Coffee is dear.”"}
 
 
-async def test_an_answer_is_paid_for_once(bench: Bench) -> None:
+async def test_a_repeated_question_is_answered_from_the_cache(bench: Bench) -> None:
     first = await bench.ask(claims(("It is dear.", [1])))
     second = await bench.ask()
     assert (second.text, second.cached, second.usage) == (first.text, True, None)
@@ -180,7 +180,7 @@ async def test_the_same_question_at_the_same_time_is_one_call(bench: Bench) -> N
     assert bench.server.calls == 1
 
 
-async def test_what_cannot_be_read_is_asked_for_once_more(bench: Bench) -> None:
+async def test_an_unreadable_answer_is_requested_once_more(bench: Bench) -> None:
     got = await bench.ask(answer('{"claims": oops'), claims(("It is dear.", [1])))
     assert got.text == "It is dear. [1]"
     assert got.damage == {"unreadable": 1}
@@ -190,14 +190,14 @@ async def test_what_cannot_be_read_is_asked_for_once_more(bench: Bench) -> None:
     assert "could not be read" in repair
 
 
-async def test_what_never_can_be_read_gives_way_to_the_sources(bench: Bench) -> None:
+async def test_a_second_unreadable_answer_is_replaced_by_an_extract(bench: Bench) -> None:
     got = await bench.ask(answer("{"))
     assert (got.outcome, got.text, bench.server.calls) == (AnswerOutcome.EXTRACTED, EXTRACT, 2)
     assert got.notice == "Not answered by the model: it answered nothing that can be read."
     assert bench.cache.stored == {}
 
 
-async def test_a_cut_answer_counts_as_far_as_it_goes_but_is_not_kept(bench: Bench) -> None:
+async def test_a_truncated_answer_is_used_but_not_cached(bench: Bench) -> None:
     whole = '{"claims":[{"text":"It is dear.","sources":[1]},{"text":"And'
     got = await bench.ask(answer(whole, finish_reason="length"))
     assert got.text == "It is dear. [1]"
@@ -205,7 +205,7 @@ async def test_a_cut_answer_counts_as_far_as_it_goes_but_is_not_kept(bench: Benc
     assert bench.cache.stored == {}
 
 
-async def test_cut_before_the_first_claim_is_no_silence(bench: Bench) -> None:
+async def test_an_answer_truncated_before_the_first_claim_is_not_silence(bench: Bench) -> None:
     got = await bench.ask(answer('{"claims":[', finish_reason="length"))
     assert got.outcome is AnswerOutcome.EXTRACTED
 
@@ -229,7 +229,7 @@ async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
     assert (got.outcome, bench.server.calls) == (AnswerOutcome.EXTRACTED, 0)
 
 
-async def test_what_the_search_had_to_say_comes_before(bench: Bench) -> None:
+async def test_notices_of_the_search_come_before_those_of_the_answer(bench: Bench) -> None:
     found = gathered("Coffee is dear.")
     error = type(found)(
         corpora=(ME,), passages=found.passages, notice=as_message("Corpus a is empty.")
@@ -274,7 +274,7 @@ async def test_a_passage_that_gives_orders_adds_no_link_and_no_source(
     assert_harmless(got)
 
 
-async def test_a_model_that_obeys_in_prose_adds_none_either(bench: Bench) -> None:
+async def test_prose_that_obeys_instructions_adds_no_link_and_no_source(bench: Bench) -> None:
     bench.seat(AnswerSettings(uncited="mark"))
     got = await bench.ask(answer("\n".join(one for one in ORDERS.values() if "{" not in one)))
     assert_harmless(got)

@@ -33,29 +33,29 @@ GIVEN = 5
         ("[٣]", (3,)),
     ],
 )
-def test_a_mark_is_read(mark: str, numbers: tuple[int, ...]) -> None:
+def test_a_citation_mark_is_parsed(mark: str, numbers: tuple[int, ...]) -> None:
     text, found = split_citations(f"so it is {mark}", GIVEN, Counter())
     assert (text.strip(), found) == ("so it is", numbers)
 
 
-def test_numbers_of_no_passage_are_counted() -> None:
+def test_citations_of_unknown_passages_are_removed_and_counted() -> None:
     damage = Counter[str]()
     assert split_citations("a [1] b [7, 9]", GIVEN, damage)[1] == (1,)
     assert damage == {"unknown_source": 2}
 
 
 @pytest.mark.parametrize("text", ["he [sic] said [in 2019 or so] [...]", "a[i] and [] and [1"])
-def test_other_brackets_stay(text: str) -> None:
+def test_other_brackets_are_kept(text: str) -> None:
     assert split_citations(text, GIVEN, Counter()) == (text, ())
     assert without_brackets(text) == text
 
 
-def test_what_looks_like_a_mark_stands_in_parentheses() -> None:
+def test_brackets_that_look_like_citations_become_parentheses() -> None:
     assert without_brackets("see [1] 【2】 [3, 4]") == "see (1) (2) (3, 4)"
 
 
 @given(st.text(alphabet="[]［］【】12, -a", max_size=60))
-def test_nothing_that_is_left_looks_like_a_mark(text: str) -> None:
+def test_remaining_text_contains_no_citation_mark(text: str) -> None:
     left, numbers = split_citations(text, GIVEN, Counter())
     assert split_citations(left, GIVEN, Counter()) == (left, ())
     assert all(1 <= number <= GIVEN for number in numbers)

@@ -11,7 +11,7 @@ def quotes(*passages: Passage, most: int = 3) -> list[tuple[str, tuple[int, ...]
     return [(claim.text, claim.passages) for claim in extract(passages, most=most)]
 
 
-def test_the_sentence_that_says_most_of_what_was_found_speaks_for_its_source() -> None:
+def test_the_sentence_with_most_matched_words_represents_its_source() -> None:
     dear = passage("It rains. The coffee is dear. Good night.", id=1)
     both = passage("No. The coffee harvest failed! Yes.", id=2, matched=("coffee", "harvest"))
     assert quotes(dear, both) == [
@@ -27,11 +27,11 @@ def test_forms_of_a_word_and_aliases_are_recognised() -> None:
     assert quotes(alias) == [("A mug of java.", (1,))]
 
 
-def test_a_text_that_was_found_by_meaning_alone_begins_with_what_it_says() -> None:
+def test_a_passage_found_only_by_meaning_is_quoted_from_its_beginning() -> None:
     assert quotes(passage("First this. Then that.", matched=())) == [("First this.", (1,))]
 
 
-def test_no_more_than_wanted_and_nothing_twice() -> None:
+def test_extract_has_no_duplicates_and_respects_the_limit() -> None:
     same = [passage("The coffee is dear.", id=number) for number in (1, 2)]
     others = [passage(f"Coffee number {number}.", id=number) for number in range(3, 9)]
     found = quotes(*same, *others, most=4)
@@ -86,11 +86,11 @@ def test_a_long_sentence_is_cut_and_says_so() -> None:
     assert len(text) <= 301
 
 
-def test_what_says_nothing_gives_no_quote() -> None:
+def test_a_passage_without_words_gives_no_quote() -> None:
     assert quotes(passage("🤷 https://pictures.example/1 !")) == []
 
 
-def test_of_a_passage_a_whole_sentence_goes_before_a_heading_and_a_fragment() -> None:
+def test_a_whole_sentence_is_preferred_to_a_heading_or_fragment() -> None:
     found = gathered("Coffee of the north\n\nThe coffee was dear.\n\ncoffee, milk and sugar,")
     assert [one.text for one in extract(found.passages, most=1)] == ["The coffee was dear."]
 

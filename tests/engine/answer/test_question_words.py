@@ -18,7 +18,9 @@ from engine.answer.passages import stands_alone, subject
         ("the post-office and @posts", "the post-office and @posts"),
     ],
 )
-def test_the_frame_goes_unless_it_is_all_there_is(question: str, about: str) -> None:
+def test_question_phrases_are_dropped_unless_nothing_else_remains(
+    question: str, about: str
+) -> None:
     assert subject(question) == about
 
 
@@ -38,7 +40,7 @@ def test_the_frame_goes_unless_it_is_all_there_is(question: str, about: str) -> 
         "Was sagte er über Windräder?",
     ],
 )
-def test_a_whole_question_stands_alone(question: str) -> None:
+def test_a_complete_question_stands_alone(question: str) -> None:
     assert stands_alone(question)
 
 
@@ -69,5 +71,5 @@ def test_a_whole_question_stands_alone(question: str) -> None:
         "???",
     ],
 )
-def test_what_needs_the_question_before_it_does_not_stand_alone(question: str) -> None:
+def test_a_question_that_refers_to_an_earlier_one_does_not_stand_alone(question: str) -> None:
     assert not stands_alone(question)

@@ -34,7 +34,7 @@ def read(content: str, given: int = 3) -> tuple[Claim, ...] | None:
         "- Coffee rose. [1][3]\n- **Tea** fell. [2]",
     ],
 )
-def test_one_meaning_in_many_forms(content: str) -> None:
+def test_many_answer_formats_are_read_alike(content: str) -> None:
     claims = read(content) or ()
     assert [(c.text, sorted(c.passages)) for c in claims] == [
         (c.text, sorted(c.passages)) for c in READ
@@ -51,16 +51,16 @@ def test_one_meaning_in_many_forms(content: str) -> None:
         "Las fuentes no dicen nada de eso.",
     ],
 )
-def test_that_the_sources_do_not_say_is_an_answer(content: str) -> None:
+def test_an_answer_that_sources_say_nothing_is_read_as_no_claims(content: str) -> None:
     assert read(content) == ()
 
 
 @pytest.mark.parametrize("content", ["", " \n", "<think>hm", '{"claims"', '{"a": 1}', "[1]"])
-def test_what_says_nothing_is_no_answer(content: str) -> None:
+def test_content_without_an_answer_is_unreadable(content: str) -> None:
     assert read(content) is None
 
 
-def test_citations_of_no_passage_go_and_are_counted() -> None:
+def test_citations_of_unknown_passages_are_dropped_and_counted() -> None:
     damage = Counter[str]()
     content = json.dumps({"claims": [{"text": "So [9].", "sources": [0, 2, 4, -1, "x", True]}]})
     assert read_claims(content, ["Coffee."] * 3, damage) == (Claim(text="So.", passages=(2,)),)
@@ -74,7 +74,7 @@ def test_a_claim_without_a_source_stays_one() -> None:
     )
 
 
-def test_a_flood_is_bounded() -> None:
+def test_an_oversized_answer_is_bounded() -> None:
     content = json.dumps({"claims": [{"text": "word " * 1000, "sources": [1]}] * 15})
     claims = read(content[:63_000] + "x" * 10_000_000) or ()
     assert 0 < len(claims) <= 20
@@ -82,7 +82,7 @@ def test_a_flood_is_bounded() -> None:
 
 
 @given(st.text(max_size=200) | st.text(alphabet='{}[]":, 0123claimstextsources', max_size=200))
-def test_nothing_is_raised_and_no_number_is_invented(content: str) -> None:
+def test_reading_never_raises_and_never_invents_passage_numbers(content: str) -> None:
     for claim in read(content) or ():
         assert claim.text
         assert set(claim.passages) <= {1, 2, 3}

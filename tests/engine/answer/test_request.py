@@ -40,7 +40,7 @@ def test_the_question_comes_first_then_one_passage_a_line() -> None:
     assert built.texts == ("@ana\nIs it?\nCoffee is dear.", "Tea.")
 
 
-def test_the_model_is_told_which_words_are_somebody_elses() -> None:
+def test_the_request_marks_reposts_and_quotes() -> None:
     flags = (Flag.REPOST, Flag.QUOTE | Flag.REPLY, Flag.REPLY)
     built = request(*(passage("Coffee.", flags=one) for one in flags))
     assert [one.get("passed_on") for one in lines(built)[1:]] == ["repost", "quote", None]
@@ -65,7 +65,7 @@ def test_a_follow_up_carries_the_last_three_questions() -> None:
         "\ud800coffee",
     ],
 )
-def test_no_passage_leaves_its_line_or_numbers_others(text: str) -> None:
+def test_passage_text_cannot_break_its_line_or_forge_another_passage(text: str) -> None:
     built = request(passage(text), passage("Tea."), length=2000)
     shown = lines(built)
     assert [one.get("i") for one in shown] == [None, 1, 2]
@@ -75,7 +75,7 @@ def test_no_passage_leaves_its_line_or_numbers_others(text: str) -> None:
     built.content.encode()
 
 
-def test_what_is_long_is_cut_around_what_was_found_in_it() -> None:
+def test_a_long_passage_is_cut_around_its_match() -> None:
     text = "Nothing here. " * 500 + "The coffee is dear. " + "Nothing there. " * 7000
     (_, shown) = lines(request(passage(text)))
     assert len(text) > 100_000
@@ -98,7 +98,7 @@ def test_the_key_knows_everything_that_may_change_the_answer() -> None:
 
 
 @given(st.text(max_size=300), st.text(max_size=50), st.text(max_size=50))
-def test_any_text_fits_on_its_line(text: str, asked: str, author: str) -> None:
+def test_any_text_stays_on_one_line_of_the_request(text: str, asked: str, author: str) -> None:
     built = request(passage(text, author=author, context=text), question=Question(text=asked))
     assert len(lines(built)) == 2
     built.content.encode()
@@ -113,7 +113,7 @@ def test_any_text_fits_on_its_line(text: str, asked: str, author: str) -> None:
         (None, None, {}),
     ],
 )
-def test_a_date_is_told_for_what_it_is_and_none_is_made_up(
+def test_the_request_labels_each_date_by_kind_and_invents_none(
     date: datetime | None, dated_by: DateKind | None, expected: dict[str, str]
 ) -> None:
     one = passage("Coffee.")

@@ -88,7 +88,7 @@ async def test_supported_sentences_stay_as_they_are(bench: Bench) -> None:
     assert [one.get("passage") for one in lines_of(asked)] == [None, None, 1, 3]
 
 
-async def test_what_the_sources_do_not_support_is_left_out_and_told(bench: Bench) -> None:
+async def test_unsupported_sentences_are_left_out_with_a_notice(bench: Bench) -> None:
     got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", ""), (2, "not", "")))
     assert got.text == "Rents rose by 4 %. [1]"
     assert len(got.sources) == 1
@@ -98,7 +98,7 @@ async def test_what_the_sources_do_not_support_is_left_out_and_told(bench: Bench
     ]
 
 
-async def test_it_is_marked_instead_where_the_settings_say_so(bench: Bench) -> None:
+async def test_unsupported_sentences_are_marked_if_configured(bench: Bench) -> None:
     bench.seat(AnswerSettings(unsupported="mark"))
     got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", ""), (2, "not", "")))
     assert got.text == "Rents rose by 4 %. [1] The mayor praised Berta. [2][?]"
@@ -107,7 +107,7 @@ async def test_it_is_marked_instead_where_the_settings_say_so(bench: Bench) -> N
     )
 
 
-async def test_a_correction_is_shown_if_it_stands_up_to_the_guard(bench: Bench) -> None:
+async def test_a_correction_is_shown_only_if_it_passes_the_guard(bench: Bench) -> None:
     got = await bench.ask(
         INVENTED,
         SWAPPED,
@@ -128,7 +128,7 @@ async def test_a_number_that_no_source_holds_goes_even_if_the_model_approves(ben
     assert got.notice == LEFT_OUT
 
 
-async def test_where_nothing_is_supported_the_sources_speak(bench: Bench) -> None:
+async def test_an_answer_without_supported_sentences_becomes_an_extract(bench: Bench) -> None:
     got = await bench.ask(SWAPPED, check=checking((1, "not", "")))
     assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.notice == ("Not answered by the model: its sources do not support what it wrote.")
@@ -178,7 +178,7 @@ async def test_a_day_without_money_for_the_check_shows_the_answer_unchecked(benc
     assert bench.writer.asked["check"] == []
 
 
-async def test_that_the_sources_do_not_say_needs_no_check(bench: Bench) -> None:
+async def test_a_silent_answer_is_not_checked(bench: Bench) -> None:
     got = await bench.ask()
     assert (got.outcome, got.checked) == (AnswerOutcome.SILENT, False)
     assert bench.server.calls == 1

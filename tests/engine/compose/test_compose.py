@@ -81,7 +81,7 @@ def skipped(got: Composition) -> dict[str, str]:
     return {step.name.value: str(step.skipped) for step in got.steps if step.skipped}
 
 
-async def test_a_tweet_with_its_source(bench: Bench) -> None:
+async def test_compose_writes_a_tweet_with_its_source(bench: Bench) -> None:
     got = await bench.compose()
     assert texts(got) == [["Coffee prices rose by 14 % in 2011. [1]"]]
     assert got.variants[0].checked and got.variants[0].unsupported == 0
@@ -113,9 +113,7 @@ async def test_each_variant_numbers_its_own_sources_in_the_order_of_their_use(
 
 
 @pytest.mark.parametrize("run", _PLAYED, ids=lambda run: str(run["request"]["prompt"]))
-async def test_what_was_answered_to_the_prompts_alone_is_shown(
-    bench: Bench, run: dict[str, Any]
-) -> None:
+async def test_recorded_model_answers_pass_the_whole_run(bench: Bench, run: dict[str, Any]) -> None:
     """Recorded from somebody who had seen nothing but the prompt of a step, in three languages."""
     bench.held = TypeAdapter(tuple[SourcePassage, ...]).validate_python(run["passages"])
     bench.writer.says |= {step: answer(json.dumps(said)) for step, said in run["answers"].items()}
@@ -168,7 +166,7 @@ async def test_the_web_is_asked_for_what_is_missing_and_cited_by_its_own_address
         (MemoryWeb(), {"web": False}, "as wished"),
     ],
 )
-async def test_without_the_web_nobody_asks_what_is_missing(
+async def test_gaps_are_not_requested_without_the_web(
     bench: Bench, web: MemoryWeb | None, change: dict[str, object], why: str
 ) -> None:
     bench.web = web
@@ -203,7 +201,7 @@ async def test_texts_of_an_answered_headline_are_evidence_whatever_their_score(
     assert len(got.passages) == 8
 
 
-async def test_a_reranker_orders_and_its_failure_is_told(bench: Bench) -> None:
+async def test_a_reranker_orders_passages_and_its_failure_is_reported(bench: Bench) -> None:
     bench.reranker = Preferring("Tea")
     got = await bench.compose()
     assert got.passages[0].text.startswith("Tea")
@@ -229,7 +227,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("check", ["agrees", "fails"])
-async def test_no_bad_sentence_is_shown(bench: Bench, check: str) -> None:
+async def test_no_faulty_sentence_is_shown(bench: Bench, check: str) -> None:
     if check == "fails":
         bench.writer.says["check"] = failure(400)
     bench.writer.says["draft"] = drafting(variants=[[f"{bad} {RIGHT}"] for bad in BAD][:3])
@@ -243,7 +241,7 @@ async def test_no_bad_sentence_is_shown(bench: Bench, check: str) -> None:
             assert BAD[bad] in removed.why, bad
 
 
-async def test_the_check_reads_what_stands_before_a_sentence_and_cites_nothing(
+async def test_the_check_sees_the_sentence_before_each_claim(
     bench: Bench,
 ) -> None:
     bench.writer.says["draft"] = drafting("Why is coffee dear? Frost came. [1] " + RIGHT)
@@ -295,21 +293,21 @@ async def test_the_check_edits_or_removes_once(bench: Bench) -> None:
     assert asked[1]["fault"] == "No cited source holds the number 41 %."
 
 
-async def test_an_edit_passes_the_guard_too(bench: Bench) -> None:
+async def test_an_edit_of_the_check_must_pass_the_guard(bench: Bench) -> None:
     bench.writer.says["check"] = checking((1, "partly", "Prices rose by 50 %, see evil.example."))
     got = await bench.compose()
     assert got.variants == () and "50 %" in got.removed[0].why
     assert "no sentence of the model stood up" in str(got.notice)
 
 
-async def test_a_sentence_that_the_check_passes_over_is_not_shown(bench: Bench) -> None:
+async def test_a_sentence_that_the_check_does_not_rate_is_not_shown(bench: Bench) -> None:
     bench.writer.says["draft"] = drafting(f"Frost killed the harvest [2]. {RIGHT}")
     bench.writer.says["check"] = checking((2, "supported", ""))
     got = await bench.compose()
     assert texts(got) == [["Coffee prices rose by 14 % in 2011. [1]"]]
 
 
-async def test_what_is_too_long_is_repaired_once_else_cut_at_a_sentence(bench: Bench) -> None:
+async def test_a_tweet_too_long_is_repaired_once_then_cut_at_a_sentence(bench: Bench) -> None:
     long = " ".join([f"{RIGHT[:-5]} [1]."] * 9)
     bench.writer.says["draft"] = drafting(long)
     got = await bench.compose()
@@ -334,7 +332,7 @@ FAULTS: dict[str, Step] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_every_step_may_fail_in_every_way(
+async def test_every_step_tolerates_every_kind_of_failure(
     bench: Bench, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.compose.models.STEP_SECONDS", dict.fromkeys(STEP_SECONDS, 0.4))
@@ -358,7 +356,7 @@ async def test_every_step_may_fail_in_every_way(
         assert got.notice or name == "gaps"
 
 
-async def test_without_evidence_no_writer_is_called(bench: Bench) -> None:
+async def test_the_writer_is_not_called_without_evidence(bench: Bench) -> None:
     bench.writer.says["evidence"] = finding(
         (1, "Prices fell.", "prices fell by half"), (9, "x", "y")
     )
@@ -378,14 +376,16 @@ async def test_an_empty_library_asks_no_model(bench: Bench) -> None:
     )
 
 
-async def test_a_slow_or_silent_web_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_web_search_that_times_out_is_reported(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("engine.compose.run.WEB_SECONDS", 0.01)
     bench.web = MemoryWeb(seconds=5)
     got = await bench.compose()
     assert got.variants and "The web gave nothing within 0.01 s." in str(got.notice)
 
 
-async def test_passages_that_are_late_are_no_fault_of_the_database(
+async def test_late_passages_are_not_reported_as_a_database_error(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
@@ -417,13 +417,13 @@ async def test_instructions_in_passages_change_nothing(bench: Bench) -> None:
     assert all(len(asked.prompt.split("\n")) == 5 for asked in bench.writer.asked["evidence"])
 
 
-async def test_without_a_model_it_refuses_and_offers_ask(bench: Bench) -> None:
+async def test_composing_without_a_model_fails_and_suggests_ask(bench: Bench) -> None:
     parts = replace(bench.parts(), models=None)
     with pytest.raises(ModelError, match="ask answers without a model"):
         await Composer(parts).compose(bench.request(), now=NOW)
 
 
-async def test_a_request_without_words(bench: Bench) -> None:
+async def test_a_request_without_words_is_rejected(bench: Bench) -> None:
     with pytest.raises(UsageError, match="nothing to write about"):
         await bench.compose(prompt="  \n")
 
@@ -459,7 +459,7 @@ async def test_the_whole_run_is_reserved_before_the_first_call(bench: Bench) -> 
     assert held == sorted(held, reverse=True) and len(set(held)) == 3 and held[-1] > 0
 
 
-async def test_a_budget_that_ends_in_the_middle(bench: Bench) -> None:
+async def test_a_budget_exhausted_midway_skips_the_model_check(bench: Bench) -> None:
     """Each call bills 7,120 tokens; the check finds that more was spent than the day has."""
     bench.budget = Budget(tokens=34_000)
     bench.settings = ComposeSettings(passages=1, passage_length=200)
@@ -535,7 +535,9 @@ async def test_the_quote_beside_a_source_is_that_of_its_sentence(bench: Bench) -
         assert (await bench.compose()).sources[0].quote == quote
 
 
-async def test_another_language_is_asked_for_once_more_and_then_told(bench: Bench) -> None:
+async def test_a_draft_in_the_wrong_language_is_requested_once_more_then_reported(
+    bench: Bench,
+) -> None:
     english = "The prices of coffee rose by 14 % and it was the frost that did this [1]."
     spanish = "Los precios del café subieron un 14 % por la helada que hubo en el país [1]."
     bench.writer.says["draft"] = drafting(english)
@@ -552,7 +554,7 @@ async def test_another_language_is_asked_for_once_more_and_then_told(bench: Benc
     assert len(bench.writer.asked["draft"]) == 4  # a prompt that names a language is in another
 
 
-async def test_a_tweet_of_a_thread_that_loses_its_sentences_goes(bench: Bench) -> None:
+async def test_thread_tweets_without_remaining_sentences_are_dropped(bench: Bench) -> None:
     bench.writer.says["evidence"] = FACTS
     bench.writer.says["draft"] = drafting(
         "Why is coffee dear?", "What else? It rose by 99 % [1].", "\U0001f9f5 #coffee", RIGHT
@@ -563,7 +565,7 @@ async def test_a_tweet_of_a_thread_that_loses_its_sentences_goes(bench: Bench) -
     assert texts[2].startswith("Sources:") and len(texts) == 3
 
 
-async def test_the_writer_is_told_the_voice(bench: Bench) -> None:
+async def test_the_writer_receives_the_configured_voice(bench: Bench) -> None:
     bench.settings = ComposeSettings(voice="dry")
     await bench.compose()
     await bench.compose(voice="plain")

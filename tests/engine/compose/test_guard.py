@@ -36,7 +36,7 @@ def test_precision_and_recall_on_the_labelled_set() -> None:
     assert 0.7 < report.recall_of_all < 0.8
 
 
-def test_planted_claims_fall_and_right_ones_stand() -> None:
+def test_guard_rejects_planted_claims_and_accepts_correct_ones() -> None:
     """In seven languages: numbers of dates and of other things, words for numbers, superlatives."""
     claims = read_labelled(CLAIMS)
     planted = [one for one in claims if one.flaw is not Flaw.RIGHT]
@@ -61,7 +61,7 @@ def test_planted_claims_fall_and_right_ones_stand() -> None:
         ("In May, all of Iowa voted no.", "All WA said no.", "@ana", ["Iowa"]),
     ],
 )
-def test_names_are_known_from_handles_other_forms_and_initials_and_german_nouns_are_none(
+def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
     text: str, source: str, title: str, warned: list[str]
 ) -> None:
     found = guard(DraftSentence(text=text, sources=(1,)), [passage(source, title=title)])
@@ -93,7 +93,7 @@ def test_names_are_known_from_handles_other_forms_and_initials_and_german_nouns_
         ("5 km", "5 kilometres"),
     ],
 )
-def test_numbers_that_are_the_same(written: str, held: str) -> None:
+def test_equal_numbers_are_recognised_in_any_notation(written: str, held: str) -> None:
     assert figures(written) and all(Figures.of([held]).holds(one) for one in figures(written))
 
 
@@ -114,23 +114,23 @@ def test_numbers_that_are_the_same(written: str, held: str) -> None:
         ("diecisiete", "setenta y siete"),
     ],
 )
-def test_numbers_that_are_not(written: str, held: str) -> None:
+def test_different_numbers_are_not_taken_as_equal(written: str, held: str) -> None:
     assert not all(Figures.of([held]).holds(one) for one in figures(written))
 
 
 @pytest.mark.parametrize("text", ["one of them", "COVID-19", "the G20", "una casa", "por ciento"])
-def test_no_numbers(text: str) -> None:
+def test_text_without_quantities_yields_no_numbers(text: str) -> None:
     assert figures(text) == []
 
 
 @given(st.integers(0, 10**12), st.sampled_from([",", ".", "\u202f", "’", ""]))
-def test_any_way_of_grouping_digits(number: int, sign: str) -> None:
+def test_any_digit_grouping_is_read(number: int, sign: str) -> None:
     written = f"{number:,}".replace(",", sign)
     assert Figures.of([str(number)]).holds(figures(f"about {written} things")[0])
 
 
 @given(st.text())
-def test_nothing_makes_the_readers_fail(text: str) -> None:
+def test_readers_of_numbers_and_dates_never_raise(text: str) -> None:
     own = passage(text + " x", title=text)
     sentence = DraftSentence(text=text, sources=(1,))
     guard(sentence, [own])
@@ -160,7 +160,7 @@ WRITTEN = datetime(2021, 3, 28, 23, tzinfo=UTC)  # a Sunday
         ("in May", "in April", False),
     ],
 )
-def test_dates(said: str, held: str, right: bool) -> None:
+def test_a_date_must_agree_with_the_source(said: str, held: str, right: bool) -> None:
     found = guard(
         DraftSentence(text=f"It rained {said}.", sources=(1,)), [passage(held, date=WRITTEN)]
     )
@@ -168,7 +168,7 @@ def test_dates(said: str, held: str, right: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["He may go.", "They march on.", "may 5 times", "1/2 of it"])
-def test_no_dates(text: str) -> None:
+def test_text_without_dates_yields_no_dates(text: str) -> None:
     assert [one for one in mentions(text) if one.readings[0].month and "5" not in one.shown] == []
 
 
@@ -187,7 +187,7 @@ def test_no_dates(text: str) -> None:
         ("the town grew. It fell", "the town[2] grew.[3][4] It fell"),
     ],
 )
-def test_quotes_that_stand_in_a_text(quote: str, text: str) -> None:
+def test_a_quote_found_in_the_text_is_accepted(quote: str, text: str) -> None:
     assert stands_in(quote, normal(text))
 
 
@@ -201,11 +201,11 @@ def test_quotes_that_stand_in_a_text(quote: str, text: str) -> None:
         ("…", "anything"),
     ],
 )
-def test_quotes_that_do_not(quote: str, text: str) -> None:
+def test_a_quote_not_found_in_the_text_is_rejected(quote: str, text: str) -> None:
     assert not stands_in(quote, normal(text))
 
 
-def test_what_stands_between_quotation_marks() -> None:
+def test_quotations_are_found_between_any_quotation_marks() -> None:
     assert quotations("“a b” «c» \"d e\" ‘it’s so’ 'f g'") == ["a b", "c", "d e", "it’s so", "f g"]
     assert quotations("it's the dogs' bowl") == []
     assert open_quotation("she said “so it") == "so it"
@@ -227,14 +227,14 @@ def test_what_stands_between_quotation_marks() -> None:
         ("the calmest day", "a calm day", False),
     ],
 )
-def test_superlatives(said: str, held: str, right: bool) -> None:
+def test_a_superlative_needs_support_in_the_source(said: str, held: str, right: bool) -> None:
     assert (not Quantities.of([held]).find_unsupported_superlatives(said)) is right
 
 
 @pytest.mark.parametrize(
     "text", ["the interest rate", "the west", "the latest news", "best wishes"]
 )
-def test_no_superlatives(text: str) -> None:
+def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
     assert {one.name for one in superlatives(text)} <= {"best"}
 
 
@@ -251,26 +251,26 @@ def test_no_superlatives(text: str) -> None:
         'Why "climate change" and not "global warming"?',
     ],
 )
-def test_what_claims_nothing_needs_no_source(text: str) -> None:
+def test_a_sentence_without_a_claim_needs_no_source(text: str) -> None:
     assert not makes_claim(text)
     assert guard(DraftSentence(text=text), []) == ()
 
 
-def test_the_fewest_are_the_least_number() -> None:
+def test_fewest_and_least_number_count_as_the_same_superlative() -> None:
     held = passage("The least number of hurricanes in decades.")
     said = DraftSentence(text="There were the fewest hurricanes in decades.", sources=(1,))
     assert guard(said, [held]) == ()
 
 
 @pytest.mark.parametrize("text", ["1) Prices rose.", "(2) Prices rose."])
-def test_the_number_of_a_line_needs_no_source(text: str) -> None:
+def test_a_list_number_needs_no_source(text: str) -> None:
     assert guard(DraftSentence(text=text, sources=(1,)), [passage("Prices rose.")]) == ()
 
 
 @pytest.mark.parametrize(
     "text", ["67/77 doctors agree.", "1/ Doctors agree.", "(77 doctors) agree."]
 )
-def test_a_number_at_the_beginning_does(text: str) -> None:
+def test_a_quantity_at_the_beginning_of_a_sentence_needs_a_source(text: str) -> None:
     found = guard(DraftSentence(text=text, sources=(1,)), [passage("Doctors agree.")])
     assert {one.fault for one in found} == {GuardFault.NUMBER}
     assert makes_claim("24/7: why?")
@@ -286,7 +286,7 @@ def test_a_number_at_the_beginning_does(text: str) -> None:
         "No.",
     ],
 )
-def test_what_claims_something_does(text: str) -> None:
+def test_a_sentence_with_a_claim_needs_a_source(text: str) -> None:
     assert makes_claim(text)
     assert [one.fault for one in guard(DraftSentence(text=text), [])] == [GuardFault.UNCITED]
 
@@ -300,7 +300,7 @@ def test_what_claims_something_does(text: str) -> None:
         (None, None, False),
     ],
 )
-def test_only_the_date_of_writing_is_evidence(
+def test_only_the_publication_date_counts_as_evidence(
     date: datetime | None, dated_by: DateKind | None, right: bool
 ) -> None:
     held = replace(passage("Rents rose.", date=date), dated_by=dated_by)
@@ -312,9 +312,7 @@ def test_only_the_date_of_writing_is_evidence(
 @pytest.mark.parametrize(
     ("before", "right"), [("It began on 29 January 2020.", True), ("It began in May.", False)]
 )
-def test_the_time_between_dates_is_computed_with_what_was_cited_before(
-    before: str, right: bool
-) -> None:
+def test_the_interval_between_dates_uses_dates_cited_before(before: str, right: bool) -> None:
     passages = [passage(before, key="1", date=None), passage("Signed on 3 February 2020.", key="2")]
     sentence = DraftSentence(text="Five days later it was signed.", sources=(2,))
     assert (guard(sentence, passages, [1]) == ()) is right
@@ -322,7 +320,7 @@ def test_the_time_between_dates_is_computed_with_what_was_cited_before(
 
 
 @pytest.mark.parametrize("any_language", [False, True])
-def test_a_language_that_cannot_be_read_is_refused_where_it_must_be(any_language: bool) -> None:
+def test_an_unsupported_language_is_rejected_where_required(any_language: bool) -> None:
     text = "Urząd ukarał trzydziestu kapitanów, który nie był w porcie, ale jest na morzu."
     found = guard(
         DraftSentence(text=text, sources=(1,)), [passage(text)], any_language=any_language
@@ -343,7 +341,7 @@ def test_a_language_that_cannot_be_read_is_refused_where_it_must_be(any_language
         ("due to the elf", []),
     ],
 )
-def test_numbers_in_words(text: str, numbers: list[int]) -> None:
+def test_numbers_written_as_words_are_read(text: str, numbers: list[int]) -> None:
     assert [value for *_, value in numbers_in_words(text)] == numbers
 
 
@@ -359,5 +357,5 @@ def test_numbers_in_words(text: str, numbers: list[int]) -> None:
         ("https://de.wikipedia.org/wiki/Die_und_der", None),
     ],
 )
-def test_the_language_of_a_text(text: str, language: str | None) -> None:
+def test_the_language_of_a_text_is_detected(text: str, language: str | None) -> None:
     assert detect_language(text) == language

@@ -34,7 +34,7 @@ def on_the_web(url: str, text: str = TEXT, key: str | None = None) -> object:
     return passage(text, key=key or url, kind=SourceKind.WEB, url=url, title="Page")
 
 
-def test_repeats_are_dropped_and_the_first_stays() -> None:
+def test_repeated_passages_are_dropped_except_the_first() -> None:
     passages = [
         passage(TEXT, key="a"),
         passage(TEXT.upper() + "!", key="b"),
@@ -45,18 +45,18 @@ def test_repeats_are_dropped_and_the_first_stays() -> None:
     assert [one.key for one in kept] == ["a", "c", "d"] and repeats == 1
 
 
-def test_a_page_that_a_corpus_holds_is_a_repeat() -> None:
+def test_a_web_page_already_in_a_corpus_is_a_repeat() -> None:
     held = passage("Short.", key="a", url="https://www.news.example/coffee/")
     page = on_the_web("http://news.example/coffee?utm_source=x", "Something else entirely.")
     assert distinct([held, page]) == ([held], 1)  # type: ignore[list-item]
 
 
-def test_what_vectors_hold_for_the_same_is_a_repeat() -> None:
+def test_passages_with_equal_vectors_are_repeats() -> None:
     one, other = passage("Coffee is dear.", key="a"), passage("Coffee costs a lot.", key="b")
     assert distinct([one, other], [frozenset(("a", "b"))])[0] == [one]
 
 
-def test_the_share_of_shingles() -> None:
+def test_jaccard_gives_the_share_of_common_shingles() -> None:
     one = frozenset(range(100))
     assert jaccard(one, one) == 1.0
     assert jaccard(one, frozenset(range(5, 105))) == pytest.approx(95 / 105)
@@ -101,7 +101,7 @@ async def test_pages_are_scored_on_the_scale_of_corpora() -> None:
     assert [one.key for one in chosen.passages[1:]] == ["own", "low"]
 
 
-async def test_a_reranker_is_told_what_is_known_already() -> None:
+async def test_a_reranker_receives_known_cosines() -> None:
     class Asked:
         name = "stand-in"
         texts: Sequence[ScoredText] = ()
@@ -156,11 +156,11 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
         ("Write", "Write"),
     ],
 )
-def test_what_a_request_is_about(prompt: str, about: str) -> None:
+def test_the_topic_of_a_request_is_extracted(prompt: str, about: str) -> None:
     assert topic(prompt) == about
 
 
-def test_a_text_that_ocr_has_read_is_known_as_such() -> None:
+def test_a_passage_from_ocr_is_marked_as_recognised() -> None:
     one = found("Wheat fell.", id=7)
     candidate = replace(one.hit.candidate, flags=Flag.RECOGNISED)
     scanned = replace(one, hit=replace(one.hit, candidate=candidate))

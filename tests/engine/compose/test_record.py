@@ -63,7 +63,7 @@ async def test_a_prompt_that_has_changed_finds_no_answer() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not JSON"])
-def test_what_is_no_record(tmp_path: Path, content: str | None) -> None:
+def test_an_invalid_record_is_rejected(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError):

@@ -82,7 +82,7 @@ NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
         ("https://example.org/" + "x" * 4090, 20 + 4090),
     ],
 )
-def test_lengths(text: str, length: int) -> None:
+def test_tweet_length_follows_the_rules_of_x(text: str, length: int) -> None:
     assert tweet_length(text) == length
 
 
@@ -90,11 +90,11 @@ def test_lengths(text: str, length: int) -> None:
 @pytest.mark.parametrize(
     "piece", ["a.", "a?", "日", "日.", "http://", "a.co/(", "a.co?", "_-", "é", "👨\u200d", "1"]
 )
-def test_time_grows_no_faster_than_a_text(piece: str) -> None:
+def test_tweet_length_takes_linear_time(piece: str) -> None:
     assert not grows_faster(lambda size: piece * (size // len(piece)), tweet_length)
 
 
-def test_sentences_and_their_marks() -> None:
+def test_sentences_are_read_with_their_citations() -> None:
     read = read_sentences(
         "Coffee is dear [1][3]. It fell in 2011.[2]\nWhy? **Bold** [4]",
         dict.fromkeys((1, 2, 3), ""),
@@ -140,14 +140,14 @@ def test_words_of_the_cited_passage_stay_as_written() -> None:
         (["1/2021 was cold"], ["1/2021 was cold"]),
     ],
 )  # fmt: skip
-def test_only_a_place_in_the_thread_goes(tweets: list[str], kept: list[str]) -> None:
+def test_only_thread_counters_are_removed(tweets: list[str], kept: list[str]) -> None:
     assert without_counters(tweets) == kept
 
 
 @pytest.mark.parametrize(
     "text", ["It rose [1].\nSources: [1] Report", "It rose [1]. Fuentes: the board [1]."]
 )
-def test_a_list_of_sources_of_the_model_goes(text: str) -> None:
+def test_a_source_list_written_by_the_model_is_removed(text: str) -> None:
     assert [one.text for one in read_sentences(text, {1: "It rose."})] == ["It rose."]
 
 
@@ -175,14 +175,14 @@ def test_a_quotation_of_several_sentences_is_one() -> None:
 
 
 @given(st.text(max_size=600))
-def test_what_is_read_fits_and_links_nowhere(text: str) -> None:
+def test_any_text_becomes_a_tweet_that_fits_and_has_no_links(text: str) -> None:
     kept = fit_sentences(read_sentences(text, {1: "", 2: ""}))
     shown = tweet_text(kept)
     assert tweet_length(shown) <= LONGEST
     assert not re.search(r"://|[@＠]\w", shown)
 
 
-def test_a_sentence_too_long_alone_is_none() -> None:
+def test_a_single_sentence_too_long_for_a_tweet_is_dropped() -> None:
     assert fit_sentences([DraftSentence(text="x" * 300, sources=(1,))]) == ()
 
 

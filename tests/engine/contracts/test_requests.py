@@ -42,7 +42,7 @@ def test_a_search_is_a_query_of_the_dialect(search: SearchContract, canonical: s
     assert str(search.to_query()) == canonical
 
 
-def test_both_days_are_included() -> None:
+def test_a_date_range_includes_both_days() -> None:
     search = PersonalSearch(date_from="2015-12-31", date_to="2015-12-31")
     found = conditions(search.to_query().filters)
     assert (f"{found.after:%F %T}", f"{found.before:%F %T}") == (
@@ -51,7 +51,7 @@ def test_both_days_are_included() -> None:
     )
 
 
-def test_a_field_goes_before_alternatives_in_the_text() -> None:
+def test_a_field_overrides_conflicting_filters_in_the_query() -> None:
     """Otherwise posts of a platform would be mixed in that the field leaves out."""
     query = SocialSearch(query="ai platform:x -platform:linkedin", platform="mastodon").to_query()
     assert conditions(query.filters).platforms == ("mastodon",)
@@ -59,7 +59,7 @@ def test_a_field_goes_before_alternatives_in_the_text() -> None:
     assert query.notices == ("Left out, for a field goes before it: platform:x.",)
 
 
-def test_the_same_said_twice_is_no_conflict() -> None:
+def test_a_filter_equal_to_the_field_is_no_conflict() -> None:
     query = SocialSearch(query="ai platform:x", platform="x").to_query()
     assert (str(query), query.notices) == ("ai platform:x", ())
 
@@ -70,7 +70,7 @@ def test_the_narrower_of_two_dates_holds() -> None:
 
 
 @given(query_texts(), st.sampled_from(["mastodon", "x", "linked in"]))
-def test_whatever_the_text_says_the_field_holds(text: str, platform: str) -> None:
+def test_fields_apply_whatever_the_query_text_says(text: str, platform: str) -> None:
     query = SocialSearch(query=text, platform=platform).to_query()
     assert conditions(query.filters).platforms == (platform,)
 
@@ -92,7 +92,7 @@ def test_whatever_the_text_says_the_field_holds(text: str, platform: str) -> Non
         (SocialSearch, {"date_from": "2020-02-02", "date_to": "2020-02-01"}, "before date_from"),
     ],
 )
-def test_what_cannot_hold_is_refused(
+def test_invalid_field_values_are_rejected(
     kind: type[SearchContract], values: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ValidationError, match=said):

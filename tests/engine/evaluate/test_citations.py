@@ -95,7 +95,7 @@ EITHER_SAYS_ALL = [{1}, {2}]
         ("It is dear [1][2][3].", ONE_SAYS_ALL, (1, 1, 3, 1)),
     ],
 )
-async def test_a_citation_counts_if_it_suffices_or_is_missed(
+async def test_a_citation_is_precise_if_it_suffices_or_is_needed(
     text: str, enough: Sequence[set[int]], expected: tuple[int, int, int, int]
 ) -> None:
     got = await judged(Judge({"It is dear.": enough}), text)
@@ -123,7 +123,7 @@ async def test_a_judge_that_fails_judges_nothing(silent: int) -> None:
     assert (got.share, got.precision) == (None, None)
 
 
-def test_figures_add_up() -> None:
+def test_citation_figures_are_summed() -> None:
     one = SupportFigures(sentences=2, supported=1, citations=3, precise=2)
     both = one + SupportFigures(sentences=1, supported=1, citations=1, precise=1, failed=1)
     assert both == SupportFigures(sentences=3, supported=2, citations=4, precise=3, failed=1)

@@ -64,7 +64,7 @@ def test_the_order_of_the_hits_counts_and_not_their_names() -> None:
     assert worst < 0.7
 
 
-def test_what_nobody_has_judged_counts_as_zero_and_is_told() -> None:
+def test_unjudged_hits_count_as_zero_and_are_reported() -> None:
     report = measured({"a": {"1": 6}}, {"a": run("1", "new", "newer", "newest")})
     (row,) = report.rows
     assert row.mean_label == pytest.approx(2)
@@ -80,7 +80,7 @@ def test_recall_looks_at_every_candidate_however_many_there_are() -> None:
     assert report.rows[0].recall == pytest.approx(1 / 2)
 
 
-def test_a_headline_without_a_right_document_is_left_out_of_recall_and_told() -> None:
+def test_a_headline_without_relevant_documents_is_left_out_of_recall() -> None:
     qrels = {"a": {"1": 4}, "b": {"2": 3}}
     report = measured(qrels, {"a": run("1"), "b": run("2")})
     assert [row.recall for row in report.rows] == [1, None]
@@ -97,7 +97,7 @@ def test_a_search_that_finds_nothing_counts_as_nothing() -> None:
     assert report.as_json()["nDCG@3"] == pytest.approx(1 / 2)
 
 
-def test_headlines_with_no_match_are_left_out_and_show_how_sure_a_wrong_hit_looks() -> None:
+def test_no_match_headlines_are_reported_apart_with_their_top_scores() -> None:
     report = measured(
         {"a": {"1": 6}},
         {
@@ -120,7 +120,7 @@ def test_a_file_of_no_matches_alone_has_no_means() -> None:
     assert (figures["headlines"], figures["nDCG@3"], figures["recall"]) == (0, None, None)
 
 
-def test_unused_judgments_are_told() -> None:
+def test_unused_judgments_are_reported() -> None:
     qrels = {"a": {"1": 6}, "gone": {"1": 6}}
     report = evaluate([asked("a")], qrels, {"a": run("1")})
     assert report.notes == ("Judgments of headlines that are not in the file: 1, unused.",)
@@ -175,7 +175,7 @@ def test_real_judgments_can_be_read_and_their_own_best_order_is_perfect(shared_d
     assert figures["nomatch"]["headlines"] == 2  # type: ignore[index]  # a JSON value
 
 
-def test_recall_is_told_at_depths_and_the_best_that_any_judge_could_do() -> None:
+def test_recall_is_reported_at_several_depths_with_the_upper_bound() -> None:
     right = {str(number): 4 for number in range(4)}
     others = [f"x{number}" for number in range(200)]
     candidates = ("0", *others[:100], "1", *others[100:], "2")

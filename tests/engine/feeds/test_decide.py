@@ -58,7 +58,7 @@ def test_the_first_poll_marks_what_is_there_as_seen() -> None:
     assert [headline.seen_before for headline in later.headlines] == [False, False]
 
 
-def test_what_appears_between_following_a_feed_and_its_first_poll_is_news() -> None:
+def test_entries_between_following_a_feed_and_its_first_poll_are_news() -> None:
     dates = {
         "before": NOW - timedelta(seconds=16),
         "since": NOW - timedelta(seconds=5),
@@ -78,7 +78,7 @@ def test_a_feed_that_began_empty_brings_news_next_time() -> None:
     assert not after(decision.feed, read(ENTRY)).headlines[0].seen_before
 
 
-def test_a_good_answer_settles_everything() -> None:
+def test_a_successful_poll_resets_all_failure_state() -> None:
     worn = replace(KNOWN, failures=2, failing_since=BEFORE, error=as_message("It failed."))
     feed = after(worn, read(ENTRY, ETag='W/"b"', Last_Modified="now")).feed
     assert feed == replace(
@@ -92,7 +92,7 @@ def test_a_good_answer_settles_everything() -> None:
     )
 
 
-def test_an_answer_without_validators_ends_the_old_ones() -> None:
+def test_a_response_without_validators_clears_the_old_ones() -> None:
     feed = after(KNOWN, read(ENTRY)).feed
     assert (feed.etag, feed.last_modified) == (None, None)
 
@@ -140,7 +140,7 @@ def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:
         (FeedUnchanged(headers={"Retry-After": "7200"}), 2 * HOUR),
     ],
 )
-def test_servers_may_ask_to_be_left_alone(outcome: Polled, wait: float) -> None:
+def test_a_retry_after_of_the_server_is_respected(outcome: Polled, wait: float) -> None:
     assert after(KNOWN, outcome).feed.next_poll_at == NOW + timedelta(seconds=wait)
     later = after(KNOWN, outcome, jitter=1.0).feed.next_poll_at
     assert later == NOW + timedelta(seconds=wait * 1.2)
@@ -155,7 +155,7 @@ def polls(feed: Feed, outcomes: Sequence[Polled]) -> list[Decision]:
     return decisions
 
 
-def test_failing_is_told_once_after_a_day_and_back_once() -> None:
+def test_failing_feed_is_reported_once_after_a_day_and_once_when_back() -> None:
     decisions = polls(KNOWN, [failed()] * 40 + [read(ENTRY)] * 3)
     notices = [(number, notice) for number, one in enumerate(decisions) for notice in one.notices]
     (first, failing), (last, back) = notices
@@ -170,17 +170,17 @@ def test_failing_is_told_once_after_a_day_and_back_once() -> None:
     assert (last, back.since) == (40, NOW)
 
 
-def test_short_failures_are_not_told() -> None:
+def test_short_failures_are_not_reported() -> None:
     decisions = polls(KNOWN, [failed(), failed(), failed(), read(ENTRY), failed(), read(ENTRY)])
     assert [one.notices for one in decisions] == [()] * 6
 
 
-def test_one_failure_before_a_long_pause_of_ours_is_not_a_long_failure() -> None:
+def test_a_single_failure_before_a_long_pause_is_not_reported() -> None:
     feed = after(KNOWN, failed()).feed
     assert after(feed, failed(), now=NOW + timedelta(days=9)).notices == ()
 
 
-def test_gone_is_told_at_once_and_only_a_good_answer_revives_it() -> None:
+def test_a_gone_feed_is_reported_at_once_and_revived_only_by_success() -> None:
     decision = after(KNOWN, failed(410))
     (notice,) = decision.notices
     assert isinstance(notice, FeedFailing) and notice.gone and decision.feed.gone
@@ -191,7 +191,7 @@ def test_gone_is_told_at_once_and_only_a_good_answer_revives_it() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 451, 500, 503])
-def test_nothing_but_410_is_gone(status: int) -> None:
+def test_only_status_410_marks_a_feed_as_gone(status: int) -> None:
     assert not any(one.feed.gone for one in polls(KNOWN, [failed(status)] * 50))
 
 
@@ -213,7 +213,7 @@ def test_a_permanent_redirect_is_believed_when_it_repeats() -> None:
         [failed(), failed()],
     ],
 )
-def test_other_redirects_are_not_believed(outcomes: list[Polled]) -> None:
+def test_temporary_or_varying_redirects_are_not_accepted(outcomes: list[Polled]) -> None:
     assert polls(KNOWN, outcomes)[-1].feed.url == KNOWN.url
 
 
@@ -269,7 +269,7 @@ def test_a_next_poll_is_neither_past_nor_more_than_a_day_away(
 
 
 @given(first=feeds, course=st.lists(outcomes, max_size=30))
-def test_notices_alternate_and_match_what_was_told(first: Feed, course: list[Polled]) -> None:
+def test_failing_and_back_notices_alternate(first: Feed, course: list[Polled]) -> None:
     is_known = first.told_failing
     for decision in polls(first, course):
         for notice in decision.notices:
@@ -289,7 +289,7 @@ def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
     ("failures", "hours", "is_reported"),
     [(2, 24, True), (1, 24, False), (2, 23.9, False), (2, 25, True)],
 )
-def test_failing_is_told_from_the_third_time_and_a_whole_day_on(
+def test_a_feed_is_reported_after_three_failures_over_a_full_day(
     failures: int, hours: float, is_reported: bool
 ) -> None:
     failing = replace(KNOWN, failures=failures, failing_since=NOW - timedelta(hours=hours))
@@ -298,7 +298,7 @@ def test_failing_is_told_from_the_third_time_and_a_whole_day_on(
     assert decision.feed.told_failing is is_reported
 
 
-def test_a_redirect_that_comes_back_is_no_move_and_ends_the_count() -> None:
+def test_a_redirect_back_to_the_same_url_is_no_move() -> None:
     """Cookie walls send a reader around and back to where it began."""
     moving = replace(KNOWN, moved_to="https://e.org/new", moved_times=1)
     feed = after(moving, read(ENTRY, moved=KNOWN.url)).feed

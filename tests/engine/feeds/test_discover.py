@@ -32,7 +32,7 @@ def test_a_page_names_its_feeds_in_order() -> None:
     ]
 
 
-def test_a_base_counts() -> None:
+def test_relative_feed_links_respect_the_base_element() -> None:
     page = '<base href="/feeds/"><link rel=alternate type=application/rss+xml href=all.xml>'
     assert found(page) == [("https://e.org/feeds/all.xml", None)]
 
@@ -48,11 +48,11 @@ def test_a_base_counts() -> None:
         '<link type="application/rss+xml" href="/rss">',
     ],
 )
-def test_other_pages_name_none(page: str) -> None:
+def test_pages_without_feed_links_yield_no_feeds(page: str) -> None:
     assert found(page) == []
 
 
-def test_what_pages_say_in_other_encodings_is_read() -> None:
+def test_pages_in_other_encodings_are_read() -> None:
     link = '<link rel=alternate type=application/rss+xml title="Añ" href=/a>'
     body = f'<meta charset="iso-8859-1">{link}'.encode("latin-1")
     assert discover(body, None, URL) == (FoundFeed(url="https://e.org/a", title="Añ"),)
@@ -60,7 +60,7 @@ def test_what_pages_say_in_other_encodings_is_read() -> None:
 
 @needs_timer
 @pytest.mark.parametrize("piece", ["<div>", "<link ", "<link rel=alternate>", "<", "<link href='"])
-def test_time_grows_no_faster_than_a_hostile_page(piece: str) -> None:
+def test_discovery_takes_linear_time_on_hostile_pages(piece: str) -> None:
     def make(size: int) -> str:
         return piece * (size // len(piece))
 
@@ -74,5 +74,5 @@ def test_a_page_of_a_thousand_feeds_offers_some() -> None:
 
 
 @given(st.text())
-def test_any_page_is_read(page: str) -> None:
+def test_any_page_can_be_searched_for_feeds(page: str) -> None:
     assert len(discover(page.encode("utf-8", "replace"), None, URL)) <= 20

@@ -38,7 +38,7 @@ def test_labels_and_sources_are_shown_and_not_searched(title: str, text: str) ->
     assert (found.title, found.text) == (title, text)
 
 
-def test_what_an_entry_says_is_kept() -> None:
+def test_a_headline_keeps_the_fields_of_its_entry() -> None:
     found = headline(
         link="https://www.e.org/1?utm_source=x", summary="Ships.", author="Ann", tags=("Sea",)
     )
@@ -60,13 +60,13 @@ def test_what_an_entry_says_is_kept() -> None:
         (datetime(1970, 1, 1, tzinfo=UTC), NOW),  # "no date"
     ],
 )
-def test_dates_are_never_missing_and_never_of_the_future(
+def test_missing_or_future_dates_are_replaced(
     written: datetime | None, published: datetime
 ) -> None:
     assert headline(published=written).published == published
 
 
-def test_old_entries_are_no_news() -> None:
+def test_old_entries_are_marked_as_seen() -> None:
     assert headline(published=NOW - timedelta(days=8)).seen_before
     assert not headline(published=NOW - timedelta(days=6)).seen_before
 
@@ -87,7 +87,7 @@ def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
     assert [one.identity for one in found] == ["4"]
 
 
-def test_a_link_of_many_entries_makes_them_no_one_story() -> None:
+def test_a_link_shared_by_different_entries_identifies_no_story() -> None:
     ticker = "https://e.org/ticker"
     found = headlines(
         FeedEntry(identity="1", title="The port is closed", link=ticker),
@@ -130,7 +130,7 @@ def test_entries_without_guid_and_link_are_known_by_their_words() -> None:
     assert [identity_hash(one) for one in poll()] == [identity_hash(one) for one in poll()]
 
 
-def test_other_words_or_another_link_are_another_entry() -> None:
+def test_different_words_or_link_make_a_different_entry() -> None:
     one = headline(link="https://e.org/1")
     assert words_hash(one) == words_hash(headline(link="http://www.e.org/1/", identity="2"))
     assert words_hash(one) != words_hash(headline(link="https://e.org/2"))

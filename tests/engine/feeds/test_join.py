@@ -33,7 +33,7 @@ def ids(*headlines: NewHeadline, stories: tuple[StoryWords, ...] = ()) -> list[i
     return [story.id for story in join(headlines, stories)]
 
 
-def test_each_of_its_own_is_a_new_story() -> None:
+def test_unrelated_headlines_are_separate_stories() -> None:
     assert ids(headline(STORM), headline(VOTE)) == [-1, -2]
 
 
@@ -55,7 +55,7 @@ def test_a_headline_that_is_put_up_again_is_one_story_for_a_week() -> None:
     assert ids(headline("Editorial", hours=72), stories=(known(5, "Editorial"),)) == [-1]
 
 
-def test_the_same_link_is_one_story_whatever_it_says_and_whenever() -> None:
+def test_headlines_with_the_same_link_are_always_one_story() -> None:
     stories = (known(5, VOTE, link="https://a.test/1"), known(6, STORM))
     assert ids(
         headline(STORM, link="https://a.test/1?utm_source=x", hours=90), stories=stories
@@ -75,10 +75,10 @@ def test_a_new_story_is_what_its_first_headline_says() -> None:
     assert (first.words, first.published) == (words_of(STORM), NOW + timedelta(hours=1))
 
 
-def test_of_several_that_fit_the_first_is_taken() -> None:
+def test_a_headline_joins_the_first_of_several_matching_stories() -> None:
     stories = (known(9, STORM), known(3, STORM_AGAIN))
     assert ids(headline(STORM_AGAIN), stories=stories) == [9]
 
 
-def test_headlines_without_telling_words_or_links_are_apart() -> None:
+def test_headlines_without_significant_words_or_links_are_separate() -> None:
     assert ids(headline("..."), headline("---")) == [-1, -2]

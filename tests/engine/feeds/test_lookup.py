@@ -41,7 +41,7 @@ async def lookup() -> AsyncIterator[FeedLookup]:
             yield FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
 
 
-async def test_a_feed_is_read(web: WebServer, lookup: FeedLookup) -> None:
+async def test_the_url_of_a_feed_is_read_as_a_feed(web: WebServer, lookup: FeedLookup) -> None:
     found = await lookup.look_up(web.url("/feed"))
     assert isinstance(found, ReadableFeed)
     assert (found.url, found.parsed.title) == (web.url("/feed"), "The Lighthouse")
@@ -76,7 +76,7 @@ async def test_only_a_permanent_redirect_changes_the_address(
         assert found.url == web.url(kept)
 
 
-async def test_a_page_without_feeds_is_told(web: WebServer, lookup: FeedLookup) -> None:
+async def test_a_page_without_feeds_is_reported(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/"] = page("<html><title>News</title></html>", HTML)
     with pytest.raises(FeedUnreadable, match="web page"):
         await lookup.look_up(web.url("/"))
@@ -91,7 +91,7 @@ async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
     assert web.asked == ["/", "/"]
 
 
-async def test_what_the_server_refuses_is_told(web: WebServer, lookup: FeedLookup) -> None:
+async def test_an_error_status_of_the_server_is_raised(web: WebServer, lookup: FeedLookup) -> None:
     with pytest.raises(FetchStatus):
         await lookup.look_up(web.url("/nowhere"))
 
@@ -113,7 +113,7 @@ def test_an_address_may_lack_its_scheme(written: str, address: str) -> None:
 @pytest.mark.parametrize(
     "written", ["", "two words", "ftp://e.org/x", "javascript:alert(1)", "://"]
 )
-def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
+def test_an_invalid_web_address_is_rejected(written: str) -> None:
     with pytest.raises(FetchRefused):
         address_of(written)
 
@@ -132,7 +132,7 @@ async def test_a_list_is_read_as_text_and_from_an_address(
         await lookup.read_list("<?xml version='1.0'?><html/>")
 
 
-async def test_what_ends_the_process_is_no_list_and_names_no_feed(
+async def test_input_that_crashes_the_reader_yields_no_feeds(
     web: WebServer, lookup: FeedLookup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/"] = page(naming("/feed"))

@@ -20,7 +20,7 @@ LIST = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 </body></opml>"""
 
 
-def test_folders_are_categories_and_each_feed_comes_once() -> None:
+def test_opml_folders_become_categories_without_duplicate_feeds() -> None:
     assert read_opml(LIST) == (
         OpmlFeed(url="https://e.org/1", title="One & only", category="Tecnología"),
         OpmlFeed(url="https://e.org/2", title="Two", category="Deeper"),
@@ -42,7 +42,7 @@ def test_folders_are_categories_and_each_feed_comes_once() -> None:
         b"<outline>" * 100_000,
     ],
 )
-def test_what_is_no_list_is_refused(body: bytes) -> None:
+def test_invalid_opml_is_rejected(body: bytes) -> None:
     with pytest.raises(InputError, match="not a list of feeds"):
         read_opml(body)
 
@@ -76,12 +76,12 @@ lists = st.lists(
 
 
 @given(lists)
-def test_what_is_written_is_read_again(feeds: list[OpmlFeed]) -> None:
+def test_written_opml_is_read_back_unchanged(feeds: list[OpmlFeed]) -> None:
     again = read_opml(write_opml(feeds, title='Feeds of "us" & them'))
     assert sorted(again, key=lambda feed: feed.url) == sorted(feeds, key=lambda feed: feed.url)
 
 
 @given(st.text(), st.text(), st.text())
-def test_any_name_can_be_written(title: str, name: str, category: str) -> None:
+def test_any_title_or_category_can_be_written_as_opml(title: str, name: str, category: str) -> None:
     feeds = [OpmlFeed(url="https://e.org/", title=name, category=category)]
     assert [feed.url for feed in read_opml(write_opml(feeds, title=title))] == ["https://e.org/"]

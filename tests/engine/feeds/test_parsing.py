@@ -79,7 +79,7 @@ def most_memory(process: psutil.Process) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
-async def test_a_process_says_what_the_reader_says(parser: FeedParser) -> None:
+async def test_the_process_returns_what_the_reader_returns(parser: FeedParser) -> None:
     dated = rss(
         item("One", link="/1", more="<pubDate>Tue, 03 Mar 2020 10:00:00 -0500</pubDate>"),
         item("Two: “ñ”", guid="2", more="<category>a</category><category>b</category>"),
@@ -89,7 +89,9 @@ async def test_a_process_says_what_the_reader_says(parser: FeedParser) -> None:
 
 
 @pytest.mark.slow
-async def test_real_feeds_pass_whole(parser: FeedParser, shared_data: Path) -> None:
+async def test_real_feeds_are_parsed_identically_in_the_process(
+    parser: FeedParser, shared_data: Path
+) -> None:
     for name in ("guardian.rss", "giantbomb-podcast.rss"):
         body = (shared_data / "feeds" / "real" / name).read_bytes()
         assert await parser.parse(body, None, URL) == read_feed(body, None, URL)
@@ -161,7 +163,7 @@ async def test_endless_nesting_is_refused_at_once(parser: FeedParser) -> None:
 
 
 @pytest.mark.usefixtures("forked")
-async def test_a_feed_that_takes_too_much_processor_time_is_refused_and_the_next_is_read(
+async def test_feed_using_too_much_cpu_is_refused_and_the_next_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parsing, "_PER_MEGABYTE", 0.0)
@@ -242,7 +244,7 @@ async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedP
 
 @pytest.mark.usefixtures("forked")
 @pytest.mark.slow
-async def test_an_answer_that_nobody_takes_blocks_nothing(parser: FeedParser) -> None:
+async def test_an_abandoned_answer_does_not_block_the_next_feed(parser: FeedParser) -> None:
     long = f"<description>{'words ' * 1000}</description>"
     body = rss(*(item(f"Item {n}", more=long) for n in range(500)))  # answered with 2.5 MB
     await titles(parser)

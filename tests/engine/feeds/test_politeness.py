@@ -51,7 +51,7 @@ SETTINGS = PollingSettings(interval_minutes=30)
         ({"Retry-After": "14400", "cache-control": "max-age=7200"}, HOUR, 4 * HOUR),
     ],
 )
-def test_the_longest_wait_that_anybody_asks_for_counts(
+def test_the_longest_requested_wait_applies(
     headers: dict[str, str], ttl: float | None, wait: float
 ) -> None:
     assert wait_after_success(headers, ttl, now=NOW, settings=SETTINGS) == wait

@@ -143,7 +143,7 @@ def test_every_format_says_the_same(body: bytes) -> None:
         ("", None),
     ],
 )
-def test_the_author_says_how_long_a_feed_keeps(head: str, seconds: float | None) -> None:
+def test_the_ttl_of_a_feed_is_read(head: str, seconds: float | None) -> None:
     assert read(rss(head=head)).ttl == seconds
 
 
@@ -220,7 +220,7 @@ def test_an_endless_list_is_cut() -> None:
     assert len(read(rss(*(item(f"Item {n}") for n in range(2100)))).entries) == 2000
 
 
-def test_an_old_document_type_is_no_offence() -> None:
+def test_an_old_doctype_is_accepted() -> None:
     old = (
         '<?xml version="1.0"?><!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN"'
         ' "http://my.netscape.com/publish/formats/rss-0.91.dtd">'
@@ -251,7 +251,7 @@ def test_an_old_document_type_is_no_offence() -> None:
         (rss(prolog="<!DOCTYPE rss><!-- <!ENTITY a 'b'> -->"), "declares XML entities"),
     ],
 )
-def test_what_is_no_feed_is_refused(body: bytes, words: str) -> None:
+def test_data_that_is_no_feed_is_rejected(body: bytes, words: str) -> None:
     with pytest.raises(FeedUnreadable, match=words):
         read(body)
 
@@ -287,7 +287,7 @@ def test_an_article_about_entities_may_quote_them() -> None:
         st.text().map(lambda text: rss(item(text))),
     )
 )
-def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+def test_any_bytes_are_parsed_or_rejected(body: bytes) -> None:
     try:
         feed = read(body)
     except FeedUnreadable:
@@ -299,7 +299,9 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         assert "\0" not in "".join(shown)
 
 
-def test_what_the_lenient_parser_trips_over_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_parser_error_makes_the_feed_unreadable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def trip(*_: object, **__: object) -> None:
         raise AssertionError("we should not get here!")
 

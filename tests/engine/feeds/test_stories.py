@@ -31,7 +31,7 @@ def same(one: str, other: str) -> bool:
         "https://e.org/news/port-closed;jsessionid=1A2B?cmpid=rss",
     ],
 )
-def test_one_page_has_one_key(other: str) -> None:
+def test_urls_of_the_same_page_share_a_key(other: str) -> None:
     assert link_key(other) == "e.org/news/port-closed"
 
 
@@ -50,7 +50,7 @@ def test_different_pages_have_different_keys(one: str, other: str) -> None:
     assert link_key(one) != link_key(other)
 
 
-def test_the_order_of_parameters_does_not_count() -> None:
+def test_the_order_of_url_parameters_is_ignored() -> None:
     assert link_key("https://e.org/n?b=2&a=1&utm_id=3") == link_key("https://e.org/n?a=1&b=2")
 
 
@@ -58,16 +58,16 @@ def test_the_order_of_parameters_does_not_count() -> None:
     "url",
     ["https://e.org", "https://e.org/?utm_source=rss", "https://[e.org/a", "https://e.org:x/"],
 )
-def test_home_pages_and_broken_links_have_none(url: str) -> None:
+def test_home_pages_and_broken_links_have_no_key(url: str) -> None:
     assert link_key(url) is None
 
 
-def test_links_with_more_parameters_than_a_page_has_are_not_sorted() -> None:
+def test_urls_with_too_many_parameters_are_not_sorted() -> None:
     assert link_key("https://e.org/1?" + "a=1&" * 49) is not None
     assert link_key("https://e.org/1?" + "a=1&" * 400) is None
 
 
-def test_words_are_what_a_headline_is_about() -> None:
+def test_words_of_a_headline_are_normalised_and_sorted() -> None:
     assert words_of("The Port of Lima is CLOSED: $1,500 in fines for 3.5 days, says Núñez") == (
         "1,500",
         "3.5",
@@ -105,7 +105,7 @@ def test_words_are_what_a_headline_is_about() -> None:
         ),
     ],
 )
-def test_one_story_told_twice(one: str, other: str) -> None:
+def test_two_headlines_of_one_story_match(one: str, other: str) -> None:
     assert same(one, other) and same(other, one)
 
 
@@ -131,7 +131,7 @@ def test_one_story_told_twice(one: str, other: str) -> None:
         ("— …", "— …"),
     ],
 )
-def test_two_stories_that_sound_alike(one: str, other: str) -> None:
+def test_similar_headlines_of_two_stories_do_not_match(one: str, other: str) -> None:
     assert not same(one, other)
 
 
@@ -144,7 +144,7 @@ def pairs_of_a_day(file: Path) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return [pair for words in days.values() for pair in combinations(words, 2)]
 
 
-def test_of_one_house_no_two_headlines_of_a_day_join_unless_they_are_the_same(
+def test_different_headlines_of_one_publisher_on_one_day_do_not_match(
     shared_data: Path,
 ) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "en.jsonl")
@@ -155,7 +155,7 @@ def test_of_one_house_no_two_headlines_of_a_day_join_unless_they_are_the_same(
 
 
 @pytest.mark.slow
-def test_the_same_news_of_many_houses_joins(shared_data: Path) -> None:
+def test_the_same_news_of_many_publishers_matches(shared_data: Path) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "es.jsonl")
     joined = {tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1] and same_story(*pair)}
     assert len(joined) == 21  # each was read: all tell the same news
@@ -176,20 +176,22 @@ def test_an_index_of_telling_words_misses_no_story(
 
 
 @given(words=words, extra=st.sampled_from(["zebra", "zoo"]))
-def test_a_story_is_itself_also_with_one_word_more(words: tuple[str, ...], extra: str) -> None:
+def test_a_headline_with_one_more_word_is_the_same_story(
+    words: tuple[str, ...], extra: str
+) -> None:
     if len(words) >= 4 and sum(map(len, words)) >= 12:
         assert same_story(words, words)
         assert same_story(words, (*words, extra))
         assert set(telling_words((*words, extra))) & set(words)
 
 
-def test_few_words_are_looked_up() -> None:
+def test_only_the_most_significant_words_are_looked_up() -> None:
     words = words_of("Central bank asks for time to cut interest rates after strong inflation")
     assert telling_words(words) == ("inflation", "interest", "central")
 
 
 @given(st.text())
-def test_any_text_has_words_and_any_link_a_key_or_none(text: str) -> None:
+def test_any_text_yields_words_and_any_link_a_key_or_none(text: str) -> None:
     found = words_of(text)
     assert list(found) == sorted(set(found))
     link_key(f"https://{text}")
@@ -214,7 +216,5 @@ def test_any_text_has_words_and_any_link_a_key_or_none(text: str) -> None:
         ),
     ],
 )
-def test_another_number_is_another_story_however_much_else_is_the_same(
-    one: str, other: str
-) -> None:
+def test_a_different_number_makes_a_different_story(one: str, other: str) -> None:
     assert not same(one, other) and not same(other, one)

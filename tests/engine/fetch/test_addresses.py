@@ -175,7 +175,7 @@ async def test_a_name_with_a_trailing_dot_is_a_name() -> None:
 
 
 @pytest.mark.parametrize("private", ["127.0.0.1", "10.1.1.1", "::1", "64:ff9b::7f00:1"])
-async def test_one_private_answer_among_public_ones_refuses_the_name(private: str) -> None:
+async def test_a_host_name_with_any_private_address_is_refused(private: str) -> None:
     resolver, _ = answering([PUBLIC, private, "2606:4700:4700::1111"])
     with recorded_connections() as opened, pytest.raises(FetchRefused):
         await fetch("http://both.example/", resolver)
@@ -209,7 +209,7 @@ async def test_at_most_four_addresses_are_tried() -> None:
     assert caught.value.message == "many.example does not answer."
 
 
-async def test_a_name_that_moves_between_two_hops_is_caught() -> None:
+async def test_dns_rebinding_between_redirects_is_refused() -> None:
     """127.0.0.1 stands for the public web here, 127.0.0.2 for a private machine."""
     async with WebServer() as web, WebServer(host="127.0.0.2", port=web.port) as private:
         web.pages["/"] = redirect(web.url("/secret", host="rebinding.example"))
@@ -356,7 +356,7 @@ def fetcher(runner: asyncio.Runner, lookup: Lookup) -> Iterator[Fetcher]:
 @example(url="http://xn--.x/", answers=[PUBLIC])
 @example(url="http://xn--a/", answers=[PUBLIC])
 @example(url="http://public.example/\ud800", answers=[PUBLIC])
-def test_no_url_and_no_answer_of_a_name_server_reaches_inside(
+def test_no_url_or_dns_answer_reaches_a_private_address(
     url: str, answers: list[str], runner: asyncio.Runner, lookup: Lookup, fetcher: Fetcher
 ) -> None:
     """The oracle below is written out from the RFCs, apart from the table that is used."""
@@ -372,14 +372,14 @@ def test_no_url_and_no_answer_of_a_name_server_reaches_inside(
 @example(written="http://xn--.x/")
 @example(written="http://a:99999999999/")
 @example(written="http://\ud800/")
-def test_whatever_is_written_is_an_address_or_refused(written: str) -> None:
+def test_any_input_is_a_valid_url_or_refused(written: str) -> None:
     shown_host(written).encode("ascii")
     link_key(written)
     with suppress(FetchRefused):
         assert address_of(written).startswith(("http://", "https://"))
 
 
-async def test_a_resolver_that_fails_is_no_error_of_its_own() -> None:
+async def test_a_failing_resolver_raises_a_fetch_error() -> None:
     """getaddrinfo raises UnicodeError for long labels, and OSError for want of files."""
 
     def failing(error: Exception) -> Resolver:

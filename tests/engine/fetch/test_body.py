@@ -19,19 +19,21 @@ def unpacked(*pieces: bytes, encoding: str = "gzip", limit: int = 1000) -> bytes
 
 
 @given(st.lists(st.binary(max_size=50), max_size=4), st.integers(1, 40))
-def test_the_pieces_and_members_make_no_difference(members: list[bytes], size: int) -> None:
+def test_decompression_does_not_depend_on_chunks_or_members(
+    members: list[bytes], size: int
+) -> None:
     packed = b"".join(map(gzipped, members))
     pieces = [packed[start : start + size] for start in range(0, len(packed), size)]
     assert unpacked(*pieces) == b"".join(members)
 
 
 @pytest.mark.parametrize("encoding", ["", "identity", " Identity "])
-def test_what_is_not_packed_comes_as_it_is(encoding: str) -> None:
+def test_an_uncompressed_body_is_passed_through(encoding: str) -> None:
     assert unpacked(b"a", b"", b"b", encoding=encoding) == b"ab"
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "X-GZIP", " gzip "])
-def test_gzip_goes_by_its_names(encoding: str) -> None:
+def test_gzip_is_recognised_under_all_its_names(encoding: str) -> None:
     assert unpacked(gzipped(b"a"), encoding=encoding) == b"a"
 
 

@@ -73,7 +73,7 @@ async def test_a_page_comes_with_its_address_headers_and_body(
     assert fetched.moved_permanently_to is None
 
 
-async def test_the_request_says_who_asks_and_offers_only_what_is_bounded(
+async def test_the_request_identifies_the_agent_and_offers_only_bounded_encodings(
     web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = page("")
@@ -138,7 +138,7 @@ async def test_only_an_unbroken_run_of_permanent_redirects_moves_the_address(
     assert fetched.moved_permanently_to == (expected and web.url(expected))
 
 
-async def test_each_request_looks_its_name_up_and_connects_anew(web: WebServer) -> None:
+async def test_each_request_resolves_the_name_and_opens_a_new_connection(web: WebServer) -> None:
     known = loopback_resolver("news.example")
     looked_up: list[str] = []
 
@@ -186,7 +186,7 @@ async def test_not_modified_is_an_answer_without_a_body(web: WebServer, fetcher:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 500, 503])
-async def test_an_error_status_says_host_and_number(
+async def test_an_error_status_names_the_host_and_the_code(
     status: int, web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = reply(status, "<title>Sorry</title>", {"Retry-After": "120"})
@@ -195,7 +195,7 @@ async def test_an_error_status_says_host_and_number(
     assert (caught.value.status, caught.value.retry_after) == (status, "120")
 
 
-async def test_a_redirect_without_a_target_leads_nowhere(web: WebServer, fetcher: Fetcher) -> None:
+async def test_a_redirect_without_a_location_fails(web: WebServer, fetcher: Fetcher) -> None:
     web.pages["/"] = reply(302)
     with pytest.raises(FetchFailed, match="302"):
         await fetcher.get(web.url(), limits=LIMITS)
@@ -211,7 +211,7 @@ async def test_another_type_is_refused_before_its_body_is_read(
 
 
 @pytest.mark.parametrize("said", ["text/html", "TEXT/HTML ;charset=latin-1", None])
-async def test_the_right_type_passes_and_so_does_none(
+async def test_an_accepted_or_missing_content_type_passes(
     said: str | None, web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = page("there", said)
@@ -300,7 +300,7 @@ async def test_a_broken_connection_is_a_failure(
         await fetcher.get(web.url(), limits=LIMITS)
 
 
-async def test_what_is_no_http_is_a_failure(fetcher: Fetcher) -> None:
+async def test_a_response_that_is_not_http_raises_a_fetch_error(fetcher: Fetcher) -> None:
     async with await asyncio.start_server(_speaks_smtp, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(FetchFailed):
@@ -414,9 +414,7 @@ async def test_a_scheme_is_required(fetcher: Fetcher) -> None:
         await fetcher.get("news.example/page", limits=LIMITS)
 
 
-async def test_many_fetches_take_turns_so_that_none_holds_up_the_event_loop(
-    web: WebServer, fetcher: Fetcher
-) -> None:
+async def test_concurrent_fetches_are_limited(web: WebServer, fetcher: Fetcher) -> None:
     under_way, most, full = 0, 0, asyncio.Event()
 
     async def counted(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -472,7 +470,7 @@ SLEEPLESS = {
 
 
 @pytest.mark.parametrize("case", SLEEPLESS)
-async def test_an_answer_that_is_work_and_no_content_is_refused_early(
+async def test_a_response_in_too_many_tiny_pieces_is_refused(
     case: str, web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/"], most = SLEEPLESS[case]
@@ -497,7 +495,7 @@ async def test_a_page_after_a_hint_and_in_many_lines_is_read(
     assert fetched.body == b"<item>a line of it</item>\n" * 900 + text
 
 
-async def test_many_busy_servers_get_a_small_part_of_each_turn_of_the_event_loop(
+async def test_busy_servers_cannot_monopolise_the_event_loop(
     web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All fetches together: whoever answers a chat comes between any two portions."""

@@ -80,7 +80,7 @@ GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve")
         ("nothing", "nothing"),
     ],
 )  # fmt: skip
-def test_required_and_or_words_expand_and_nothing_else(query: str, expected: str) -> None:
+def test_only_required_and_or_words_are_expanded(query: str, expected: str) -> None:
     assert written(query, GROUPS) == expected
 
 
@@ -110,7 +110,7 @@ def test_a_term_of_several_words_expands_within_a_longer_query(query: str, expec
     assert written(query, DESIGN) == expected
 
 
-def test_the_aliases_of_several_words_stand_beside_each_of_them() -> None:
+def test_aliases_of_a_multi_word_term_accompany_each_of_its_words() -> None:
     rate, limit = expand_query(
         parse_query("rate limit"), DESIGN, read(["rate", "limit"]), weight=0.5
     ).groups
@@ -174,7 +174,7 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
     assert not known(("car", "cars"))
 
 
-def test_each_language_has_its_own_reading() -> None:
+def test_an_alias_is_looked_up_per_language() -> None:
     have = glossary([("pan", "bread")], [*read(["pan", "bread"]), *read(["pan"], "spanish")])
     assert have.of({"spanish": ("pan",)}) == ("bread",)
     assert have.of({"spanish": ("bread",)}) == ()
@@ -193,7 +193,7 @@ def test_each_language_has_its_own_reading() -> None:
         ("", []),
     ],
 )
-def test_neighbouring_words_of_a_headline_fire_together(
+def test_adjacent_words_of_a_headline_expand_as_a_term(
     headline: str, expected: list[tuple[str, str]]
 ) -> None:
     words = headline.split()
@@ -225,7 +225,7 @@ def test_pairs_do_not_depend_on_order(terms: list[str]) -> None:
         ("auth", None), ("kubernetes", None), ("I", None), ("_x_", None), ("9/11", None),
     ],
 )  # fmt: skip
-def test_what_is_protected(term: str, why: str | None) -> None:
+def test_protected_terms_are_explained(term: str, why: str | None) -> None:
     reason = explain_protection(term, WORDS.__contains__)
     assert (reason is None) if why is None else (reason is not None and why in reason)
     assert is_exact(term) == (why in {"acronym", "identifier"})
@@ -246,7 +246,7 @@ def test_what_is_protected(term: str, why: str | None) -> None:
         (["bureau", "FBI"], "protected"),
     ],
 )
-def test_what_is_no_group(terms: list[str], said: str) -> None:
+def test_invalid_groups_are_rejected(terms: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         check_terms(terms, WORDS.__contains__)
 
@@ -256,7 +256,7 @@ def test_a_group_keeps_the_first_spelling_of_each_term() -> None:
     assert check_terms(terms, WORDS.__contains__) == ("Fed", "federal reserve")
 
 
-def test_what_was_decided_about_other_forms_of_the_words_is_heard_already() -> None:
+def test_suggestions_already_decided_in_another_word_form_are_dropped() -> None:
     found = [
         SuggestedPair(("cars", "automobile"), sure=True),
         SuggestedPair(("car", "cars"), sure=True),

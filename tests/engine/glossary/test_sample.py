@@ -10,7 +10,7 @@ def terms(*texts: str, least: int = 3) -> list[str]:
     return frequent_terms(texts, WORDS.__contains__, least=least)
 
 
-def test_words_and_names_as_they_are_mostly_written_the_most_frequent_first() -> None:
+def test_sampled_terms_keep_their_usual_spelling_most_frequent_first() -> None:
     texts = ["The Federal Reserve meets. rates rise"] * 3 + ["Rates rise", "rates"]
     found = terms(*texts)
     assert found[0] == "rates"
@@ -18,7 +18,7 @@ def test_words_and_names_as_they_are_mostly_written_the_most_frequent_first() ->
     assert "federal reserve" not in found
 
 
-def test_what_is_said_seldom_is_left_out() -> None:
+def test_rare_terms_are_left_out() -> None:
     assert terms("meets", "meets", "rates", "rates", "rates") == ["rates"]
     assert terms("meets", least=1) == ["meets"]
 
@@ -33,7 +33,7 @@ def test_words_parted_by_a_slash_are_no_link() -> None:
     assert sorted(terms(*["rates/reserve/rise"] * 3)) == ["rates", "reserve", "rise"]
 
 
-def test_a_sentence_in_capitals_tells_nothing() -> None:
+def test_a_sentence_in_capitals_yields_no_names() -> None:
     assert terms(*["RATES RISE AGAIN"] * 3) == []
 
 

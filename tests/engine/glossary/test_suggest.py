@@ -68,7 +68,7 @@ def pairs(content: str, damage: Counter[str] | None = None) -> list[tuple[str, s
          [("car", "automobile", True)], {"too_many": 4}),
     ],
 )  # fmt: skip
-def test_what_counts_in_an_answer(
+def test_valid_pairs_are_read_and_damage_is_counted(
     content: str, expected: list[tuple[str, str, bool]], damage: dict[str, int]
 ) -> None:
     counted: Counter[str] = Counter()
@@ -90,12 +90,12 @@ def test_what_counts_in_an_answer(
         '{"a":' * 5000,
     ],
 )
-def test_what_is_no_answer(content: str) -> None:
+def test_content_without_pairs_is_unreadable(content: str) -> None:
     assert pairs(content) is None
 
 
 @given(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists))
-def test_nothing_but_given_terms_comes_out(noise: str, entries: object) -> None:
+def test_only_pairs_of_given_terms_are_returned(noise: str, entries: object) -> None:
     for content in (noise, noise + json.dumps({"pairs": entries}) + noise):
         for first, second, _ in pairs(content) or []:
             assert {first, second} <= {term.text for term in TERMS}
@@ -126,7 +126,7 @@ def client(server: ModelServer, ledger: MemoryLedger, budget: Budget | None = No
     return ChatClient(settings, account=Account(ledger, budget or Budget()), clock=time.monotonic)
 
 
-async def test_one_question_with_a_strict_schema_paid_from_the_ledger(
+async def test_suggesting_makes_one_strict_schema_call_recorded_in_the_ledger(
     server: ModelServer, ledger: MemoryLedger
 ) -> None:
     server.script = [answer(ONE)]
@@ -142,7 +142,7 @@ async def test_one_question_with_a_strict_schema_paid_from_the_ledger(
     assert [purpose for _, _, purpose, _ in ledger.calls] == ["glossary"]
 
 
-async def test_what_cannot_be_read_is_asked_once_more(
+async def test_an_unreadable_answer_is_requested_once_more(
     server: ModelServer, ledger: MemoryLedger
 ) -> None:
     server.script = [answer("NONE, I think"), answer(ONE)]
@@ -151,7 +151,7 @@ async def test_what_cannot_be_read_is_asked_once_more(
     assert (len(found.pairs), server.calls) == (1, 2)
 
 
-async def test_twice_nothing_readable_is_an_error_not_an_empty_answer(
+async def test_a_second_unreadable_answer_raises_an_error(
     server: ModelServer, ledger: MemoryLedger
 ) -> None:
     server.script = [answer("NONE")]
@@ -161,7 +161,7 @@ async def test_twice_nothing_readable_is_an_error_not_an_empty_answer(
     assert server.calls == 2
 
 
-async def test_trouble_is_told(server: ModelServer, ledger: MemoryLedger) -> None:
+async def test_a_model_failure_is_raised(server: ModelServer, ledger: MemoryLedger) -> None:
     server.script = [failure(503)]
     async with client(server, ledger) as asked:
         with pytest.raises(ModelUnreachable):
@@ -175,7 +175,9 @@ async def test_the_daily_budget_holds(server: ModelServer, ledger: MemoryLedger)
     assert server.calls == 0
 
 
-async def test_of_one_term_nothing_is_asked(server: ModelServer, ledger: MemoryLedger) -> None:
+async def test_the_model_is_not_asked_about_a_single_term(
+    server: ModelServer, ledger: MemoryLedger
+) -> None:
     async with client(server, ledger) as asked:
         assert (await Suggester(asked).suggest(ME, TERMS[:1], now=NOW)).pairs == ()
     assert server.calls == 0

@@ -77,12 +77,12 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
         timezones=OFFSETS,
     )
 )
-def test_every_time_of_our_days_comes_back_as_itself(moment: datetime) -> None:
+def test_any_modern_time_is_read_back_unchanged(moment: datetime) -> None:
     assert read_zoned_time(moment.isoformat()) == moment.astimezone(UTC)
 
 
 @given(st.text() | st.integers() | st.text(alphabet="0123456789-:+T Zay"))
-def test_whatever_stands_there_is_a_time_or_refused(value: object) -> None:
+def test_any_value_is_read_as_a_time_or_rejected(value: object) -> None:
     for read in (read_zoned_time, zoned_or_utc):
         try:
             assert read(value).tzinfo is UTC

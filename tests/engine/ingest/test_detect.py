@@ -103,7 +103,7 @@ def test_a_workbook_says_how_to_save_it(tmp_path: Path) -> None:
         records(tmp_path / "a.ods")
 
 
-def test_a_format_that_is_insisted_upon_is_not_second_guessed() -> None:
+def test_an_explicit_format_disables_detection() -> None:
     good, rejects = records(orjson.dumps(PLAIN), form="trump-archive-json")
     assert [record.format for record in good] == ["trump-archive-json"]
     assert rejects == []
@@ -229,7 +229,7 @@ def _open_files() -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files here")
-def test_nothing_is_left_open_when_reading_stops_early(tmp_path: Path) -> None:
+def test_stopping_early_closes_all_files(tmp_path: Path) -> None:
     files = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 3)
     archive = zip_of(tmp_path / "a.zip", files)
     packed = tmp_path / "a.jsonl.gz"

@@ -62,7 +62,7 @@ def assert_comes_back(exported: Sequence[Document]) -> None:
         assert plain(once_more) == plain(exported)
 
 
-def test_every_format_of_posts_and_chats(tmp_path: Path) -> None:
+def test_every_format_survives_export_and_import(tmp_path: Path) -> None:
     every = (*contents(tmp_path), *CONTENTS_OF_X)
     good = [record for each in every for record in records(each)[0]]
     assert {record.format for record in good} == set(READERS) - {
@@ -72,7 +72,7 @@ def test_every_format_of_posts_and_chats(tmp_path: Path) -> None:
     assert_comes_back([normalise(record, Defaults(author="ana")) for record in good])
 
 
-def test_documents_in_parts(tmp_path: Path) -> None:
+def test_documents_in_parts_survive_export_and_import(tmp_path: Path) -> None:
     sentence = "The harbour of the north costs far more than anybody has ever said. "
     (tmp_path / "a.pdf").write_bytes(pdf([sentence * 60, sentence * 60]))
     (tmp_path / "b.epub").write_bytes(epub("A book about boats. " * 200))
@@ -92,7 +92,7 @@ def test_documents_in_parts(tmp_path: Path) -> None:
         "trump_archive/thetrumparchive_com_sample1000.json",
     ],
 )
-def test_every_real_export(place: str, shared_data: Path) -> None:
+def test_every_real_export_survives_export_and_import(place: str, shared_data: Path) -> None:
     stored, _ = documents(shared_data / "exports" / place)
     assert stored
     assert_comes_back(stored)
@@ -118,7 +118,7 @@ TEXTS = st.text(min_size=1, max_size=60).map(
 
 
 @given(TEXTS, TEXTS, st.integers(0, 2**31 - 1), st.lists(TEXTS, max_size=2))
-def test_any_text_is_taken_as_it_stands(
+def test_any_text_survives_export_and_import(
     text: str, author: str, likes: int, names: list[str]
 ) -> None:
     text, author = (each.encode("utf-8", "ignore").decode() for each in (text, author))
@@ -138,7 +138,7 @@ def test_any_text_is_taken_as_it_stands(
     assert_comes_back([document] if text.strip() else [])
 
 
-def test_nothing_is_derived_where_a_record_says_nothing() -> None:
+def test_imported_records_are_not_enriched_with_derived_fields() -> None:
     text = "RT @bob: Look #boats https://t.co/abc…"
     document = Document(
         external_id="1131393056299786240",
@@ -171,7 +171,7 @@ def test_a_book_of_several_megabytes_is_one_record() -> None:
 
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("write", [as_lines, as_table])
-def test_the_kind_is_that_of_the_corpus(kind: Kind, write: object, tmp_path: Path) -> None:
+def test_an_export_states_the_kind_of_its_corpus(kind: Kind, write: object, tmp_path: Path) -> None:
     document = Document(external_id="1", text="a", search_text="a", created_at=MOMENT, digest=0)
     (tmp_path / "export").write_bytes(write([document], kind))  # type: ignore[operator]
     with open_source(str(tmp_path / "export")) as stream:
@@ -188,11 +188,11 @@ def test_the_kind_is_that_of_the_corpus(kind: Kind, write: object, tmp_path: Pat
         *(("a=1", "a=1"), (None, ""), (-1, "-1"), ("", "")),
     ],
 )
-def test_no_cell_is_a_formula(value: object, cell: str) -> None:
+def test_csv_cells_are_never_formulas(value: object, cell: str) -> None:
     assert guard_cell(value) == cell
 
 
-def test_what_somebody_wrote_into_an_export_is_bounded() -> None:
+def test_manipulated_export_records_are_bounded_and_cleaned() -> None:
     base = {"presagio": 1, "kind": "tweets", "id": "1", "text": "a", "created_at": None}
     odd = {"url": "javascript:x", "flags": ["thread", "nonsense", 5], "favorites": 2**40, "meta": 7}
     (document,), _ = documents(orjson.dumps(base | odd | {"lang": "xyz", "dated_by": "now"}))

@@ -125,7 +125,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> list[SourceRecord]:
     return samples(tmp_path_factory.mktemp("samples"))
 
 
-def test_every_format_is_among_the_samples(good: list[SourceRecord]) -> None:
+def test_every_format_has_a_sample(good: list[SourceRecord]) -> None:
     own_tests = {
         *("api", "x-archive", "trump-archive-json", "trump-archive-csv", "jsonl", "csv"),
         *("documents", "instagram-and-threads"),
@@ -140,7 +140,7 @@ def test_every_format_is_among_the_samples(good: list[SourceRecord]) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_whatever_a_record_holds_it_is_a_document_or_a_reject(
+def test_any_record_becomes_a_document_or_a_reject(
     good: list[SourceRecord], data: st.DataObject
 ) -> None:
     record = data.draw(st.sampled_from(good))

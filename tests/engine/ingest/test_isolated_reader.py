@@ -109,7 +109,7 @@ def ids(documents: list[Document]) -> list[str]:
 
 @pytest.mark.usefixtures("forked")
 class TestOrdinaryFiles:
-    async def test_come_out_as_the_readers_read_them(
+    async def test_isolated_reading_gives_the_same_documents(
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         (tmp_path / "notes").mkdir()
@@ -127,7 +127,7 @@ class TestOrdinaryFiles:
             assert found[0] == documents
             assert sorted(found[1], key=str) == sorted(rejects, key=str)
 
-    async def test_many_are_read_by_one_process_that_opens_them_when_it_comes_to_them(
+    async def test_many_files_are_opened_one_at_a_time_by_one_process(
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         files = [write(tmp_path / f"{n}.jsonl", line(str(n))) for n in range(60)]
@@ -138,7 +138,7 @@ class TestOrdinaryFiles:
             assert ids((await everything(source))[0]) == [str(number)]
         assert workers() == [worker]
 
-    async def test_what_is_stored_already_is_neither_translated_nor_sent(
+    async def test_already_stored_records_are_not_converted_or_sent(
         self, strange: SourceReader, tmp_path: Path
     ) -> None:
         file = write(tmp_path / "a.strange", line("1"), line("2", post="fail"))
@@ -148,14 +148,18 @@ class TestOrdinaryFiles:
         documents, _ = await source.documents(["1"])
         assert ids(list(documents)) == ["1"]
 
-    async def test_progress_grows_to_the_size(self, reader: SourceReader, tmp_path: Path) -> None:
+    async def test_progress_rises_to_the_file_size(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
         file = write(tmp_path / "a.jsonl", *(line(str(n)) for n in range(9)))
         source = await reader.open(str(file))
         assert (source.total_bytes, source.bytes_read) == (file.stat().st_size, 0)
         await everything(source)
         assert source.bytes_read == source.total_bytes
 
-    async def test_whose_names_are_no_text(self, reader: SourceReader, tmp_path: Path) -> None:
+    async def test_a_reject_names_a_file_with_an_undecodable_name(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
         folder = tmp_path / "notes"
         folder.mkdir()
         (folder / "a.md").write_text("Words\n")
@@ -164,7 +168,9 @@ class TestOrdinaryFiles:
         assert ids(documents) == ["a.md"]
         assert reject.file == f"{folder}/\udcff.md"
 
-    async def test_that_cannot_be_used_are_told(self, reader: SourceReader, tmp_path: Path) -> None:
+    async def test_opening_an_unusable_file_raises_its_error(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
         with pytest.raises(InputError, match=r"none does not exist\. Check the path"):
             await reader.open(str(tmp_path / "none"))
         with pytest.raises(UnknownFormat, match="neither text nor"):
@@ -191,7 +197,7 @@ class TestHarmfulFiles:
     # Those that do the harm are processes as users have them.
     @pytest.mark.parametrize("when", ["read", pytest.param("post", marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("deed", "reason"), HARM)
-    async def test_are_rejects_and_the_others_go_in(
+    async def test_harmful_files_are_rejected_and_the_others_are_read(
         self, strange: SourceReader, tmp_path: Path, deed: str, reason: str, when: str
     ) -> None:
         write(tmp_path / "a.strange", line("1"), line("2"))
@@ -205,7 +211,7 @@ class TestHarmfulFiles:
         assert empty == Reject(file=f"{tmp_path}/c.strange", line=2, reason="the text is empty")
 
     @pytest.mark.usefixtures("forked")
-    async def test_say_what_of_them_was_stored_before(
+    async def test_a_reject_tells_how_many_records_were_stored_before_the_crash(
         self, strange: SourceReader, tmp_path: Path
     ) -> None:
         write(tmp_path / "a.strange", line("1"), line("2"), line("3"), line("4", read="crash"))
@@ -216,7 +222,9 @@ class TestHarmfulFiles:
         assert bad.reason.endswith("; its first 2 records are stored")
 
     @pytest.mark.usefixtures("forked")
-    async def test_in_a_zip(self, strange: SourceReader, tmp_path: Path) -> None:
+    async def test_harmful_files_in_a_zip_are_rejected_and_the_others_are_read(
+        self, strange: SourceReader, tmp_path: Path
+    ) -> None:
         with zipfile.ZipFile(tmp_path / "z.zip", "w") as packed:
             for number in range(6):
                 deed = {"read": "fail"} if number % 2 else {}
@@ -228,7 +236,7 @@ class TestHarmfulFiles:
         assert places == [f"{tmp_path}/z.zip/{number}.strange" for number in (1, 3, 5)]
 
     @pytest.mark.usefixtures("forked")
-    async def test_alone_are_over_and_the_next_source_is_read(
+    async def test_a_harmful_single_file_does_not_stop_the_next_source(
         self, strange: SourceReader, tmp_path: Path
     ) -> None:
         bad = write(tmp_path / "a.strange", line("1", read="kill"))
@@ -239,7 +247,7 @@ class TestHarmfulFiles:
         assert ids((await everything(two))[0]) == ["2"]
 
     @pytest.mark.usefixtures("forked")
-    async def test_that_only_wait_are_ended_by_the_clock(
+    async def test_a_sleeping_reader_is_killed_by_the_timeout(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
@@ -259,9 +267,7 @@ class TestHarmfulFiles:
         assert "takes longer to read" in reject.reason
 
     @pytest.mark.usefixtures("forked")
-    async def test_a_file_that_is_read_piece_by_piece_has_time_for_each(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_a_large_file_gets_time_for_each_piece(self, tmp_path: Path) -> None:
         file = write(tmp_path / "a.jsonl", *(line(str(n), text="x" * 900) for n in range(9_000)))
         # The first seconds do not suffice; those of its eight megabytes do on a slow machine too.
         limits = IngestSettings(seconds=0.1, seconds_per_megabyte=5.0)
@@ -300,7 +306,7 @@ class TestHarmfulFiles:
 class TestAllFilesTogether:
     """What they may take; a command stops where it is more, and goes on when it is run again."""
 
-    async def test_hostile_files_cost_no_more_than_the_command_may_take(
+    async def test_all_files_share_one_total_time_limit(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(
@@ -320,7 +326,7 @@ class TestAllFilesTogether:
             f" tried again each time: take them out first ({len(batch.rejects)})."
         )
 
-    async def test_each_megabyte_adds_to_it(self, tmp_path: Path) -> None:
+    async def test_the_total_time_limit_grows_with_each_megabyte(self, tmp_path: Path) -> None:
         lines = [line(str(n), text="x" * 1_000) for n in range(3_000)]
         file = write(tmp_path / "a.jsonl", *lines)
         stingy = IngestSettings(total_minutes=0.0001, total_seconds_per_megabyte=0)
@@ -332,9 +338,7 @@ class TestAllFilesTogether:
             documents, _ = await everything(await reader.open(str(file)), number=3_000)
         assert len(documents) == 3_000
 
-    async def test_what_is_new_may_be_so_large_and_what_is_stored_counts_for_nothing(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_the_size_limit_counts_only_records_not_yet_stored(self, tmp_path: Path) -> None:
         content = b"\n".join(line(str(n), text="x" * 1_000) for n in range(3_000))
         bomb = tmp_path / "a.jsonl.gz"
         bomb.write_bytes(gzip.compress(content))
@@ -356,7 +360,7 @@ class TestAllFilesTogether:
 
 @pytest.mark.usefixtures("forked")
 class TestAttacks:
-    async def test_among_good_notes_cost_nothing_but_themselves(
+    async def test_hostile_notes_are_rejected_and_good_ones_are_read(
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         bomb = "a: &a [x]\n" + "".join(
@@ -401,7 +405,9 @@ class TestAttacks:
 @pytest.mark.usefixtures("forked")
 class TestStandardInput:
     @pytest.mark.parametrize("packed", [False, True])
-    async def test_is_read_from_its_beginning(self, reader: SourceReader, packed: bool) -> None:
+    async def test_standard_input_is_read_from_its_beginning(
+        self, reader: SourceReader, packed: bool
+    ) -> None:
         content = b"\n".join(line(str(n), text="x" * 500) for n in range(6_000))
         content = gzip.compress(content, 0) if packed else content
         source = await reader.open("-", stdin=io.BytesIO(content))
@@ -409,7 +415,7 @@ class TestStandardInput:
         documents, rejects = await everything(source)
         assert (len(documents), rejects) == (6_000, [])
 
-    async def test_may_be_silent_for_longer_than_a_file(
+    async def test_standard_input_may_be_silent_for_longer_than_a_file(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         awaited, read = asyncio.Event(), StandardInput.read
@@ -432,7 +438,7 @@ class TestStandardInput:
                 os.close(writing_end)
                 assert ids((await everything(await opening))[0]) == ["1"]
 
-    async def test_that_does_harm_is_a_reject(self, strange: SourceReader) -> None:
+    async def test_a_crash_over_standard_input_gives_a_reject(self, strange: SourceReader) -> None:
         content = line("1") + b"\n" + line("2", read="crash")
         stdin = io.BytesIO(content)
         source = await strange.open("-", format="strange", stdin=stdin)

@@ -74,7 +74,7 @@ NO_FILE = "not a regular file"
         (unix_socket, NO_FILE),
     ],
 )
-def test_a_file_of_a_folder_is_refused_by_name(
+def test_a_link_or_pipe_inside_a_folder_is_rejected_by_name(
     folder: Path, make: Callable[[Path], None], reason: str
 ) -> None:
     make(folder / "notes.md")
@@ -111,7 +111,7 @@ def test_a_link_that_stays_in_the_folder_is_read(folder: Path) -> None:
     assert rejects == []
 
 
-def test_what_a_person_names_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+def test_a_path_given_by_the_user_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     for target in ("clone", "clone/good.md"):
         named = tmp_path / "named"
         named.symlink_to(target)
@@ -121,7 +121,7 @@ def test_what_a_person_names_may_be_a_link(folder: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("make", [link("/dev/zero"), link("/dev/null"), fifo, unix_socket])
-def test_what_a_person_names_is_a_file_or_a_folder(
+def test_a_path_given_by_the_user_must_be_a_file_or_folder(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "named")
@@ -138,7 +138,7 @@ def test_a_folder_of_links_alone_says_why_nothing_is_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("named", ["", "data/tweets.js"])
-def test_what_lies_beside_the_records_is_refused_too(tmp_path: Path, named: str) -> None:
+def test_linked_companion_files_are_rejected(tmp_path: Path, named: str) -> None:
     data = tmp_path / "export" / "data"
     data.mkdir(parents=True)
     (data / "tweets.js").write_bytes(TWEETS)
@@ -172,7 +172,7 @@ def test_a_link_or_device_in_a_zip_is_refused_by_name(
     ]
 
 
-def test_what_became_a_link_or_a_pipe_since_it_was_listed_is_not_opened(folder: Path) -> None:
+def test_a_file_replaced_by_a_link_or_pipe_since_listing_is_refused(folder: Path) -> None:
     source = source_at(str(folder), None)  # type: ignore[arg-type]  # standard input is not read
     assert source.names() == ["good.md"]
     (folder / "good.md").unlink()

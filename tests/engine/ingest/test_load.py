@@ -171,12 +171,12 @@ class TestCounts:
         assert await Run(shelf, corpus).load(records(7)) == (7, 0, 0, 7, 0)
         assert shelf.batches == []
 
-    async def test_nothing_read_is_nothing_usable(self, shelf: Shelf, corpus: Corpus) -> None:
+    async def test_an_empty_source_is_not_usable(self, shelf: Shelf, corpus: Corpus) -> None:
         run = Run(shelf, corpus)
         assert await run.load([]) == (0, 0, 0, 0, 0)
         assert not run.loader.report.usable
 
-    async def test_rejects_of_reader_and_normaliser_are_told(
+    async def test_rejects_of_reader_and_normaliser_are_reported(
         self, shelf: Shelf, corpus: Corpus
     ) -> None:
         run = Run(shelf, corpus)
@@ -195,7 +195,7 @@ class TestCounts:
 
     @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(first=ROWS, second=ROWS, batch=st.integers(1, 5))
-    def test_the_last_usable_version_stands_and_all_are_counted(
+    def test_the_last_usable_version_wins_and_all_versions_are_counted(
         self,
         database_url: str,
         first: list[tuple[str, str]],
@@ -228,7 +228,7 @@ class TestCounts:
 
 
 class TestFailures:
-    async def test_what_stands_before_damage_is_stored(self, shelf: Shelf, corpus: Corpus) -> None:
+    async def test_records_before_damage_are_stored(self, shelf: Shelf, corpus: Corpus) -> None:
         def damaged() -> Iterator[Record]:
             yield from records(5)
             raise InputError("the file is cut off")
@@ -239,14 +239,16 @@ class TestFailures:
         assert counts(run.loader.report) == (5, 5, 0, 0, 0)
         assert len(await stored(shelf, corpus)) == 5
 
-    async def test_of_the_store_come_through(self, shelf: Shelf, corpus: Corpus) -> None:
+    async def test_storage_errors_are_raised_and_loading_can_be_repeated(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
         shelf.failure = StorageInterrupted("The connection was lost.")
         with pytest.raises(StorageInterrupted):
             await Run(shelf, corpus).load(records(7))
         shelf.failure = None
         assert await Run(shelf, corpus).load(records(7)) == (7, 7, 0, 0, 0)
 
-    async def test_of_anything_else_are_not_hidden(self, shelf: Shelf, corpus: Corpus) -> None:
+    async def test_unexpected_errors_are_not_hidden(self, shelf: Shelf, corpus: Corpus) -> None:
         def buggy() -> Iterator[Record]:
             yield record("1")
             raise ZeroDivisionError
@@ -256,7 +258,7 @@ class TestFailures:
 
 
 class TestCancelling:
-    async def test_takes_back_the_batch_that_is_being_stored(
+    async def test_cancelling_rolls_back_the_batch_being_stored(
         self, shelf: Shelf, corpus: Corpus
     ) -> None:
         shelf.free.clear()
@@ -269,7 +271,7 @@ class TestCancelling:
         shelf.free.set()
         assert await Run(shelf, corpus).load(records(9)) == (9, 9, 0, 0, 0)
 
-    async def test_does_not_wait_for_a_source_that_says_nothing(
+    async def test_cancelling_does_not_wait_for_a_silent_source(
         self, shelf: Shelf, corpus: Corpus
     ) -> None:
         reading = asyncio.Event()
@@ -314,7 +316,7 @@ async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
     assert set(await stored(shelf, corpus)) == {"0", "2"}
 
 
-async def test_what_lacks_pages_is_stored_told_and_tried_again(
+async def test_incomplete_documents_are_stored_reported_and_retried(
     shelf: Shelf, corpus: Corpus
 ) -> None:
     class Scans(Pile):

@@ -46,7 +46,7 @@ LONG = "word " * 26  # 130 characters
         ("word " * 38 + "y… http://t.co/abc", Flag.NONE),
     ],
 )
-def test_the_text_itself_gives_flags_away(text: str, flags: Flag) -> None:
+def test_flags_are_derived_from_the_text(text: str, flags: Flag) -> None:
     assert one(RECORD | {"text": text}).flags == flags
 
 
@@ -97,7 +97,7 @@ def test_a_language_code_becomes_iso_639_1(code: str | None, expected: str | Non
     "url",
     ["javascript:alert(1)", "ftp://x.org", "x.org", "https://x.org/a b", "", 5, "http://" * 400],
 )
-def test_an_address_that_is_none_is_left_out(url: object) -> None:
+def test_an_invalid_url_is_left_out(url: object) -> None:
     assert one(RECORD | {"url": url}).url is None
 
 
@@ -149,7 +149,7 @@ def test_any_payload_becomes_a_document_or_is_refused(
 
 
 @given(st.text(min_size=1, max_size=80))
-def test_nothing_that_cannot_be_stored_gets_through(text: str) -> None:
+def test_text_that_cannot_be_stored_is_cleaned(text: str) -> None:
     odd = dict.fromkeys(("text", "author", "device", "title", "role", "url", "in_reply_to"), text)
     record = SourceRecord(
         file="f",
@@ -177,7 +177,7 @@ def test_a_thread_that_no_index_holds_is_refused() -> None:
     )
 
 
-def test_only_the_text_of_a_tweet_gives_away_what_it_is() -> None:
+def test_only_tweets_derive_flags_from_their_text() -> None:
     text = '"@fan: ' + "x" * 135 + "…"
     plain = {"id": "1", "text": text, "created_at": "2009-05-04T18:54:25Z"}
     tweet, message = one(plain), one(plain | {"platform": "irc"})

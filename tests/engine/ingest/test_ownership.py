@@ -23,7 +23,7 @@ MINE = Defaults(only_mine=True, author="Ana")
         ("", [""], None),
     ],
 )
-def test_a_name_is_the_owners_however_it_is_written(
+def test_the_name_of_the_owner_is_matched_in_any_spelling(
     owner: object, names: list[object], mine: bool | None
 ) -> None:
     assert is_mine(owner, *names) is mine
@@ -33,7 +33,7 @@ def test_a_role_is_known_where_the_owner_is() -> None:
     assert [role_of(mine) for mine in (True, False, None)] == ["me", "others", None]
 
 
-def test_of_plain_records_those_of_the_named_author_stay() -> None:
+def test_only_mine_keeps_plain_records_of_the_named_author() -> None:
     lines = [PLAIN, PLAIN | {"id": "2", "author": "Ana"}, PLAIN | {"id": "3", "author": "Bob"},
              PLAIN | {"id": "4", "is_retweet": True}]  # fmt: skip
     good, rejects = records(b"\n".join(map(orjson.dumps, [*lines, 7])), defaults=MINE)
@@ -41,13 +41,13 @@ def test_of_plain_records_those_of_the_named_author_stay() -> None:
     assert [reject.reason for reject in rejects] == ["not an object"]
 
 
-def test_without_a_named_author_others_cannot_be_told() -> None:
+def test_only_mine_without_an_author_is_rejected_for_plain_records() -> None:
     line = orjson.dumps(PLAIN | {"author": "Bob"})
     with pytest.raises(UsageError, match=r"standard input does not say whose it is.*--author"):
         records(line, defaults=Defaults(only_mine=True))
 
 
-def test_reposts_of_an_export_are_not_ones_own() -> None:
+def test_reposts_do_not_count_as_own_text() -> None:
     original = {"user": {"screen_name": "bob"}, "full_text": "Rain"}
     repost = TWEET | {"id_str": "2", "retweeted_status": original}
     content = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}, {"tweet": repost}])
@@ -55,6 +55,6 @@ def test_reposts_of_an_export_are_not_ones_own() -> None:
     assert [record.external_id for record in good] == [TWEET["id_str"]]
 
 
-def test_what_cannot_be_used_is_still_reported() -> None:
+def test_unusable_records_are_still_reported_with_only_mine() -> None:
     good, _ = records(orjson.dumps(PLAIN | {"text": ""}), defaults=MINE)
     assert len(good) == 1  # the normaliser says why

@@ -92,7 +92,9 @@ def test_any_bytes_are_cut_without_an_error(data: bytes) -> None:
         (b"nothing", []),
     ],
 )
-def test_an_array_gives(data: bytes, pieces: list[bytes | str]) -> None:
+def test_array_items_splits_an_array_into_objects_and_problems(
+    data: bytes, pieces: list[bytes | str]
+) -> None:
     found = cut(array_items, data)
     assert len(found) == len(pieces)
     for (_number, raw, problem), piece in zip(found, pieces, strict=True):
@@ -108,7 +110,7 @@ def test_an_object_over_the_limit_is_left_out_and_the_next_is_found() -> None:
 
 @needs_timer
 @pytest.mark.parametrize("piece", [b"[", b"{", b'{"', b'"', b"\\", b'{"a":"\\', b"}", b"1 "])
-def test_time_grows_no_faster_than_a_hostile_array(piece: bytes) -> None:
+def test_array_items_takes_linear_time_on_hostile_input(piece: bytes) -> None:
     def use(data: bytes) -> None:
         assert cut(array_items, data)
 
@@ -186,7 +188,7 @@ def test_every_array_of_a_name_is_found_with_what_stands_before_it(
     assert found == expected
 
 
-def test_a_long_way_between_two_arrays_takes_little_memory() -> None:
+def test_distant_arrays_use_little_memory() -> None:
     def chunks() -> Iterator[bytes]:
         yield b'{"a":{"messages":[{"id":1}]},"skipped":"'
         yield from (b"x" * 100_000 for _ in range(500))

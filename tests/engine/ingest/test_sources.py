@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> Source:
     return source_at(str(tmp_path / "damaged.gz"), io.BytesIO())
 
 
-def test_a_damaged_file_is_closed_before_anybody_forgets_the_error(
+def test_a_damaged_file_is_closed_while_its_error_is_still_referenced(
     source: Source, tmp_path: Path
 ) -> None:
     # The error holds the frames of its traceback, and they the stream.

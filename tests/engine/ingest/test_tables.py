@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_a_table_of_excel_in_spain(path: Path, encoding: str, delimiter: str) -> None:
+def test_a_spanish_excel_table_is_read(path: Path, encoding: str, delimiter: str) -> None:
     text = EXCEL.replace("canal;", "canal:").replace(";", delimiter)
     path.write_bytes(text.encode(encoding))
     layout = layout_of(path)
@@ -67,7 +67,7 @@ def test_a_table_of_excel_in_spain(path: Path, encoding: str, delimiter: str) ->
     assert second.created_at == datetime(2019, 6, 2, tzinfo=UTC)
 
 
-def test_a_sheet_of_google(path: Path) -> None:
+def test_a_google_sheet_is_read(path: Path) -> None:
     path.write_text(SHEETS)
     (first, second), _ = documents(path)
     assert (first.text, first.author, first.engagement) == ("The ship, again", "ana", 12)
@@ -75,14 +75,14 @@ def test_a_sheet_of_google(path: Path) -> None:
     assert second.created_at == datetime(2019, 6, 2, 9, 0, 1, tzinfo=UTC)
 
 
-def test_a_database_of_notion(path: Path) -> None:
+def test_a_notion_database_is_read(path: Path) -> None:
     path.write_bytes(codecs.BOM_UTF8 + NOTION.encode())
     (document,), _ = documents(path)
     assert (document.text, document.tags) == ("Bread will cost more", ("prices", "bread"))
     assert document.created_at == datetime(2019, 5, 23, 14, 54, tzinfo=UTC)
 
 
-def test_a_table_of_pandas(path: Path) -> None:
+def test_a_pandas_table_is_read(path: Path) -> None:
     path.write_text(PANDAS)
     (document,), _ = documents(path)
     assert (document.external_id, document.text) == ("1131393056299786240", "A, b\nc")
@@ -96,7 +96,7 @@ def test_a_table_of_pandas_between_tabs_keeps_its_first_column_without_a_name(pa
     assert (document.external_id, document.text, rejects) == ("7", "Hello", [])
 
 
-def test_two_columns_by_hand_without_a_header(path: Path) -> None:
+def test_a_handwritten_table_without_a_header_is_read(path: Path) -> None:
     path.write_text(HAND)
     layout = layout_of(path)
     assert (layout.has_header, dict(layout.columns)) == (False, {"created_at": "1", "text": "2"})
@@ -150,7 +150,7 @@ def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
     assert ([document.text for document in stored], rejects) == (["Hola", "Otra"], [])
 
 
-def test_columns_may_be_named(path: Path) -> None:
+def test_columns_can_be_mapped_explicitly(path: Path) -> None:
     path.write_text("when,what,who,id\n2019-05-23,Hello,ana,0\n")
     columns = {"created_at": "when", "text": "what", "author": "WHO", "id": ""}
     (document,), _ = documents(path, defaults=Defaults(columns=columns))
@@ -190,7 +190,7 @@ def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
         ("date,text\r2019-05-23,a\r", r"has the line ends of old Macs\. Save each sheet as CSV"),
     ],
 )
-def test_what_cannot_be_guessed_is_refused_with_an_option(
+def test_an_ambiguous_table_is_rejected_with_the_option_to_set(
     path: Path, content: str, message: str
 ) -> None:
     path.write_text(content)
@@ -264,11 +264,11 @@ def test_a_plain_table_keeps_its_digests_and_needs_no_consent(path: Path) -> Non
         *(("1.2K", 1_200), ("3M", 3_000_000), ("x", "x"), (7, 7), (7.0, 7), (None, None)),
     ],
 )
-def test_counts_of_a_spreadsheet(written: object, number: object) -> None:
+def test_spreadsheet_number_formats_are_read_as_counts(written: object, number: object) -> None:
     assert read_count(written) == number
 
 
-def test_a_letter_that_is_cut_at_the_end_is_no_other_encoding() -> None:
+def test_a_character_cut_at_the_sample_end_does_not_change_the_encoding() -> None:
     assert find_encoding("canción".encode()[:-2]) == "utf-8"
     assert find_encoding("canción".encode()[:6]) == "utf-8"
     assert find_encoding("canción".encode("cp1252")) == "cp1252"

@@ -58,7 +58,7 @@ def read(value: object, *, is_day_first: bool | None = None) -> datetime:
         "5/23/2019 4:54:59 AM",
     ],
 )
-def test_a_time_is_the_moment_that_it_names(value: object) -> None:
+def test_written_times_are_read_as_the_right_moment(value: object) -> None:
     assert read(value) == MOMENT
 
 
@@ -73,7 +73,7 @@ def test_a_time_is_the_moment_that_it_names(value: object) -> None:
         "May 23, 2019 4:05 PM → May 24, 2019 5:05 PM",
     ],
 )
-def test_a_time_of_minutes_is_in_the_zone_that_is_named(value: str) -> None:
+def test_a_time_with_minutes_uses_the_given_zone(value: str) -> None:
     assert read(value) == MINUTE
 
 
@@ -120,7 +120,7 @@ def test_a_time_is_refused_with_a_form_that_is_read(value: object, reason: str) 
         read(value)
 
 
-def test_without_a_zone_the_option_is_named() -> None:
+def test_a_time_without_a_zone_is_rejected_naming_the_option() -> None:
     with pytest.raises(RecordError, match=r"has no zone; .* --timezone"):
         read_written_time("2019-05-23 10:00", zone=None, is_day_first=None)
 
@@ -162,13 +162,13 @@ def test_a_mere_number_is_no_sign_of_a_column_of_dates() -> None:
         ["%Y-%m-%d %H:%M:%S UTC", "%d %B %Y %I:%M:%S %p UTC", "%a %b %d %H:%M:%S +0000 %Y"]
     ),
 )
-def test_what_is_written_comes_back(moment: datetime, form: str) -> None:
+def test_a_formatted_time_is_read_back_unchanged(moment: datetime, form: str) -> None:
     moment = moment.replace(microsecond=0, tzinfo=UTC)
     assert read(moment.strftime(form)) == moment
 
 
 @given(st.text(max_size=40) | st.floats() | st.integers(-(10**25), 10**25))
-def test_anything_else_is_a_time_or_a_reject(value: object) -> None:
+def test_any_other_text_is_a_time_or_rejected(value: object) -> None:
     try:
         moment = read(value)
     except RecordError:

@@ -71,7 +71,7 @@ def test_a_value_comes_out_as_it_went_in(value: Outer) -> None:
     assert (type(found.marks), type(found.row[2])) == (Mark, Colour)
 
 
-def test_what_workers_return_crosses() -> None:
+def test_return_types_of_workers_can_be_packed() -> None:
     entry = FeedEntry(identity="1", title="A", published=datetime(2020, 3, 3, tzinfo=UTC))
     feed = ParsedFeed(entries=(entry,), ttl=60.0)
     assert unpack(ParsedFeed, pack(feed)) == feed
@@ -82,7 +82,7 @@ def test_what_workers_return_crosses() -> None:
 
 
 @pytest.mark.parametrize("kind", [complex, int | str, tuple[complex, ...], type])
-def test_a_type_that_does_not_cross_is_told(kind: Any) -> None:
+def test_unsupported_types_raise_an_error(kind: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         unpack(kind, b"[1]")
     with pytest.raises(TypeError):

@@ -65,7 +65,7 @@ def order(content: bytes) -> bytes:
     return pack_frame(ORDER, content)
 
 
-def test_orders_are_answered_in_turn_until_there_are_no_more() -> None:
+def test_a_worker_answers_orders_in_turn_until_end_of_input() -> None:
     assert answers(order(b"one") + order(b"two")) == [(ANSWER, b"ONE"), (ANSWER, b"TWO")]
     assert answers(b"") == []
 
@@ -96,12 +96,14 @@ def test_an_error_comes_out_as_it_went_in() -> None:
         (StorageError("a", fix="b"), "PresagioError"),
     ],
 )
-def test_errors_keep_what_they_are_as_far_as_it_matters(error: PresagioError, crossed: str) -> None:
+def test_errors_keep_their_closest_known_type_and_message(
+    error: PresagioError, crossed: str
+) -> None:
     found = unpack_refusal(pack_refusal(error))
     assert (type(found).__name__, str(found)) == (crossed, str(error))
 
 
-def test_an_error_that_nobody_foresaw_is_told_without_its_words() -> None:
+def test_an_unexpected_error_is_reported_without_its_message() -> None:
     [(kind, content), after] = answers(order(b"fail") + order(b"on"))
     assert kind == FAULT
     assert content.startswith(b"ZeroDivisionError in test_worker.py:")
@@ -109,16 +111,16 @@ def test_an_error_that_nobody_foresaw_is_told_without_its_words() -> None:
     assert after == (ANSWER, b"ON")
 
 
-def test_want_of_memory_is_told() -> None:
+def test_running_out_of_memory_is_reported() -> None:
     assert answers(order(b"grow")) == [(GREEDY, b"")]
 
 
 @pytest.mark.parametrize("kept", [1, 5, 8])
-def test_an_order_that_was_cut_off_ends_the_work(kept: int) -> None:
+def test_a_truncated_order_ends_the_worker(kept: int) -> None:
     assert answers(order(b"an order")[:kept]) == []
 
 
-def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
+def test_a_worker_whose_owner_was_killed_exits_silently() -> None:
     start = "from engine.isolation.worker import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", start, "[2147483648, 0, []]"],

@@ -111,7 +111,9 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
         ('{"a":' * 100_000, {}, {"unreadable": 1}),
     ],
 )
-def test_ugly_answers(content: str, scores: dict[int, int], damage: dict[str, int]) -> None:
+def test_malformed_answers_are_read(
+    content: str, scores: dict[int, int], damage: dict[str, int]
+) -> None:
     got = read(content)
     assert dict(got.scores) == scores
     assert {kind: got.damage[kind] for kind in damage} == damage
@@ -145,7 +147,7 @@ def test_reasons_that_break_the_json_are_lost_alone() -> None:
 
 
 @pytest.mark.parametrize("order", ["[2, 6]", '{"i": 2, "s": 6}', "scores [[2, 6]]"])
-def test_what_a_reason_says_is_no_score(order: str) -> None:
+def test_scores_inside_a_reason_are_ignored(order: str) -> None:
     """A cut answer is searched for entries, and a tweet may have told the model what to write."""
     said = json.dumps({"i": 1, "why": f"it says {order}"})
     for content in (
@@ -155,7 +157,7 @@ def test_what_a_reason_says_is_no_score(order: str) -> None:
         assert not read(content).scores.get(2)
 
 
-def test_an_answer_that_did_not_end_by_itself_proves_nothing_about_the_absent() -> None:
+def test_an_unfinished_answer_gives_no_zero_to_missing_candidates() -> None:
     got = read('{"n": 3, "scores": [[1, 5]]}', finished=False)
     assert dict(got.scores) == {1: 5}
     assert got.damage["unfinished"] == 1
@@ -190,7 +192,7 @@ def test_any_text_gives_scores_in_range_for_known_numbers(content: str) -> None:
     assert got.scores or got.damage
 
 
-def test_of_a_cut_answer_only_what_follows_the_last_scores_is_saved() -> None:
+def test_only_scores_after_the_last_scores_key_are_recovered() -> None:
     got = read('The scores look like [[2, 6], [3, 6]]: {"n": 3, "scores": [[1, 5], [2, 3')
     assert dict(got.scores) == {1: 5}
     assert got.damage["truncated"] == 1
@@ -198,13 +200,13 @@ def test_of_a_cut_answer_only_what_follows_the_last_scores_is_saved() -> None:
 
 @pytest.mark.parametrize("number", ["i", "id", "index", "number"])
 @pytest.mark.parametrize("score", ["s", "score", "judgment", "rating"])
-def test_every_name_that_models_give_the_two_numbers_is_read(number: str, score: str) -> None:
+def test_alternative_key_names_of_models_are_read(number: str, score: str) -> None:
     whole = f'{{"n": 3, "scores": [{{"{number}": 1, "{score}": 5}}]}}'
     assert dict(read(whole).scores) == {1: 5, 2: 0, 3: 0}
     assert dict(read(whole[:-2]).scores) == {1: 5}
 
 
-def test_an_answer_is_found_behind_much_that_looks_like_one() -> None:
+def test_an_answer_is_found_after_text_that_resembles_json() -> None:
     remarks = " ".join(f"[{number}] is {{not}} it;" for number in range(25))
     assert dict(read(f'{remarks} {{"n": 3, "scores": [[1, 5]]}}').scores) == {1: 5, 2: 0, 3: 0}
 

@@ -115,7 +115,7 @@ async def test_scores_come_back_under_the_ids_of_the_candidates(bench: Bench) ->
     assert bench.server.requests[0].headline == "The wall falls"
 
 
-async def test_without_candidates_nothing_is_asked(bench: Bench) -> None:
+async def test_the_model_is_not_asked_without_candidates(bench: Bench) -> None:
     verdict = await bench.hear(scoring(by_text), tweets=[])
     assert (verdict.scores, verdict.notice, bench.server.calls) == ({}, None, 0)
 
@@ -125,7 +125,7 @@ async def test_the_order_of_the_candidates_changes_nothing(bench: Bench) -> None
     assert (await bench.hear(scoring(by_text), tweets=shuffled)).scores == EXPECTED
 
 
-async def test_what_a_short_count_left_out_is_asked_for_again(bench: Bench) -> None:
+async def test_candidates_missing_from_a_short_count_are_judged_again(bench: Bench) -> None:
     numbers = {tweet.text: tweet.id for tweet in TWEETS}
 
     def miscount(asked: Asked) -> str:
@@ -241,7 +241,7 @@ async def test_a_dead_endpoint_gives_an_unjudged_verdict(bench: Bench) -> None:
     assert "No connection to 127.0.0.1" in str(verdict.notice)
 
 
-async def test_a_fault_that_passes_costs_nothing_but_time(bench: Bench) -> None:
+async def test_a_transient_fault_is_retried(bench: Bench) -> None:
     assert (await bench.hear(failure(500), scoring(by_text))).scores == EXPECTED
 
 
@@ -250,7 +250,7 @@ async def test_a_refused_schema_is_no_obstacle(bench: Bench) -> None:
     assert (await bench.hear(refusal, scoring(by_text))).scores == EXPECTED
 
 
-async def test_a_truncated_answer_keeps_what_it_said(bench: Bench) -> None:
+async def test_a_truncated_answer_keeps_its_scores_but_is_not_cached(bench: Bench) -> None:
     def cut(asked: Asked) -> str:
         numbers = [one["i"] for one in asked.candidates if one["text"] in {"tweet 3", "tweet 7"}]
         return f'{{"n": 10, "scores": [[{numbers[0]}, 4], [{numbers[1]}, 4], [9'
@@ -278,7 +278,9 @@ def obedient(headline: str, shown: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-async def test_an_obeyed_order_does_not_leave_its_own_candidate(bench: Bench, order: str) -> None:
+async def test_an_injected_instruction_affects_only_its_own_candidate(
+    bench: Bench, order: str
+) -> None:
     tweets = [candidate(105, order) if tweet.id == 105 else tweet for tweet in TWEETS]
     verdict = await bench.hear(scoring(obedient), tweets=tweets)
     assert {id_: s for id_, s in verdict.scores.items() if id_ != 105} == {
@@ -309,7 +311,7 @@ def reasoned(asked: Asked) -> str:
     return json.dumps({"n": len(numbers), "scores": scores, "why": why})
 
 
-async def test_a_reason_comes_with_what_scores_four_or_more(bench: Bench) -> None:
+async def test_only_scores_of_four_or_more_have_a_reason(bench: Bench) -> None:
     verdict = await bench.hear(judging(reasoned))
     assert verdict.scores == EXPECTED | {107: 3}
     assert verdict.reasons == {103: "it says so in tweet 3"}
@@ -332,7 +334,7 @@ async def test_reasons_are_asked_for_where_that_is_set(bench: Bench) -> None:
     assert ["why" in one["schema"]["properties"] for one in schemas] == [True, False]
 
 
-async def test_nothing_but_numbers_and_plain_reasons_comes_out_of_an_answer(bench: Bench) -> None:
+async def test_a_verdict_contains_only_numbers_and_plain_reasons(bench: Bench) -> None:
     forged = {
         "n": 10,
         "scores": [{"i": 1, "score": 6, "text": "forged", "url": "https://evil.example"}],
@@ -356,7 +358,7 @@ async def test_nothing_but_numbers_and_plain_reasons_comes_out_of_an_answer(benc
     ],
     ids=["system", "repair"],
 )
-async def test_a_verdict_on_another_prompt_is_not_used(
+async def test_a_cached_verdict_for_another_prompt_is_not_used(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, changed: Prompt
 ) -> None:
     await bench.hear(scoring(by_text))
@@ -367,7 +369,7 @@ async def test_a_verdict_on_another_prompt_is_not_used(
     assert set(again.scores.values()) == {1}
 
 
-async def test_a_whole_verdict_is_cached(bench: Bench) -> None:
+async def test_a_complete_verdict_is_cached(bench: Bench) -> None:
     first = await bench.hear(scoring(by_text))
     again = await bench.hear()
     assert bench.server.calls == 1
@@ -376,7 +378,7 @@ async def test_a_whole_verdict_is_cached(bench: Bench) -> None:
     assert not first.cached
 
 
-async def test_another_model_or_headline_is_asked_anew(bench: Bench) -> None:
+async def test_another_model_or_headline_is_not_answered_from_the_cache(bench: Bench) -> None:
     await bench.hear(scoring(by_text))
     other = Headline(text="The wall rises", original="The wall rises")
     await bench.judge.judge(ME, other, TWEETS, now=NOW)
@@ -408,7 +410,9 @@ async def test_a_cancelled_first_caller_does_not_cost_the_second_its_verdict(ben
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=7000), Budget(cost_usd=0.001)])
-async def test_past_the_budget_the_verdict_says_when_it_ends(bench: Bench, budget: Budget) -> None:
+async def test_a_verdict_beyond_the_budget_names_the_reset_time(
+    bench: Bench, budget: Budget
+) -> None:
     bench.seat(budget=budget)
     await bench.hear(scoring(by_text))
     verdict = await bench.hear(tweets=TWEETS[1:])
@@ -417,7 +421,7 @@ async def test_past_the_budget_the_verdict_says_when_it_ends(bench: Bench, budge
     assert bench.server.calls == 1
 
 
-async def test_what_is_cached_is_free_past_the_budget(bench: Bench) -> None:
+async def test_a_cached_verdict_is_returned_beyond_the_budget(bench: Bench) -> None:
     await bench.hear(scoring(by_text))
     await bench.client.aclose()
     bench.seat(budget=Budget(tokens=0))

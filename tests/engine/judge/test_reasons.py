@@ -29,7 +29,7 @@ from engine.judge.answer import LONGEST, MOST_WORDS, plain_reason
         (["he said so"], None),
     ],
 )
-def test_what_is_left_of_a_reason(said: object, shown: str | None) -> None:
+def test_a_reason_is_reduced_to_plain_text(said: object, shown: str | None) -> None:
     assert plain_reason(said) == shown
 
 

@@ -40,7 +40,7 @@ def test_archive_and_headline_come_first_and_then_a_line_for_each_text() -> None
     assert request.ids == (7,)
 
 
-def test_the_first_line_says_whose_archive_it_is_and_of_what_day_the_news_are() -> None:
+def test_the_first_line_names_the_archive_and_the_news_date() -> None:
     known = replace(CORPUS, author="ana", description="Mayor of a\nsmall port")
     dated = replace(headline("A wall falls"), date=datetime(2021, 3, 28, 23, tzinfo=UTC))
     first = build_judge_request(known, dated, TWEETS).content.split("\n")[0]
@@ -64,7 +64,7 @@ def test_links_are_taken_out_before_a_text_is_cut(link: str) -> None:
     assert line.split("\t")[2] == f"{'word ' * 40}{'tail ' * 16}".strip()
 
 
-def test_what_is_asked_again_is_asked_in_blocks_of_25_to_50() -> None:
+def test_missing_candidates_are_repeated_in_blocks_of_25_to_50() -> None:
     texts = [candidate(number, f"text {number}") for number in range(1, 151)]
     request = build("A wall falls", texts)
     for number, sizes in ((150, [50, 50, 50]), (101, [34, 34, 33]), (60, [30, 30]), (7, [7])):
@@ -87,7 +87,7 @@ def test_what_is_asked_again_is_asked_in_blocks_of_25_to_50() -> None:
         *("\U000e0100", "\U000e01ef"),  # variation selectors, which do so too
     ],
 )
-def test_what_nobody_sees_does_not_reach_the_model(unseen: str) -> None:
+def test_invisible_characters_do_not_reach_the_model(unseen: str) -> None:
     request = build(f"A wall{unseen}falls", [candidate(7, f"He{unseen}said no{unseen}")])
     assert unseen not in request.content.replace("\n", "")
     _, title, line = request.content.split("\n")
@@ -117,7 +117,7 @@ def test_the_order_depends_on_the_headline_and_not_on_retrieval() -> None:
     assert build("A wall falls", TWEETS).ids != build("A wall rises", TWEETS).ids
 
 
-def test_the_order_survives_another_database() -> None:
+def test_the_candidate_order_does_not_depend_on_document_ids() -> None:
     first = [candidate(number, external_id=f"{number:03}") for number in range(50)]
     again = [candidate(900 - number, external_id=f"{number:03}") for number in range(50)]
     by_id = {one.id: one.external_id for one in [*first, *again]}
@@ -151,7 +151,7 @@ def test_a_long_text_is_cut_after_a_word() -> None:
     assert one_line("ends at a word here", 14) == "ends at a word"
 
 
-def test_a_text_that_is_too_long_is_cut_around_what_the_headline_says() -> None:
+def test_a_text_too_long_is_cut_around_words_of_the_headline() -> None:
     filler = "nothing of that kind is said here " * 20
     text = f"{filler} the walls of the city {filler}"
     shown = around(text, "A great wall falls", 280)
@@ -186,7 +186,7 @@ HOSTILE = st.one_of(
 
 
 @given(HOSTILE, st.lists(HOSTILE, min_size=1, max_size=5))
-def test_no_text_leaves_its_line_or_makes_another_candidate(title: str, texts: list[str]) -> None:
+def test_no_text_can_break_its_line_or_forge_a_candidate(title: str, texts: list[str]) -> None:
     request = build(title, [candidate(number, text) for number, text in enumerate(texts)])
     archive, _, *lines = request.content.split("\n")
     assert archive == "archive: demo"
@@ -208,7 +208,7 @@ def test_one_line_keeps_to_its_limit_and_is_stable(text: str, limit: int) -> Non
     assert not line or len(line.splitlines()) == 1
 
 
-def test_a_line_tells_what_its_date_is_and_where_there_is_none() -> None:
+def test_a_line_labels_its_date_kind_or_is_undated() -> None:
     undated = replace(candidate(1), created_at=None)
     changed = replace(candidate(2), dated_by=DateKind.MODIFIED)
     lines = [build("x", [one]).content.split("\n")[2] for one in (undated, changed)]

@@ -54,7 +54,7 @@ async def test_a_server_that_lists_its_models_is_fine(endpoint: Listening) -> No
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_without_a_key_none_is_sent(endpoint: Listening) -> None:
+async def test_no_authorization_header_is_sent_without_a_key(endpoint: Listening) -> None:
     await check_endpoint(asked_at(endpoint.url))
     assert "Authorization" not in endpoint.asked[0].headers
 
@@ -77,7 +77,7 @@ async def test_openrouter_is_asked_about_the_key(
         (500, "127.0.0.1 answered 500. Check llm.base_url."),
     ],
 )
-async def test_any_other_answer_is_told_with_its_fix(
+async def test_any_other_response_is_reported_with_a_fix(
     endpoint: Listening, status: int, said: str
 ) -> None:
     endpoint.status = status
@@ -87,7 +87,7 @@ async def test_any_other_answer_is_told_with_its_fix(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "https://127.0.0.1:1"])
-async def test_nobody_there_is_told_without_the_key(url: str) -> None:
+async def test_an_unreachable_server_is_reported_without_the_key(url: str) -> None:
     with pytest.raises(ModelUnreachable) as failed:
         await check_endpoint(asked_at(url, KEY))
     assert str(failed.value) == (

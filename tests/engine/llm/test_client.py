@@ -194,13 +194,13 @@ async def test_null_usage_is_unknown_and_not_zero(server: ModelServer) -> None:
         assert (await ask(client)).usage == Usage(prompt_tokens=10)
 
 
-async def test_an_answer_without_usage_leaves_it_unknown(server: ModelServer) -> None:
+async def test_an_answer_without_usage_has_unknown_usage(server: ModelServer) -> None:
     server.script = [answer("yes", usage=None)]
     async with client_for(server) as client:
         assert (await ask(client)).usage == Usage()
 
 
-async def test_content_may_come_in_parts(server: ModelServer) -> None:
+async def test_content_may_be_a_list_of_parts(server: ModelServer) -> None:
     server.script = [answer([{"type": "text", "text": "ye"}, {"type": "text", "text": "s"}])]
     async with client_for(server) as client:
         assert (await ask(client)).content == "yes"
@@ -224,7 +224,7 @@ async def test_an_empty_answer_that_ended_normally_is_returned(server: ModelServ
     ["", "<html>portal</html>", "[]", "null", "{}", '{"choices": []}', '{"choices": [7]}',
      '{"choices": [{"message": "hi"}]}', '{"choices": [{"mess', "[" * 50_000, b"\xff\xfe\x00"],
 )  # fmt: skip
-async def test_what_is_no_completion_is_an_invalid_answer(
+async def test_an_invalid_completion_raises_model_answer_invalid(
     server: ModelServer, body: str | bytes
 ) -> None:
     error = await error_of(server, raw(body))
@@ -270,7 +270,7 @@ async def test_a_refusal_says_what_to_do(server: ModelServer, status: int, hint:
     assert "\n" not in str(error)
 
 
-async def test_retries_end(server: ModelServer) -> None:
+async def test_retries_are_limited(server: ModelServer) -> None:
     error = await error_of(server, failure(503, "overloaded"), retries=2)
     assert isinstance(error, ModelUnreachable)
     assert "overloaded" in str(error)
@@ -368,7 +368,7 @@ async def test_a_silent_server_is_left_at_the_read_timeout(server: ModelServer) 
     assert "llm.read_timeout" in str(error)
 
 
-async def test_after_a_timeout_in_a_retry_the_known_reason_is_told(server: ModelServer) -> None:
+async def test_a_timeout_during_a_retry_reports_the_previous_failure(server: ModelServer) -> None:
     script = [failure(500, "kaput"), slow(2 * PATIENCE, answer(""))]
     with movable_time() as move:
         asking = asyncio.create_task(error_of(server, *script, total_timeout=PATIENCE))
@@ -378,7 +378,7 @@ async def test_after_a_timeout_in_a_retry_the_known_reason_is_told(server: Model
 
 
 @pytest.mark.parametrize("wait", [0.25, timedelta(seconds=0.25)])
-async def test_retry_after_is_waited_for(server: ModelServer, wait: float | timedelta) -> None:
+async def test_retry_after_is_respected(server: ModelServer, wait: float | timedelta) -> None:
     date = datetime(2026, 3, 1, 23, 30, 1, tzinfo=UTC)
     asked_at = date - wait if isinstance(wait, timedelta) else date
     header = format_datetime(date, usegmt=True) if isinstance(wait, timedelta) else str(wait)
@@ -449,7 +449,7 @@ async def test_a_refused_schema_is_left_out_and_remembered(
     assert "provider" not in server.requests[1].body
 
 
-async def test_a_refusal_that_stays_without_the_schema_is_not_blamed_on_it(
+async def test_a_refusal_unrelated_to_the_schema_does_not_disable_it(
     server: ModelServer,
 ) -> None:
     server.script = [failure(400, "bad parameters"), failure(400, "bad model"), answer("yes")]
@@ -463,7 +463,7 @@ async def test_a_refusal_that_stays_without_the_schema_is_not_blamed_on_it(
 # A dead endpoint
 
 
-async def test_a_dead_endpoint_is_left_alone_and_probed_by_one_call(server: ModelServer) -> None:
+async def test_an_open_breaker_blocks_calls_except_one_probe(server: ModelServer) -> None:
     clock = Clock()
     server.script = [failure(500)]
     changes = {"breaker_failures": 2, "retries": 0}
@@ -513,7 +513,7 @@ async def test_a_cancelled_probe_lets_the_next_call_probe(server: ModelServer) -
         assert (await ask(client)).content == "yes"
 
 
-async def test_a_refusal_shows_that_the_endpoint_lives(server: ModelServer) -> None:
+async def test_a_refusal_closes_the_breaker(server: ModelServer) -> None:
     server.script = [failure(500), failure(401), failure(500), answer("yes")]
     async with client_for(server, breaker_failures=2, retries=0) as client:
         for _ in range(3):
@@ -547,7 +547,7 @@ async def test_past_the_budget_nothing_is_sent_until_midnight(
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=9000), Budget(cost_usd=0.0025)])
-async def test_calls_under_way_count_so_that_many_at_once_pass_no_limit(
+async def test_concurrent_calls_reserve_budget_and_do_not_exceed_it(
     server: ModelServer, budget: Budget
 ) -> None:
     ledger = MemoryLedger()
@@ -561,14 +561,14 @@ async def test_calls_under_way_count_so_that_many_at_once_pass_no_limit(
     assert ledger.under_way == {}
 
 
-async def test_a_call_that_fails_holds_its_place_no_longer(server: ModelServer) -> None:
+async def test_a_failed_call_releases_its_reservation(server: ModelServer) -> None:
     ledger = MemoryLedger()
     error = await error_of(server, failure(401), ledger=ledger, budget=Budget(tokens=1))
     assert not isinstance(error, BudgetExhausted)
     assert ledger.under_way == {}
 
 
-async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -> None:
+async def test_each_call_is_recorded_with_its_source(server: ModelServer) -> None:
     ledger, asking = MemoryLedger(), iter([BudgetSource.WEB, BudgetSource.POSTS])
     server.script = [answer("yes")]
     settings = LlmSettings(base_url=server.base_url)
@@ -610,7 +610,7 @@ async def test_a_local_key_of_any_shape_is_masked(server: ModelServer) -> None:
     assert "letmein42" not in str(error)
 
 
-def test_the_key_is_not_in_the_representation() -> None:
+def test_the_repr_of_a_client_does_not_contain_the_key() -> None:
     endpoint = chat_endpoint(LlmSettings(), KEY)
     assert KEY not in f"{endpoint!r} {endpoint}"
 
@@ -654,7 +654,7 @@ async def test_the_log_names_the_model_and_the_cost_but_no_content(
     assert "Well?" not in everything
 
 
-async def test_errors_are_reported_but_not_those_of_hurried_calls(server: ModelServer) -> None:
+async def test_errors_are_reported_except_those_of_small_calls(server: ModelServer) -> None:
     server.script = [failure(401)]
     reported: list[ModelError] = []
     async with client_for(server) as client:

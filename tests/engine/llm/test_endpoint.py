@@ -35,7 +35,7 @@ def test_a_key_that_fits_no_header_is_refused_without_quoting_it(key: str) -> No
         embeddings_endpoint(EmbeddingSettings(model="m"), key)
 
 
-def test_vectors_need_a_model_that_is_named() -> None:
+def test_an_embeddings_endpoint_needs_a_model_name() -> None:
     with pytest.raises(SettingsError, match=r"\[embeddings\] model is empty"):
         embeddings_endpoint(EmbeddingSettings(), None)
 
@@ -53,5 +53,5 @@ def test_a_password_in_the_address_is_not_part_of_the_host() -> None:
         ("http://localhost:11434/v1", None, True),
     ],
 )
-def test_openrouter_is_asked_with_a_key_only(url: str, key: str | None, can: bool) -> None:
+def test_openrouter_is_used_only_with_a_key(url: str, key: str | None, can: bool) -> None:
     assert chat_endpoint(LlmSettings(base_url=url), key).can_be_asked is can

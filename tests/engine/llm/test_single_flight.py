@@ -35,7 +35,7 @@ async def start(flights: SingleFlight[int], work: Work, *keys: str) -> list[asyn
     return tasks
 
 
-async def test_equal_requests_share_the_work_and_others_do_not() -> None:
+async def test_only_equal_requests_share_work() -> None:
     flights, work = SingleFlight[int](), Work()
     tasks = await start(flights, work, "a", "a", "b")
     work.gate.set()
@@ -78,7 +78,7 @@ async def test_a_failure_reaches_every_caller_and_is_not_kept() -> None:
     assert work.runs == 2
 
 
-async def test_lasting_work_is_waited_for_in_vain_but_ends() -> None:
+async def test_background_work_finishes_after_its_callers_time_out() -> None:
     flights, work = LastingFlight[int](), Work()
     assert await flights.run("a", work, seconds=0.01) is None
     assert "a" in flights
@@ -90,7 +90,7 @@ async def test_lasting_work_is_waited_for_in_vain_but_ends() -> None:
     assert (work.runs, work.cancelled) == (1, 0)
 
 
-async def test_an_error_of_lasting_work_reaches_who_waits_and_else_the_log(
+async def test_an_error_of_background_work_is_raised_to_a_waiter_or_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     flights, work = LastingFlight[int](), Work()
@@ -107,7 +107,7 @@ async def test_an_error_of_lasting_work_reaches_who_waits_and_else_the_log(
     assert len(caplog.records) == 1
 
 
-async def test_closing_cancels_lasting_work_and_its_callers_get_nothing() -> None:
+async def test_closing_cancels_background_work_and_releases_its_callers() -> None:
     flights, work = LastingFlight[int](), Work()
     waiting = asyncio.create_task(flights.run("a", work, seconds=PATIENCE))
     await asyncio.sleep(0.01)

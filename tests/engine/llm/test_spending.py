@@ -19,7 +19,7 @@ def reservation(ledger: MemoryLedger, budget: Budget, *tokens: int) -> Reservati
     return Reservation(Account(ledger, budget), planned, now=NOW)
 
 
-async def test_each_call_gives_back_its_part() -> None:
+async def test_each_call_releases_its_part_of_the_reservation() -> None:
     ledger = MemoryLedger()
     held = []
     async with reservation(ledger, Budget(tokens=100), 40, 30, 20) as whole:
@@ -32,7 +32,7 @@ async def test_each_call_gives_back_its_part() -> None:
     assert ledger.under_way == {}
 
 
-async def test_what_does_not_fit_as_a_whole_is_refused_before_the_first_call() -> None:
+async def test_a_reservation_over_budget_is_refused_before_the_first_call() -> None:
     ledger = MemoryLedger()
     with pytest.raises(BudgetExhausted):
         async with reservation(ledger, Budget(tokens=90), 40, 30, 20):
@@ -40,7 +40,7 @@ async def test_what_does_not_fit_as_a_whole_is_refused_before_the_first_call() -
     assert ledger.under_way == {}
 
 
-async def test_two_that_fit_only_one_by_one() -> None:
+async def test_a_second_reservation_fits_only_after_the_first_is_released() -> None:
     ledger, budget = MemoryLedger(), Budget(tokens=150)
     async with reservation(ledger, budget, 90):
         with pytest.raises(BudgetExhausted):
@@ -62,7 +62,7 @@ async def test_a_call_is_refused_if_more_was_spent_than_planned() -> None:
     assert ledger.under_way == {}
 
 
-async def test_a_closed_source_and_no_limit() -> None:
+async def test_a_disabled_source_is_refused_and_no_limit_allows_all() -> None:
     ledger = MemoryLedger()
     async with reservation(ledger, Budget(), 40) as whole, whole.call(now=NOW):
         assert ledger.under_way == {}

@@ -5,7 +5,7 @@ import pytest
 from engine.page.metadata import excerpt
 
 
-def test_only_what_tells_something_is_kept() -> None:
+def test_only_informative_tags_are_kept() -> None:
     kept = excerpt(
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title>"
         "<meta property=og:title content=O><script>x</script><link rel=x></head><body class=x>"

@@ -31,7 +31,7 @@ def test_the_headline_is_found(text: str) -> None:
     assert headlines(text) == ["A"]
 
 
-def test_a_comma_inside_a_text_stays() -> None:
+def test_a_comma_inside_a_string_is_kept() -> None:
     assert headlines('{"@type": "Article", "headline": "a,] b,}"}') == ["a,] b,}"]
 
 
@@ -51,7 +51,7 @@ def test_a_comma_inside_a_text_stays() -> None:
         '{"@type": "Article", "headline": ' + "9" * 5000 + "}",
     ],
 )
-def test_what_is_no_article_gives_nothing(text: str) -> None:
+def test_json_ld_without_an_article_yields_nothing(text: str) -> None:
     assert headlines(text) == []
 
 

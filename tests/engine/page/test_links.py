@@ -83,7 +83,7 @@ async def fetcher() -> AsyncIterator[Fetcher]:
         ("www. www.… http://", None),
     ],
 )
-def test_the_first_link_of_a_message(text: str, link: str | None) -> None:
+def test_the_first_link_of_a_message_is_found(text: str, link: str | None) -> None:
     assert first_link(text) == link
 
 
@@ -97,7 +97,7 @@ def test_a_link_between_blanks_is_found_in_any_text(before: str, link: str, afte
 @pytest.mark.parametrize(
     ("start", "piece"), [("http://a", ")"), ("", "http://"), ("", "www."), ("http://a.", "(")]
 )
-def test_time_grows_no_faster_than_a_hostile_message(start: str, piece: str) -> None:
+def test_first_link_takes_linear_time_on_hostile_messages(start: str, piece: str) -> None:
     assert not grows_faster(lambda size: start + piece * (size // len(piece)), first_link, 100_000)
 
 
@@ -111,7 +111,7 @@ async def test_an_article_becomes_a_headline(web: WebServer, fetcher: Fetcher) -
     )
 
 
-async def test_an_article_behind_redirects_in_another_encoding(
+async def test_an_article_behind_redirects_in_another_encoding_is_read(
     web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/short"] = redirect("/nota", 301)
@@ -145,7 +145,7 @@ async def test_the_name_of_the_site_is_no_part_of_the_headline(
 
 
 @pytest.mark.parametrize("markup", ["", "<p>text</p>", "<title> </title>"])
-async def test_a_page_without_a_title_says_so(
+async def test_a_page_without_a_title_raises_an_error(
     markup: str, web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = page(markup)
@@ -174,7 +174,7 @@ async def test_a_page_without_a_title_says_so(
         ("Subscribers leave after the price rises", True),
     ],
 )
-async def test_a_page_before_the_article_is_not_taken_for_it(
+async def test_a_login_or_robot_check_page_is_not_taken_for_the_article(
     web: WebServer, fetcher: Fetcher, title: str, is_article: bool
 ) -> None:
     web.pages["/"] = page(f"<title>{title}</title>")
@@ -185,7 +185,7 @@ async def test_a_page_before_the_article_is_not_taken_for_it(
             await headline_from_link(fetcher, HERE, web.url(), now=NOW)
 
 
-async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher) -> None:
+async def test_errors_of_the_fetcher_are_raised(web: WebServer, fetcher: Fetcher) -> None:
     web.pages["/pdf"] = page(b"%PDF", "application/pdf")
     web.pages["/endless"] = endless()
     web.pages["/inside"] = redirect("http://169.254.169.254/latest/meta-data/")
@@ -199,9 +199,7 @@ async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher
             await headline_from_link(fetcher, HERE, web.url(path), now=NOW)
 
 
-async def test_a_page_of_two_megabytes_is_read_and_no_more(
-    web: WebServer, fetcher: Fetcher
-) -> None:
+async def test_a_page_over_two_megabytes_is_refused(web: WebServer, fetcher: Fetcher) -> None:
     start = b"<title>It is long</title>"
     web.pages["/most"] = page(start + b" " * (2_000_000 - len(start)))
     web.pages["/more"] = page(start + b" " * 2_000_000)
@@ -226,7 +224,7 @@ async def test_the_time_for_fetching_and_reading_is_limited(
             await headline_from_link(fetcher, isolation, web.url("/fast"), now=NOW)
 
 
-async def test_a_page_is_read_in_a_process_that_may_die(
+async def test_a_crash_while_reading_a_page_is_isolated(
     web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/a"] = page(BRITISH)

@@ -18,7 +18,7 @@ def read(markup: str) -> Page:
     return read_page(markup.encode(), "text/html", now=NOW)
 
 
-def test_a_british_article() -> None:
+def test_metadata_of_a_british_article_is_read() -> None:
     assert read(BRITISH) == Page(
         title="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
         published=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
@@ -28,7 +28,7 @@ def test_a_british_article() -> None:
     )
 
 
-def test_an_argentine_article() -> None:
+def test_metadata_of_an_argentine_article_is_read() -> None:
     assert read(ARGENTINE) == Page(
         title='Murió el "padre" del semáforo: tenía 98 años',
         published=datetime(2016, 3, 14, 21, 5, tzinfo=UTC),
@@ -38,7 +38,7 @@ def test_an_argentine_article() -> None:
     )
 
 
-def test_a_blog_without_any_metadata() -> None:
+def test_a_blog_without_metadata_still_yields_title_and_date() -> None:
     assert read(BLOG) == Page(
         title="The bridge will fall — A quiet blog",
         published=datetime(2011, 6, 2, 21, 14, tzinfo=UTC),
@@ -62,7 +62,7 @@ SOURCES = (
 
 
 @pytest.mark.parametrize("absent", range(5))
-def test_titles_are_taken_in_their_order_wherever_they_stand(absent: int) -> None:
+def test_title_sources_have_a_fixed_priority(absent: int) -> None:
     present = "".join(reversed(SOURCES[absent:]))
     assert read(present).title == ["one", "two", "three", "four", "five"][absent]
 
@@ -95,7 +95,7 @@ def test_titles_are_taken_in_their_order_wherever_they_stand(absent: int) -> Non
         ("<titles>no</titles><title>yes</title>", "yes"),
     ],
 )
-def test_titles_as_people_write_them(markup: str, title: str | None) -> None:
+def test_common_forms_of_titles_are_read(markup: str, title: str | None) -> None:
     assert read(markup).title == title
 
 
@@ -128,7 +128,7 @@ PUBLISHED = datetime(2012, 3, 14, 10, 30, tzinfo=UTC)
         '<meta name="date" content="2012-03-14T10:30:00Z">',
     ],
 )
-def test_dates_as_people_write_them(markup: str) -> None:
+def test_common_forms_of_dates_are_read(markup: str) -> None:
     assert read(markup).published == PUBLISHED
 
 
@@ -156,20 +156,20 @@ def test_a_day_without_a_time_is_its_midnight_in_utc() -> None:
         "\ud800",
     ],
 )
-def test_a_date_that_cannot_be_is_none(date: str) -> None:
+def test_an_impossible_date_is_ignored(date: str) -> None:
     content = date.encode("utf-8", "surrogatepass")
     body = b'<article><time datetime="' + content + b'"></time></article>'
     assert read_page(body, None, now=NOW).published is None
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=9), timedelta(hours=23)])
-def test_a_local_time_that_seems_ahead_is_now(ahead: timedelta) -> None:
+def test_a_zoneless_time_in_the_near_future_becomes_now(ahead: timedelta) -> None:
     """The clock of Tokyo, written without its zone, reads as nine hours ahead."""
     date = (NOW + ahead).replace(tzinfo=None).isoformat()
     assert read(f'<meta name="date" content="{date}">').published == NOW
 
 
-def test_only_the_time_of_an_article_counts() -> None:
+def test_only_times_inside_the_article_count() -> None:
     page = read("<nav><time datetime='2001-01-01'></time></nav><article></article>")
     assert page.published is None
 
@@ -211,7 +211,7 @@ BOMBS = {
 
 @needs_timer
 @pytest.mark.parametrize("piece", BOMBS.values(), ids=BOMBS)
-def test_time_grows_no_faster_than_a_bomb(piece: bytes) -> None:
+def test_read_page_takes_linear_time_on_hostile_markup(piece: bytes) -> None:
     def use(body: bytes) -> None:
         read_page(body, "text/html", now=NOW)
 
@@ -220,7 +220,7 @@ def test_time_grows_no_faster_than_a_bomb(piece: bytes) -> None:
 
 @needs_timer
 @pytest.mark.parametrize("ending", [b"</div>", b"</b>"])
-def test_time_grows_no_faster_than_attributes_and_misnested_ends(ending: bytes) -> None:
+def test_read_page_takes_linear_time_on_attributes_and_misnested_tags(ending: bytes) -> None:
     def make(times: int) -> bytes:
         attributes = b" ".join(b"a%d=1" % number for number in range(times))
         head = b"<title>T</title><meta " + attributes
@@ -259,7 +259,7 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=10)), max_size=30), st.binary(max_size=5))
-def test_no_page_raises_and_what_is_read_can_be_stored(pieces: list[str], rest: bytes) -> None:
+def test_any_page_is_read_into_values_that_can_be_stored(pieces: list[str], rest: bytes) -> None:
     body = "".join(pieces).encode("utf-8", "surrogatepass") + rest
     page = read_page(body, None, now=NOW)
     for text in (page.title, page.site, page.language):
@@ -269,7 +269,9 @@ def test_no_page_raises_and_what_is_read_can_be_stored(pieces: list[str], rest: 
 
 
 @given(st.binary(), st.one_of(st.none(), st.text()))
-def test_no_bytes_and_no_header_raise(body: bytes, content_type: str | None) -> None:
+def test_any_bytes_and_content_type_are_read_without_an_error(
+    body: bytes, content_type: str | None
+) -> None:
     page = read_page(body, content_type, now=NOW)
     assert page.title is None or page.title.strip()
     assert page.published is None or page.published <= NOW
@@ -290,7 +292,7 @@ def test_no_bytes_and_no_header_raise(body: bytes, content_type: str | None) -> 
         ("", None, None),
     ],
 )
-def test_when_it_was_changed_is_told_apart(
+def test_publication_and_modification_dates_are_distinguished(
     meta: str, published: int | None, modified: int | None
 ) -> None:
     found = read(f"<html><head>{meta}<title>A</title></head><body>B</body></html>")

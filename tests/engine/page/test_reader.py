@@ -47,7 +47,7 @@ async def read(reader: ArticleReader, html: bytes = REPORT.encode()) -> Article 
     return await reader.read(html, charset="utf-8", url=URL, now=NOW)
 
 
-async def test_a_process_says_what_the_extraction_says_and_goes_on_after_bad_pages(
+async def test_the_process_returns_the_extraction_and_survives_bad_pages(
     reader: ArticleReader,
 ) -> None:
     assert await read(reader) == article(REPORT.encode(), charset="utf-8", url=URL, now=NOW)
@@ -59,7 +59,7 @@ async def test_a_process_says_what_the_extraction_says_and_goes_on_after_bad_pag
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of processor time")
-async def test_a_hostile_page_ends_at_a_limit_and_harms_no_other(reader: ArticleReader) -> None:
+async def test_a_hostile_page_is_stopped_and_the_next_is_read(reader: ArticleReader) -> None:
     await read(reader)
     started = time.process_time()
     with pytest.raises(PageUnreadable, match="too long"):

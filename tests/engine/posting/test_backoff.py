@@ -15,7 +15,7 @@ def test_each_pause_is_twice_the_one_before_up_to_a_limit(attempts: int, seconds
 
 
 @given(attempts=st.integers(1, 100), jitter=st.floats(0, 1))
-def test_chance_makes_it_longer_by_a_fifth_at_most(attempts: int, jitter: float) -> None:
+def test_jitter_lengthens_a_pause_by_at_most_a_fifth(attempts: int, jitter: float) -> None:
     shortest, longest = pause_before(attempts, 0.0), pause_before(attempts, 1.0)
     assert shortest <= pause_before(attempts, jitter) <= longest
     assert longest / shortest == pytest.approx(1.2)

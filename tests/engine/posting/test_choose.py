@@ -36,7 +36,7 @@ def test_a_find_that_reaches_the_threshold_is_posted() -> None:
     assert chosen_texts([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
 
 
-def test_what_was_not_judged_is_posted_only_where_the_chat_said_so() -> None:
+def test_an_unjudged_find_is_posted_only_if_the_chat_allows_it() -> None:
     guess = find(1, hit("guess", judgment=None, lexical=0.6))
     assert reason(guess) is RejectionReason.NOT_JUDGED
     assert chosen_texts([guess], chat=OPEN) == ["guess"]
@@ -44,27 +44,27 @@ def test_what_was_not_judged_is_posted_only_where_the_chat_said_so() -> None:
     assert reason(weak, chat=OPEN) is RejectionReason.TOO_LITTLE_IN_COMMON
 
 
-def test_what_the_model_left_out_of_its_answer_is_no_guess() -> None:
+def test_a_hit_that_the_model_skipped_is_not_a_guess() -> None:
     found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
     assert reason(found, chat=OPEN) is RejectionReason.BELOW_THRESHOLD
 
 
-def test_nothing_found_is_a_reason() -> None:
+def test_an_empty_find_is_rejected_as_nothing_found() -> None:
     assert reason(find(1)) is RejectionReason.NOTHING_FOUND
 
 
-def test_what_is_only_near_is_never_posted() -> None:
+def test_near_misses_are_never_posted() -> None:
     found = find(1)
     found = replace(found, prophecy=replace(found.prophecy, near=(hit("weak", judgment=2),)))
     assert reason(found) is RejectionReason.BELOW_THRESHOLD
     assert reason(found, chat=subscribed(threshold=1)) is RejectionReason.NOTHING_FOUND
 
 
-def test_a_filter_is_a_reason() -> None:
+def test_a_find_excluded_by_a_filter_has_the_filter_as_its_reason() -> None:
     assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is MismatchReason.WORD_MISSING
 
 
-def test_a_story_is_posted_once_for_ever() -> None:
+def test_a_story_is_never_posted_twice() -> None:
     found = find(1, hit("another"))
     assert reason(found, posted("one", story_id=1, days_ago=400)) is RejectionReason.STORY_POSTED
     assert chosen_texts([found], posted("one", story_id=None)) == ["another"]
@@ -106,14 +106,14 @@ def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> No
     assert chosen_texts([find(1, again)], elsewhere) == [again.candidate.text]
 
 
-def test_two_stories_of_one_post_do_not_share_a_text() -> None:
+def test_two_stories_of_one_post_use_different_texts() -> None:
     finds = [find(1, hit("same words"), hit("second best")), find(2, hit("same words"))]
     assert chosen_texts(finds) == ["same words"]
     finds = [find(1, hit("same words")), find(2, hit("same words"), hit("second best"))]
     assert chosen_texts(finds) == ["same words", "second best"]
 
 
-def test_the_next_good_hit_stands_in_for_one_that_was_read() -> None:
+def test_the_next_good_hit_replaces_one_already_posted() -> None:
     found = find(1, hit("read"), hit("weak", judgment=2), hit("fresh", judgment=5))
     assert chosen_texts([found], posted("read")) == ["fresh"]
 
@@ -137,7 +137,7 @@ def test_equal_finds_go_by_age() -> None:
     ]
 
 
-def test_no_more_than_the_chat_wants() -> None:
+def test_no_more_finds_are_posted_than_the_chat_wants() -> None:
     finds = [find(number, hit(f"tweet number {number * 1111}")) for number in range(1, 6)]
     choice = choose(subscribed(best=2), finds, (), NOW)
     assert [one.find.id for one in choice.chosen] == [1, 2]
@@ -190,18 +190,18 @@ def _allowed(chosen: Chosen, past: list[PostedTweet]) -> bool:
     return good and chosen.hit.candidate.text not in recent and chosen.find.story.id not in stories
 
 
-def test_a_good_hit_that_was_read_is_the_reason_even_behind_a_weak_one() -> None:
+def test_an_already_posted_good_hit_is_the_reason_despite_a_weaker_one() -> None:
     found = find(1, hit("weak", judgment=2), hit("read", judgment=5))
     assert reason(found, posted("read")) is RejectionReason.TEXT_POSTED
 
 
-def test_one_post_says_a_text_once_though_two_documents_hold_it() -> None:
+def test_a_text_of_two_documents_appears_once_per_post() -> None:
     twin = hit(f"{TEXT} Sad!")
     twin = replace(twin, candidate=replace(twin.candidate, external_id="another"))
     assert chosen_texts([find(1, hit(TEXT)), find(2, twin)]) == [TEXT]
 
 
-def test_one_post_shows_a_document_once_though_its_text_was_corrected_between_two_finds() -> None:
+def test_a_document_corrected_between_two_finds_appears_once_per_post() -> None:
     first, later = hit("As it was ingested at first."), hit("What stands there now, and more.")
     same = replace(later.candidate, external_id=first.candidate.external_id)
     later = replace(later, candidate=same)

@@ -43,18 +43,20 @@ TITLE = "México's central bank raises rates; markets fall"
         ({"since": NOW - timedelta(hours=1)}, MismatchReason.OLD),
     ],
 )
-def test_the_table_of_filters(filters: dict[str, Any], reason: MismatchReason | None) -> None:
+def test_each_filter_rejects_with_its_reason(
+    filters: dict[str, Any], reason: MismatchReason | None
+) -> None:
     news = story(title=TITLE, language="en", categories=("economy", "politics"))
     assert wants(subscribed(**filters), news) is reason
 
 
-def test_what_nobody_said_passes_no_filter_that_asks_for_it() -> None:
+def test_a_story_without_a_value_fails_the_filter_for_it() -> None:
     assert wants(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
     assert wants(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
 
 
 @given(words=st.text(max_size=20), title=st.text(max_size=60))
-def test_any_words_can_be_filtered_by(words: str, title: str) -> None:
+def test_any_word_can_be_required_or_excluded(words: str, title: str) -> None:
     """A word is present or missing, whatever characters it is made of."""
     news = story(title=title)
     missing = wants(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING

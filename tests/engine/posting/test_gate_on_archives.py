@@ -123,7 +123,7 @@ def read_judged(about: Archive, data: Path) -> Iterator[tuple[JudgedHeadline, Ma
         yield headline, labels.get(headline.qid, {})
 
 
-async def test_what_nobody_foretold_is_answered_with_silence_by_a_judge(
+async def test_judged_search_finds_nothing_for_most_unpredicted_headlines(
     archive: tuple[Archive, str], shared_data: Path
 ) -> None:
     about, url = archive
@@ -147,7 +147,7 @@ async def test_what_nobody_foretold_is_answered_with_silence_by_a_judge(
         assert silent >= about.silent
 
 
-async def test_what_nobody_foretold_is_answered_with_silence_without_a_judge(
+async def test_unjudged_search_finds_nothing_for_most_unpredicted_headlines(
     archive: tuple[Archive, str], shared_data: Path
 ) -> None:
     about, url = archive
@@ -173,7 +173,7 @@ async def test_what_nobody_foretold_is_answered_with_silence_without_a_judge(
         assert useful >= 0.75 * answered > 0
 
 
-async def test_good_stories_are_judged_when_half_of_all_are(
+async def test_judging_half_of_all_stories_covers_the_good_ones(
     archive: tuple[Archive, str], shared_data: Path
 ) -> None:
     about, url = archive

@@ -45,5 +45,5 @@ def test_quiet_hours_are_local_and_may_span_midnight(
     assert is_quiet(chat, moment) is expected
 
 
-def test_without_quiet_hours_it_is_never_quiet() -> None:
+def test_a_chat_without_quiet_hours_is_never_quiet() -> None:
     assert not any(is_quiet(CHAT, datetime(2024, 6, 1, hour, tzinfo=UTC)) for hour in range(24))

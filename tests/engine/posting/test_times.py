@@ -214,7 +214,9 @@ def utc(text: str) -> datetime:
         ),
     ],
 )
-def test_the_table_of_days(at: str, zone: str, start: str, end: str, expected: list[str]) -> None:
+def test_daily_posts_follow_local_time_across_clock_changes(
+    at: str, zone: str, start: str, end: str, expected: list[str]
+) -> None:
     assert posts(subscribed(at, zone), start, end) == expected
 
 
@@ -232,7 +234,7 @@ def test_after_an_outage_a_post_comes_late_within_the_grace(back: str, expected:
     assert posts(subscribed(), "2026-06-01T00:00", "2026-06-02T00:00", down=down) == expected
 
 
-def test_of_several_missed_posts_only_the_last_is_made() -> None:
+def test_only_the_last_of_several_missed_posts_goes_out() -> None:
     down = ("2026-06-01T08:00", "2026-06-03T10:00")
     found = posts(
         subscribed(), "2026-06-01T00:00", "2026-06-04T00:00", down=down, grace=timedelta(days=3)
@@ -276,7 +278,7 @@ def test_the_grace_does_not_run_out_in_quiet_hours() -> None:
         assert posts(chat, "2026-06-01T20:00", "2026-06-02T20:00", down=down) == expected
 
 
-def test_only_chosen_weekdays_have_a_post() -> None:
+def test_posts_go_out_only_on_chosen_weekdays() -> None:
     found = posts(
         subscribed(weekdays=(0, 4)), "2026-06-01T00:00", "2026-06-08T00:00", step=DAY / 48
     )
@@ -293,13 +295,13 @@ def test_a_weekday_is_that_of_the_local_date() -> None:
     assert found == ["2026-06-08 08 01:00 +1200"]
 
 
-def test_who_subscribes_after_the_hour_waits_for_the_next_day() -> None:
+def test_a_subscription_after_the_hour_starts_the_next_day() -> None:
     chat = subscribed(timed_from=utc("2026-06-01T10:00"))
     assert due(chat, utc("2026-06-01T10:01"), None) is None
     assert due(chat, utc("2026-06-02T09:00"), None) == date(2026, 6, 2)
 
 
-def test_a_zone_that_changes_makes_no_second_post_of_a_date() -> None:
+def test_changing_the_time_zone_does_not_repeat_a_daily_post() -> None:
     """Posted in Auckland, then the chat says that it is in Honolulu, where it is yesterday."""
     now = utc("2026-06-01T21:30")
     decided = due(subscribed("09:00", "Pacific/Auckland"), now, None)
@@ -332,7 +334,7 @@ def test_finds_are_told_at_once_outside_quiet_hours_on_chosen_days(now: str, all
 
 
 @pytest.mark.parametrize("mode", [PostingMode.DAILY, PostingMode.OFF])
-def test_other_modes_are_told_nothing_at_once(mode: PostingMode) -> None:
+def test_other_modes_have_no_instant_posts(mode: PostingMode) -> None:
     assert not instant_allowed(subscribed(mode=mode), utc("2026-06-01T12:00"))
 
 
@@ -408,7 +410,7 @@ def test_the_next_post_is_the_first_that_is_planned(
     hours=st.none() | st.tuples(st.times(), st.times()).filter(lambda pair: pair[0] != pair[1]),
     zone=st.sampled_from([MADRID, NEW_YORK, APIA, LORD_HOWE]),
 )
-def test_between_two_looks_a_chat_does_not_become_open_to_what_is_told_at_once(
+def test_instant_posting_stays_closed_until_the_next_look(
     minute: int, weekdays: set[int], hours: tuple[time, time] | None, zone: str
 ) -> None:
     subscription = subscribed(mode=PostingMode.INSTANT, weekdays=tuple(sorted(weekdays)))

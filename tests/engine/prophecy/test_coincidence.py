@@ -57,7 +57,7 @@ def test_a_part_of_a_longer_handle_is_no_word(
 
 
 @pytest.mark.parametrize("letter", ["y", "e"])
-def test_a_letter_is_not_taken_out_of_a_name(letter: str) -> None:
+def test_a_single_letter_of_a_name_does_not_match(letter: str) -> None:
     found = say(f"@{letter.upper()}McTier: thank you", 0)
     assert not drop(found, [term(letter)]).matched
 
@@ -78,7 +78,7 @@ def test_a_stem_of_one_language_is_no_word_of_another(
     assert tuple(drop(say(text, *shared, lang=lang), CITY, BOTH).matched) == left
 
 
-def test_what_shares_nothing_else_comes_last_unless_something_else_proposed_it() -> None:
+def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     fired = say("@Lord_Sugar, fired", 1)
     sweet = replace(say("sweet cane", 0), id=2)
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)

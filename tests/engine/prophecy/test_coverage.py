@@ -8,11 +8,11 @@ from engine.prophecy.score import evident, lexical_part, term_weights
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, TERMS, found, term
 
 
-def test_all_words_once_in_a_text_of_average_length_is_the_whole() -> None:
+def test_a_text_with_every_word_once_has_full_coverage() -> None:
     assert lexical_part(found(1, {0: 1, 1: 1, 2: 1}), TERMS, DOCUMENTS, AVERAGE) == pytest.approx(1)
 
 
-def test_no_word_is_nothing_and_no_term_is_nothing() -> None:
+def test_coverage_without_words_or_terms_is_zero() -> None:
     assert lexical_part(found(1, {}), TERMS, DOCUMENTS, AVERAGE) == 0
     assert lexical_part(found(1, {}), (), DOCUMENTS, AVERAGE) == 0
 
@@ -49,14 +49,14 @@ def test_in_a_tiny_corpus_no_word_weighs_less_than_nothing(documents: int) -> No
     assert min(weights) > 0
 
 
-def test_a_neighbour_stands_where_its_word_stands() -> None:
+def test_a_neighbour_has_the_position_of_its_word() -> None:
     unknown, neighbour = term("b", 10), term("bb", 10, weight=0.5, of="b")
     weights = term_weights([term("a"), unknown, neighbour, term("c")], DOCUMENTS)
     assert weights[2] == pytest.approx(weights[1] / 2)
     assert weights[3] == term_weights([term("a"), unknown, term("c")], DOCUMENTS)[2]
 
 
-def test_one_word_has_no_place() -> None:
+def test_a_single_word_has_no_position_weight() -> None:
     assert len(set(term_weights([term("a")], DOCUMENTS))) == 1
     assert term_weights([], DOCUMENTS) == []
 
@@ -69,5 +69,5 @@ def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
 
 
 @given(st.floats(0, 50), st.floats(0.01, 50))
-def test_more_words_are_more_evidence_and_nothing_ties(covered: float, more: float) -> None:
+def test_evidence_strictly_rises_with_coverage(covered: float, more: float) -> None:
     assert 0 <= evident(covered) < evident(covered + more) < 1

@@ -7,19 +7,19 @@ def ids(found: list[Proposal]) -> list[int]:
     return [one.id for one in found]
 
 
-def test_without_phrases_the_headlines_own_lists_are_fused() -> None:
+def test_lists_of_the_headline_are_fused_without_phrases() -> None:
     found = proposals({LEXICAL: [1, 2], SEMANTIC: [3, 2]}, [])
     assert ids(found) == [2, 1, 3]
     assert found[0].ranks == {"lexical": 2, "semantic": 2}
     assert found[0].asked_for == {}
 
 
-def test_the_headline_counts_like_a_phrase() -> None:
+def test_the_headline_weighs_as_much_as_a_phrase() -> None:
     assert ids(proposals({LEXICAL: [1]}, [("a", [2])])) == [1, 2]
     assert ids(proposals({LEXICAL: [1]}, [("a", [2]), ("b", [2])])) == [2, 1]
 
 
-def test_each_document_knows_its_phrases_and_its_best_place_for_each() -> None:
+def test_each_document_knows_its_best_rank_for_each_phrase() -> None:
     asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
     found = {one.id: one for one in proposals({LEXICAL: [9, 7]}, asked)}
     assert found[7].asked_for == {"a": 1}
@@ -28,5 +28,5 @@ def test_each_document_knows_its_phrases_and_its_best_place_for_each() -> None:
     assert found[8].ranks == found[9].asked_for == {}
 
 
-def test_nothing_proposes_nothing() -> None:
+def test_empty_lists_give_no_proposals() -> None:
     assert proposals({LEXICAL: [], SEMANTIC: []}, [("a", [])]) == []

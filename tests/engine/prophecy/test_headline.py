@@ -41,7 +41,7 @@ from engine.prophecy.headline import read_headline
         (" \n ", ""),
     ],
 )
-def test_labels_links_and_sources_go(message: str, text: str) -> None:
+def test_labels_links_and_sources_are_removed(message: str, text: str) -> None:
     assert read_headline(message).text == text
 
 
@@ -63,14 +63,14 @@ def test_labels_links_and_sources_go(message: str, text: str) -> None:
         "🔥🔥🔥",
     ],
 )
-def test_what_only_looks_like_it_stays(message: str) -> None:
+def test_text_that_only_resembles_a_label_is_kept(message: str) -> None:
     assert read_headline(message).text == message
 
 
 @pytest.mark.parametrize(
     "message", ["Breaking:", "LIVE: ", "Urgente: !!!", "Watch: https://x.example", "Video |"]
 )
-def test_a_label_alone_is_all_there_is_to_read(message: str) -> None:
+def test_a_message_of_only_a_label_is_read_as_the_headline(message: str) -> None:
     assert any(letter.isalpha() for letter in read_headline(message).text)
 
 
@@ -81,7 +81,7 @@ def test_the_original_and_the_date_are_kept() -> None:
     assert headline.date == date
 
 
-def test_of_an_article_the_beginning_is_read_to_a_whole_word() -> None:
+def test_a_long_article_is_cut_after_a_whole_word() -> None:
     article = " ".join(f"word{i}" for i in range(2000))
     text = read_headline(article).text
     assert 1900 < len(text) <= 2000
@@ -118,7 +118,7 @@ def test_the_text_is_single_spaced_and_taken_from_the_message(message: str) -> N
 
 
 @given(_messages)
-def test_reading_again_only_ever_takes_away(message: str) -> None:
+def test_reading_a_headline_again_only_removes_text(message: str) -> None:
     text, again = read_headline(message).text, ""
     for _ in range(20):
         again = read_headline(text).text

@@ -29,7 +29,7 @@ def joined(*prophecies: Prophecy, limit: int = 3) -> Prophecy:
     return merge_prophecies(list(zip((ANA, LUIS), prophecies, strict=True)), limit, WEIGHTS)
 
 
-def test_the_best_come_first_and_each_names_its_voice() -> None:
+def test_merged_hits_are_sorted_by_score_and_name_their_voice() -> None:
     first = make_prophecy(make_hit(1, score=0.9), make_hit(2, score=0.2))
     second = make_prophecy(make_hit(1, score=0.5, author=None), make_hit(2, score=0.4, author=None))
     both = joined(first, second)
@@ -41,7 +41,7 @@ def test_the_best_come_first_and_each_names_its_voice() -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_no_guess_about_one_archive_passes_what_was_judged_in_another(swapped: bool) -> None:
+def test_an_unjudged_hit_never_precedes_a_judged_one_of_another_archive(swapped: bool) -> None:
     judged = make_prophecy(make_hit(1, score=0.4, parts=JUDGED))
     guessed = make_prophecy(make_hit(1, score=0.9, parts=UNJUDGED))
     both = joined(*((guessed, judged) if swapped else (judged, guessed)))
@@ -65,7 +65,7 @@ def test_a_text_of_an_archive_without_vectors_gains_nothing_by_that() -> None:
     assert second.parts["semantic"] == 0.0
 
 
-def test_a_rank_is_that_of_one_text_near_ones_included() -> None:
+def test_near_misses_are_ranked_after_all_hits() -> None:
     near = [make_hit(rank, score=0.1 * rank, parts=UNJUDGED) for rank in (3, 4)]
     first = make_prophecy(make_hit(1, score=0.9), make_hit(2, score=0.8), near=(near[0],))
     second = make_prophecy(make_hit(1, score=0.85), near=(near[1],))
@@ -75,7 +75,7 @@ def test_a_rank_is_that_of_one_text_near_ones_included() -> None:
     assert [hit.rank for hit in joined(first, second, limit=1).near] == [2]
 
 
-def test_costs_are_added_and_notices_said_once() -> None:
+def test_costs_are_summed_and_equal_notices_shown_once() -> None:
     said = Message("Not judged: no language model is set up.")
     paid = Verdict(scores={1: 6}, usage=Usage(cost_usd=0.25), notice=said, damage={"prose": 1})
     cached = Verdict(scores={2: 3}, cached=True, notice=said, damage={"prose": 2, "ids": 1})
@@ -98,19 +98,19 @@ KEPT = Verdict(scores={1: 6}, cached=True)
         (Verdict(scores={}, usage=Usage(cost_usd=0.1)), False),  # a failure that was paid for
     ],
 )
-def test_a_judgment_is_kept_only_if_all_are(other: Verdict, cached: bool) -> None:
+def test_a_merged_verdict_is_cached_only_if_every_part_is(other: Verdict, cached: bool) -> None:
     for first, second in ((KEPT, other), (other, KEPT)):
         both = joined(make_prophecy(verdict=first), make_prophecy(verdict=second))
         assert both.verdict.cached == cached
         assert both.usage == other.usage
 
 
-def test_where_nothing_was_judged_nothing_was_kept() -> None:
+def test_a_merged_answer_without_judgments_is_not_cached() -> None:
     nothing = make_prophecy(verdict=Verdict(scores={}))
     assert not joined(nothing, nothing).verdict.cached
 
 
-def test_the_phrases_of_all_are_told_and_paid_for() -> None:
+def test_phrases_of_all_archives_are_merged_and_their_costs_summed() -> None:
     one = Expansion(phrases=("a", "b"), model="m", usage=Usage(cost_usd=0.01), seconds=0.5)
     two = Expansion(phrases=("b", "c"), model="m", usage=Usage(cost_usd=0.02), seconds=0.8)
     first, second = [replace(make_prophecy(verdict=KEPT), expansion=each) for each in (one, two)]
@@ -123,7 +123,7 @@ def test_the_phrases_of_all_are_told_and_paid_for() -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_the_best_covered_and_a_search_by_meaning_are_those_of_all(swapped: bool) -> None:
+def test_coverage_and_search_mode_are_merged_over_all_archives(swapped: bool) -> None:
     low = replace(make_prophecy(), coverage=0.2)
     high = replace(make_prophecy(), coverage=0.7, mode=Mode.HYBRID, embedding_model="m")
     both = joined(*((high, low) if swapped else (low, high)))
@@ -131,14 +131,16 @@ def test_the_best_covered_and_a_search_by_meaning_are_those_of_all(swapped: bool
 
 
 @pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
-def test_judgment_is_withheld_for_good_only_if_it_is_of_all(first: bool, second: bool) -> None:
+def test_merged_judgment_is_withheld_only_if_every_archive_withholds_it(
+    first: bool, second: bool
+) -> None:
     # Of an archive that the model may read, a failure may pass.
     verdicts = [Verdict(scores={}, withheld=one) for one in (first, second)]
     both = joined(*(make_prophecy(verdict=one) for one in verdicts))
     assert both.verdict.withheld == (first and second)
 
 
-def test_a_word_that_one_archive_has_is_not_said_to_be_missing() -> None:
+def test_a_word_found_in_one_archive_is_not_reported_missing() -> None:
     near, exact = make_term("coffees", neighbour_of="coffee"), make_term("coffee")
     for first, second in ((near, exact), (exact, near)):
         both = joined(make_prophecy(terms=(first,)), make_prophecy(terms=(second,)))
@@ -199,7 +201,7 @@ async def test_one_failure_ends_the_search_of_all() -> None:
     assert prophet.cancelled == ["ana"]
 
 
-async def test_the_answer_of_one_archive_is_its_own() -> None:
+async def test_an_answer_of_a_single_archive_is_unchanged() -> None:
     own = await prophesy_from_all(WaitingProphet(at_once=1), [ANA], REQUEST, WEIGHTS)
     assert own.corpus == "demo"
 
@@ -211,12 +213,12 @@ async def test_the_answer_of_one_archive_is_its_own() -> None:
         ({"demo": "demonstration", "news": "news"}, ["demo"]),
     ],
 )
-def test_all_means_archives(roles: dict[str, str], expected: list[str]) -> None:
+def test_all_selects_only_archives(roles: dict[str, str], expected: list[str]) -> None:
     known = [replace(corpus(name), role=CorpusRole(role)) for name, role in roles.items()]
     assert [one.name for one in chosen_corpora(known, "all")] == expected
 
 
-def test_all_of_nothing_is_an_error_and_a_corpus_of_that_name_is_itself() -> None:
+def test_all_fails_without_archives_and_can_be_a_corpus_name() -> None:
     with pytest.raises(CorpusNotFound):
         chosen_corpora([replace(corpus("news"), role=CorpusRole.NEWS)], "all")
     with pytest.raises(SeveralCorpora):
@@ -236,7 +238,7 @@ def test_all_of_nothing_is_an_error_and_a_corpus_of_that_name_is_itself() -> Non
         ("bob", None, ("bob", None)),  # one of several people, whatever the archive is called
     ],
 )
-def test_the_voice_is_that_of_its_own_texts(
+def test_author_and_voice_come_from_the_text_or_else_its_archive(
     written_by: str | None, account: str | None, shown: tuple[str | None, str | None]
 ) -> None:
     known = replace(ANA, author=account, display_name="Ana Ruiz")

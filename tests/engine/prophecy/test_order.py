@@ -80,7 +80,7 @@ def test_the_predicted_label_decides_what_is_a_hit(
 
 
 @pytest.mark.parametrize(("telling_words", "hits"), [(0, []), (1, [2]), (2, [2]), (3, [1, 2])])
-def test_a_headline_of_few_words_foretells_no_text_without_one_of_them(
+def test_a_short_headline_needs_one_of_its_words_in_the_text(
     telling_words: int, hits: list[int]
 ) -> None:
     found = texts({}, {0: 1})
@@ -88,13 +88,13 @@ def test_a_headline_of_few_words_foretells_no_text_without_one_of_them(
     assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits
 
 
-def test_a_judgment_goes_before_what_is_predicted() -> None:
+def test_judged_hits_precede_predicted_ones() -> None:
     found = texts({0: 1}, {1: 1})
     shown, _ = scorer({1: 0.9, 2: 0.1}, found).hits_and_near(found, {1: 0, 2: 6}, 3)
     assert [hit.candidate.id for hit in shown] == [2]
 
 
-def test_only_a_model_that_was_learned_predicts() -> None:
+def test_labels_are_predicted_only_for_models_with_learned_tables() -> None:
     found = texts({0: 1})
     assert predict_labels(compared("other", {1: 0.5}), found, TERMS, LARGE) is None
     for model in LEARNED:
@@ -105,7 +105,7 @@ def test_only_a_model_that_was_learned_predicts() -> None:
 
 
 @pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in LEARNED), ("other", 2)])
-def test_nothing_is_a_hit_while_a_learned_model_compares(model: str, hits: int) -> None:
+def test_no_hits_are_shown_while_the_comparison_is_unfinished(model: str, hits: int) -> None:
     found = texts({0: 1, 1: 1, 2: 1}, {0: 1, 1: 1})
     early = Comparison(similarity={}, model=model, unfinished=True)
     predictions = predict_labels(early, found, TERMS, LARGE)
@@ -122,7 +122,7 @@ def test_every_table_has_every_feature_and_a_gate(learned: LearnedOrder) -> None
 
 @pytest.mark.parametrize("model", LEARNED)
 @given(cosine=st.floats(0.1, 1.0), more=st.floats(0.0, 0.5))
-def test_what_means_more_alike_is_never_predicted_less(
+def test_a_higher_similarity_never_lowers_the_predicted_label(
     model: str, cosine: float, more: float
 ) -> None:
     found = texts({0: 1, 1: 1}, {0: 1, 1: 1}, {2: 1})
@@ -141,7 +141,7 @@ def test_a_text_that_means_nothing_is_as_the_least_similar_one() -> None:
     ]
 
 
-def test_features_are_what_they_are_called() -> None:
+def test_each_feature_measures_what_its_name_says() -> None:
     found = texts({0: 1, 1: 1, 2: 1, 3: 1}, {3: 2}, {})
     first, second, third = (
         measure_features(found, {1: 0.4, 2: 0.2, 3: 0.3}, TERMS, LARGE)[one] for one in (1, 2, 3)
@@ -161,7 +161,7 @@ def test_the_parts_of_a_hyphenated_word_are_one_word() -> None:
     assert (features["words"], features["second"]) == (1, 0)
 
 
-def test_one_text_alone_is_compared_with_nothing() -> None:
+def test_a_single_text_has_no_relative_similarity() -> None:
     [features] = measure_features(texts({0: 1}), {1: 0.4}, TERMS, LARGE).values()
     assert features["among others"] == 0
 

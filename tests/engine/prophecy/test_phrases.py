@@ -45,7 +45,7 @@ def test_phrases_are_few_and_short() -> None:
 
 
 @given(st.lists(st.text()))
-def test_whatever_is_named_only_words_are_left(said: list[str]) -> None:
+def test_phrases_are_reduced_to_plain_words(said: list[str]) -> None:
     for one in read_phrases(json.dumps({"phrases": said})) or ():
         assert 0 < len(one) <= LONGEST_PHRASE
         assert not set(one) & set('<>@[]()"/\\*`|{}\n')

@@ -148,7 +148,7 @@ def ids(prophecy: Prophecy) -> list[int]:
     return [hit.candidate.id for hit in prophecy.hits]
 
 
-async def test_unjudged_it_answers_from_words_and_says_so() -> None:
+async def test_search_without_a_judge_ranks_by_words_with_a_notice() -> None:
     prophecy = await ask()
     assert ids(prophecy)[0] == 1  # the oldest of its near-duplicates
     assert 2 not in ids(prophecy)
@@ -180,14 +180,14 @@ async def test_a_judge_that_fails_leaves_an_answer_and_its_notice() -> None:
     assert prophecy.notice == "Not judged: the model is down."
 
 
-async def test_when_it_is_not_to_be_judged_nobody_is_asked() -> None:
+async def test_the_judge_is_not_asked_if_judging_is_switched_off() -> None:
     judge = StandInJudge({1: 6})
     prophecy = await ask(judge=judge, judged=False)
     assert judge.asked == []
     assert prophecy.notice == "Not judged, as asked."
 
 
-async def test_where_nothing_is_found_no_model_is_paid() -> None:
+async def test_the_judge_is_not_asked_without_candidates() -> None:
     judge = StandInJudge({})
     prophecy = await ask("zebra", judge=judge)
     assert judge.asked == []
@@ -210,14 +210,14 @@ async def test_a_prophecy_is_older_than_its_headline(date: datetime | None, newe
     assert max(found, key=lambda one: order_by_date(one.created_at)).id == newest
 
 
-async def test_a_headline_of_the_future_does_not_find_what_is_not_yet_said() -> None:
+async def test_a_headline_dated_in_the_future_finds_only_past_texts() -> None:
     prophecy = await ask(
         date=datetime(2999, 1, 1, tzinfo=UTC), now=datetime(2013, 6, 1, tzinfo=UTC), limit=9
     )
     assert ids(prophecy) == [1]
 
 
-async def test_before_its_time_there_is_nothing() -> None:
+async def test_a_headline_older_than_the_corpus_finds_nothing() -> None:
     assert (await ask(now=datetime(2012, 1, 1, tzinfo=UTC))).hits == ()
 
 
@@ -244,21 +244,21 @@ async def test_the_strictest_of_all_limits_holds() -> None:
 
 
 @pytest.mark.parametrize(("asked", "months"), [(None, 12), (6, 6), (0, 0)])
-async def test_a_request_goes_before_the_settings(asked: int | None, months: int) -> None:
+async def test_a_request_overrides_the_settings(asked: int | None, months: int) -> None:
     settings = ProphecySettings(search=SearchSettings(exclude_recent_months=12))
     index = Index(TEXTS)
     await ask(index=index, settings=settings, exclude_recent=asked)
     assert index.asked[0][1].before == NOW - timedelta(days=months * 30.44)
 
 
-async def test_the_other_filters_pass_through() -> None:
+async def test_remaining_filters_are_passed_to_the_index() -> None:
     index = Index(TEXTS)
     await ask(index=index, filters=Filters(require=Flag.MEDIA, exclude=Flag.REPOST))
     assert index.asked[0][1].require is Flag.MEDIA
     assert index.asked[0][1].exclude is Flag.REPOST
 
 
-async def test_as_many_candidates_as_set_are_asked_for() -> None:
+async def test_the_configured_number_of_candidates_is_requested() -> None:
     index = Index(TEXTS)
     prophecy = await ask(
         index=index, settings=ProphecySettings(search=SearchSettings(candidates=2)), limit=9
@@ -274,14 +274,14 @@ async def test_the_headline_is_searched_as_documents_are() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "https://x.example/a", "\0"])
-async def test_without_a_word_it_says_so(text: str) -> None:
+async def test_a_headline_without_words_gives_a_notice(text: str) -> None:
     prophecy = await ask(text, judged=False)
     assert prophecy.hits == ()
     assert prophecy.notice
     assert prophecy.notice.startswith("There is no word in this to look for.")
 
 
-async def test_an_empty_corpus_is_told() -> None:
+async def test_an_empty_corpus_gives_a_notice() -> None:
     empty = replace(CORPUS, documents=0, tokens=0)
     prophecy = await ask(index=Index(()), corpus=empty)
     assert prophecy.hits == ()
@@ -316,7 +316,7 @@ async def test_the_same_question_has_the_same_answer() -> None:
     assert ids(await ask(index=shuffled)) == ids(await ask())
 
 
-async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_event_loop(
+async def test_concurrent_headlines_yield_to_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Ten at once must not keep everybody else waiting for ten times as long as one."""
@@ -355,7 +355,7 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
     assert len(prophecy.candidates) == 6
 
 
-async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit() -> None:
+async def test_similarity_adds_to_the_score_and_can_make_a_hit() -> None:
     settings = ProphecySettings(search=SearchSettings(minimum_semantic=0.5))
 
     def hits(similarity: float | None) -> list[Hit]:
@@ -429,7 +429,7 @@ async def asked_with(
     return await prophet.prophesy(corpus, request)
 
 
-async def test_what_only_a_phrase_finds_is_judged_and_says_which_one() -> None:
+async def test_a_hit_found_only_by_a_phrase_is_judged_and_names_it() -> None:
     judge = StandInJudge(NONE | {12: 6, 1: 3})
     prophecy = await asked_with(StandInPhrases(FULL, NAMED), judge=judge)
     assert ids(prophecy) == [12, 1]
@@ -438,7 +438,7 @@ async def test_what_only_a_phrase_finds_is_judged_and_says_which_one() -> None:
     assert prophecy.usage == Usage(prompt_tokens=13)
 
 
-async def test_with_phrases_fewer_candidates_go_to_the_judge() -> None:
+async def test_fewer_candidates_are_judged_if_there_are_phrases() -> None:
     settings = ProphecySettings(most_with_phrases=2)
     for named, judged in ((NAMED, 2), (Expansion(), 4)):
         judge = StandInJudge({})
@@ -446,7 +446,7 @@ async def test_with_phrases_fewer_candidates_go_to_the_judge() -> None:
         assert [len(one) for one in judge.asked] == [judged]
 
 
-async def test_what_says_nothing_itself_is_not_sent_to_the_judge() -> None:
+async def test_texts_without_own_words_are_not_judged() -> None:
     class Linking(Index):
         async def top(self, *given: Any, **more: Any) -> list[Candidate]:
             silent = said(30, "RT @coffee: https://t.co/a 12", 2011)
@@ -458,7 +458,7 @@ async def test_what_says_nothing_itself_is_not_sent_to_the_judge() -> None:
     assert "x30" not in prophecy.candidates
 
 
-async def test_no_phrases_are_asked_for_where_nothing_is_judged() -> None:
+async def test_phrases_are_not_requested_if_nothing_is_judged() -> None:
     phrases, judge = StandInPhrases(FULL, NAMED), StandInJudge({1: 5})
     await asked_with(phrases, judge=judge, judged=False)
     await asked_with(phrases, judge=None)
@@ -469,7 +469,7 @@ async def test_no_phrases_are_asked_for_where_nothing_is_judged() -> None:
     assert phrases.asked == 0
 
 
-async def test_without_phrases_the_answer_is_that_of_words() -> None:
+async def test_an_answer_without_phrases_equals_a_search_by_words() -> None:
     judge = StandInJudge({1: 5})
     prophecy = await asked_with(StandInPhrases(FULL), judge=judge)
     assert prophecy.notice is None

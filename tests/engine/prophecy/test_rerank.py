@@ -201,7 +201,7 @@ async def test_a_late_vector_leaves_the_order_to_words_until_the_next_search() -
     assert sorted(model.read) == ["text 3", "text 4", "text 5", "text 6"]
 
 
-async def test_who_does_not_wait_gets_words_and_the_next_one_the_whole_answer() -> None:
+async def test_an_impatient_caller_gets_word_order_and_the_next_the_full_comparison() -> None:
     model = Model(seconds=0.05)
     shared = reranker(model, Vectors())
     early = await shared.compare(CORPUS, "snow", BEST_FIRST, patience=0.01)
@@ -215,7 +215,7 @@ async def test_who_does_not_wait_gets_words_and_the_next_one_the_whole_answer() 
     assert again == whole
 
 
-async def test_what_was_stored_before_the_end_is_kept() -> None:
+async def test_vectors_stored_before_the_timeout_are_kept() -> None:
     class HangsAfterOnce(Model):
         async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
             self.seconds = 60.0 if self.read else 0.0
@@ -228,13 +228,13 @@ async def test_what_was_stored_before_the_end_is_kept() -> None:
     assert sorted(vectors.kept) == list(range(1, 9))  # the first batch
 
 
-async def test_a_text_that_says_nothing_is_like_nothing() -> None:
+async def test_a_text_without_content_has_similarity_zero() -> None:
     vectors = Vectors(kept={1: (1.0, 0.0), 2: None, 3: (1.0, 0.0)})
     found = await similarity(Model(), vectors, BEST_FIRST[:3])
     assert found == pytest.approx({1: 0.1, 2: 0.0, 3: 0.3})
 
 
-async def test_others_wait_no_longer_than_their_time() -> None:
+async def test_concurrent_comparisons_wait_no_longer_than_their_timeout() -> None:
     model, vectors = Model(seconds=0.1), Vectors()
     shared = reranker(model, vectors, seconds=0.3)
     asked = [shared.compare(CORPUS, "snow", BEST_FIRST) for _ in range(20)]
@@ -251,7 +251,9 @@ async def test_others_wait_no_longer_than_their_time() -> None:
         StorageUnreachable("No primary."),
     ],
 )
-async def test_what_fails_is_said_and_costs_the_order_alone(error: Exception) -> None:
+async def test_a_failure_gives_a_notice_and_leaves_only_the_order_unchanged(
+    error: Exception,
+) -> None:
     model = Model(error=error if isinstance(error, ModelUnreachable) else None)
     vectors = Vectors(refusal=error if isinstance(error, StorageError) else None)
     compared = await reranker(model, vectors).compare(CORPUS, "snow", BEST_FIRST)
@@ -273,7 +275,7 @@ async def test_a_model_that_hangs_is_not_waited_for() -> None:
             assert "were not embedded within 0.01 s" in str(compared.notice)
 
 
-async def test_there_may_be_nothing_to_compare() -> None:
+async def test_comparing_without_vectors_or_content_returns_nothing() -> None:
     unsupported = Vectors(refusal=VectorsUnsupported("No pgvector."))
     assert await reranker(Model(), unsupported).compare(CORPUS, "snow", BEST_FIRST) is None
     assert await reranker(Model(), Vectors()).compare(CORPUS, "?", BEST_FIRST) is None
@@ -341,7 +343,7 @@ def order(found: Prophecy) -> list[int]:
     return [hit.candidate.id for hit in found.hits]
 
 
-async def test_an_answer_that_no_model_judges_is_ordered_by_meaning_too() -> None:
+async def test_an_unjudged_answer_is_reranked_by_similarity() -> None:
     by_words = await prophecy(mode=Mode.LEXICAL)
     assert order(by_words) == [1, 2, 3, 4, 5, 6]
     assert by_words.mode is Mode.LEXICAL
@@ -394,7 +396,7 @@ async def test_a_model_starts_with_the_search_if_it_will_be_asked() -> None:
     assert model.started == 2
 
 
-async def test_a_judged_answer_is_left_as_the_judge_wants_it() -> None:
+async def test_a_judged_answer_is_not_reranked() -> None:
     found = await prophecy(judge=Approves(3))
     assert (found.mode, found.compared) == (Mode.LEXICAL, 0)
     assert order(found)[0] == 3
@@ -402,11 +404,11 @@ async def test_a_judged_answer_is_left_as_the_judge_wants_it() -> None:
     assert (await prophecy(judge=Approves(3), mode=Mode.RERANK)).compared == 4  # as asked for
 
 
-async def test_who_asks_hundreds_of_times_gets_words() -> None:
+async def test_a_search_that_may_not_embed_uses_only_words() -> None:
     assert (await prophecy(embeds=False)).mode is Mode.LEXICAL
 
 
-async def test_few_vectors_make_no_corpus_that_is_searched_by_meaning() -> None:
+async def test_too_few_vectors_disable_search_by_meaning() -> None:
     assert (await prophecy(share=HONEST - 0.01)).mode is Mode.RERANK
     with pytest.raises(AssertionError, match="finds nothing new"):  # it asks for the nearest
         await prophecy(share=HONEST)

@@ -156,7 +156,7 @@ def ids(found: RetrievedCandidates) -> list[int]:
     return [one.id for one in found.candidates]
 
 
-async def test_words_alone_ask_no_model() -> None:
+async def test_lexical_mode_does_not_ask_the_model() -> None:
     model = Model()
     found = await retrieved(Mode.LEXICAL, model=model)
     assert (ids(found), found.mode, found.model) == ([1, 2, 3, 4], Mode.LEXICAL, None)
@@ -173,7 +173,7 @@ async def test_re_ranking_finds_what_words_found_in_another_order() -> None:
     assert (found.mode, found.model) == (Mode.RERANK, "model")
 
 
-async def test_re_ranking_nothing_is_nothing() -> None:
+async def test_reranking_an_empty_list_gives_an_empty_list() -> None:
     class Nothing(Words):
         async def top(self, *_: object, **__: object) -> list[Candidate]:
             return []
@@ -181,7 +181,7 @@ async def test_re_ranking_nothing_is_nothing() -> None:
     assert ids(await retrieved(Mode.RERANK, words=Nothing())) == []
 
 
-async def test_both_propose_and_each_says_its_rank() -> None:
+async def test_hybrid_candidates_carry_their_rank_in_both_lists() -> None:
     found = await retrieved(Mode.HYBRID)
     proposed = {one.id: dict(one.ranks) for one in found.candidates}
     assert proposed[2] == {"lexical": 2, "semantic": 1}
@@ -190,7 +190,7 @@ async def test_both_propose_and_each_says_its_rank() -> None:
     assert ids(found)[0] == 2
 
 
-async def test_similarity_is_calibrated_whoever_proposed_it() -> None:
+async def test_known_similarities_are_calibrated_for_both_lists() -> None:
     found = await retrieved(Mode.HYBRID)
     similarity = {one.id: one.similarity for one in found.candidates}
     assert similarity[2] == 1.0
@@ -199,7 +199,7 @@ async def test_similarity_is_calibrated_whoever_proposed_it() -> None:
     assert similarity[4] is None
 
 
-async def test_what_words_alone_propose_gets_its_cosine_all_the_same() -> None:
+async def test_candidates_found_only_by_words_get_their_similarity_too() -> None:
     """Of three by meaning, 2, 7 and 3, the first by words is none."""
     found = await retrieved(Mode.HYBRID, limit=3)
     [first] = [one for one in found.candidates if one.id == 1]
@@ -207,7 +207,7 @@ async def test_what_words_alone_propose_gets_its_cosine_all_the_same() -> None:
     assert first.similarity == pytest.approx(0.25)
 
 
-async def test_of_what_both_lists_put_equally_high_words_come_first() -> None:
+async def test_words_precede_meaning_at_equal_fused_rank() -> None:
     assert ids(await retrieved(Mode.HYBRID, limit=1)) == [1, 2]
 
 
@@ -219,14 +219,14 @@ async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     assert model.asked == [text[:1000]]
 
 
-async def test_words_are_looked_up_as_texts_are_stored() -> None:
+async def test_the_headline_is_normalised_like_stored_texts() -> None:
     words = Words()
     retriever = Retriever(words, None, limit=4)
     found = await retriever.retrieve(CORPUS, "U.S. snow & #Ice", Filters(), None)
     assert [term.word for term in found.terms] == ["U.S snow Ice"]
 
 
-async def test_of_equal_places_in_a_re_ranking_words_decide() -> None:
+async def test_words_decide_ties_in_reranking() -> None:
     class Two(Words):
         async def top(self, *_: object, **__: object) -> list[Candidate]:
             return [candidate(1), candidate(2)]
@@ -234,7 +234,7 @@ async def test_of_equal_places_in_a_re_ranking_words_decide() -> None:
     assert ids(await retrieved(Mode.RERANK, words=Two())) == [1, 2]  # 2 means more
 
 
-async def test_without_a_scale_no_similarity_is_claimed() -> None:
+async def test_similarity_is_unknown_without_a_scale() -> None:
     found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None))
     assert {one.similarity for one in found.candidates} == {None}
     assert 7 in ids(found)
@@ -255,19 +255,19 @@ async def test_hybrid_is_the_default_where_there_are_vectors() -> None:
     assert (await retrieved(None)).mode is Mode.HYBRID
 
 
-async def test_words_are_the_default_where_there_are_none_and_nobody_is_told() -> None:
+async def test_lexical_is_the_default_without_vectors_and_gives_no_notice() -> None:
     found = await retrieved(None, vectors=Vectors(empty=True))
     assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
 
 
 @pytest.mark.parametrize("mode", [Mode.RERANK, Mode.HYBRID])
-async def test_who_asked_for_meaning_is_told_that_there_are_no_vectors(mode: Mode) -> None:
+async def test_explicit_mode_without_vectors_gives_a_notice(mode: Mode) -> None:
     found = await retrieved(mode, vectors=Vectors(empty=True))
     assert (ids(found), found.mode) == ([1, 2, 3, 4], Mode.LEXICAL)
     assert found.notice == "Searched by words alone: demo has no vectors yet."
 
 
-async def test_who_asked_for_meaning_is_told_that_none_is_set_up() -> None:
+async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None:
     words = Words()
     retriever = Retriever(words, None, limit=4)
     found = await retriever.retrieve(CORPUS, "snow", Filters(), Mode.HYBRID)
@@ -277,7 +277,7 @@ async def test_who_asked_for_meaning_is_told_that_none_is_set_up() -> None:
     assert (await retrieved(Mode.HYBRID, model=Model(dimensions=0))).notice == found.notice
 
 
-async def test_a_model_that_fails_costs_its_list_and_is_told() -> None:
+async def test_a_failing_model_falls_back_to_words_with_a_notice() -> None:
     model = Model(error=ModelUnreachable("No connection to x.", fix="Check the network."))
     found = await retrieved(None, model=model)
     assert ids(found) == [1, 2, 3, 4]
@@ -291,7 +291,7 @@ async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     assert "not embedded within 0.01 s" in found.notice
 
 
-async def test_a_model_that_changed_its_vectors_is_told() -> None:
+async def test_a_changed_vector_length_gives_a_notice() -> None:
     found = await retrieved(None, vectors=Vectors(dimensions=3))
     assert found.notice == "Searched by words alone: model has changed the length of its vectors."
 
@@ -321,7 +321,7 @@ async def test_phrases_find_what_the_headline_does_not_say() -> None:
     assert found.expansion.phrases == ("white roads", "no school")
 
 
-async def test_what_phrases_find_is_read_with_the_headlines_own_words() -> None:
+async def test_texts_found_by_phrases_are_scored_with_the_headline_words() -> None:
     words = Words()
     await with_phrases({"white roads": [20, 3, 21]}, words=words)
     assert sorted(words.described_ids) == [20, 21]
@@ -333,7 +333,7 @@ async def test_filters_hold_for_phrases_too() -> None:
     assert index.asked == [(filters, 5)]
 
 
-async def test_more_is_proposed_than_is_judged_for_some_may_be_copies() -> None:
+async def test_twice_the_limit_is_proposed_to_allow_for_duplicates() -> None:
     many = list(range(20, 60))
     found, _ = await with_phrases({"white roads": many}, limit=3)
     assert len(found.candidates) == 6
@@ -369,7 +369,7 @@ async def test_re_ranking_orders_what_words_and_phrases_found() -> None:
     assert model.asked == ["snow"]
 
 
-async def test_without_phrases_nothing_changes() -> None:
+async def test_an_empty_list_of_phrases_changes_nothing() -> None:
     found, index = await with_phrases({})
     assert found == await retrieved(Mode.LEXICAL)
     assert index.asked == []

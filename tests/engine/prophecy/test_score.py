@@ -79,7 +79,7 @@ def test_a_hit_names_a_hyphenated_word_once() -> None:
 
 
 @pytest.mark.parametrize(("days", "value"), [(0, 0.0), (-5, 0.0), (3652.5, 1.0), (9000, 1.0)])
-def test_the_ends_of_the_scale_of_age(days: float, value: float) -> None:
+def test_age_is_zero_for_new_texts_and_one_at_the_full_span(days: float, value: float) -> None:
     assert age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
 
 
@@ -89,7 +89,7 @@ def test_an_age_is_counted_in_days() -> None:
 
 
 @given(st.floats(0, 20_000), st.floats(0, 1000))
-def test_older_is_never_less(days: float, more: float) -> None:
+def test_age_never_decreases_for_older_texts(days: float, more: float) -> None:
     younger = age(NOW - timedelta(days=days), NOW, 10)
     assert 0 <= younger <= age(NOW - timedelta(days=days + more), NOW, 10) <= 1
 
@@ -125,12 +125,12 @@ def said(text: str) -> dict[str, float]:
         "Happy birthday @ana!!! 🎂",
     ],
 )
-def test_what_could_stand_anywhere_is_marked_down(text: str) -> None:
+def test_a_generic_text_is_penalised(text: str) -> None:
     assert said(text) == {"generic": 0.6}
 
 
 @pytest.mark.parametrize("text", ["Thank you, coffee!", "Good morning, Vietnam", "여자는 안녕"])
-def test_what_names_anything_is_not_generic(text: str) -> None:
+def test_a_text_that_names_something_is_not_generic(text: str) -> None:
     assert said(text) == {}
 
 
@@ -153,19 +153,19 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
     assert hit.score == pytest.approx(mean * hit.factors["quote"] * hit.factors["short"])
 
 
-def test_the_judged_come_first_whatever_the_words_say() -> None:
+def test_judged_hits_come_first_regardless_of_words() -> None:
     weak = found(1, {0: 1}, length=12, days=1)
     strong = found(2, {0: 1, 1: 1, 2: 1}, days=3000)
     assert ids(hits([strong, weak], {1: 3})) == [1, 2]
     assert ids(hits([strong, weak])) == [2, 1]
 
 
-def test_what_was_judged_as_nothing_is_no_hit() -> None:
+def test_a_judgment_of_zero_is_no_hit() -> None:
     everything = {0: 1, 1: 1, 2: 1}
     assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 3})) == [2]
 
 
-def test_the_judgment_that_is_enough_is_set() -> None:
+def test_the_minimum_judgment_is_configurable() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
     assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=4))) == [
@@ -175,7 +175,7 @@ def test_the_judgment_that_is_enough_is_set() -> None:
     ]
 
 
-def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
+def test_low_judgments_are_near_misses_and_zero_is_not() -> None:
     candidates = [found(score, {0: 1}) for score in range(8)]
     judgments = {score: score for score in range(7)}
     found_hits, near = scorer().hits_and_near(candidates, judgments, 2)
@@ -185,7 +185,7 @@ def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
     assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
 
 
-def test_a_stronger_part_that_is_no_hit_does_not_hide_the_one_that_is() -> None:
+def test_a_near_miss_does_not_hide_a_hit_in_the_same_item() -> None:
     book = ItemPlace(item=1, title="A book")
     strong = replace(found(1, {0: 1, 1: 1, 2: 1}, days=5000), similarity=1.0, place=book)
     weak = replace(found(2, {}, days=10), similarity=0.0, place=replace(book, part=2))
@@ -202,13 +202,13 @@ def _each(candidates: Sequence[Candidate], judgments: Mapping[int, int]) -> list
     return [*found_hits, *near]
 
 
-def test_nothing_is_near_where_every_judgment_is_enough() -> None:
+def test_there_are_no_near_misses_if_every_judgment_suffices() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
     assert scorer(wanting(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
 
 
-def test_unjudged_what_shares_too_little_is_near_behind_the_hits() -> None:
+def test_unjudged_texts_with_little_in_common_are_near_misses() -> None:
     terms = (term("rare", 1), term("common", 900), term("usual", 800))
     candidates = [found(1, {1: 1}), found(2, {0: 1}), found(3, {2: 1})]
     found_hits, near = scorer(terms=terms).hits_and_near(candidates, {}, 9)
@@ -217,7 +217,7 @@ def test_unjudged_what_shares_too_little_is_near_behind_the_hits() -> None:
     assert ids(scorer(terms=terms).hits_and_near(candidates, {1: 0, 3: 1}, 9)[1]) == [3]
 
 
-def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
+def test_an_unjudged_hit_needs_some_share_of_the_headline_words() -> None:
     terms = (term("rare", 1), term("common", 900))
     candidates = [found(1, {1: 1}), found(2, {0: 1})]
     assert ids(hits(candidates, terms=terms)) == [2]
@@ -235,7 +235,7 @@ def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
         ({1: 1}, 0.12, True),  # of both together
     ],
 )
-def test_words_and_meaning_add_up(
+def test_words_and_similarity_together_can_make_a_hit(
     matched: Mapping[int, int], similarity: float | None, enough: bool
 ) -> None:
     terms = (term("half", 10), term("sixth", 150), *[term(f"other{n}", 200) for n in range(3)])
@@ -244,14 +244,14 @@ def test_words_and_meaning_add_up(
     assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1] * enough
 
 
-def test_what_counts_words_says_nothing_beside_them() -> None:
+def test_similarity_of_a_lexical_model_does_not_add_to_words() -> None:
     one = found(1, {1: 1}, similarity=0.9)
     terms = (term("rare", 1), term("common", 900))
     assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1]
     assert ids(replace(scorer(terms=terms), means=False).hits([one], {}, 1)) == []
 
 
-def test_a_long_text_shares_words_by_chance() -> None:
+def test_chance_matches_count_less_in_a_long_text() -> None:
     terms = (term("half"), term("other"), term("third"))
     short, long = (found(1, {2: 1}, length=length) for length in (10, 60))
     assert ids(hits([short], terms=terms)) == [1]
@@ -274,7 +274,7 @@ def test_age_takes_a_tenth_at_most() -> None:
     assert ScoreSettings(age=0).age_boost == 0
 
 
-def test_a_text_that_repeats_the_words_goes_before_one_that_says_them() -> None:
+def test_a_text_repeating_the_words_ranks_before_one_saying_them_once() -> None:
     says, repeats = found(1, {0: 1}, days=5000), found(2, {0: 3}, days=4000)
     one = (term("hello"),)
     assert ids(hits([says, repeats], terms=one)) == [2, 1]
@@ -291,13 +291,13 @@ def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
         assert second.score <= first.score
 
 
-def test_where_no_text_has_a_similarity_none_counts() -> None:
+def test_similarity_is_ignored_if_no_text_has_one() -> None:
     [hit] = hits([found(1, {0: 1, 1: 1, 2: 1}, days=4000)])
     assert hit.parts["semantic"] is None
     assert hit.score == pytest.approx(0.75)  # all words, once: evidence that may still grow
 
 
-def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
+def test_merging_levels_an_answer_without_vectors() -> None:
     words = {0: 1, 1: 1, 2: 1}
     [without], [having] = hits([found(1, words)]), hits([found(2, words, similarity=0.4)])
     assert without.score > having.score
@@ -307,7 +307,7 @@ def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
     assert level_hits([without], ScoreSettings().weights) == [without]
 
 
-def test_an_older_text_goes_before_its_equal() -> None:
+def test_an_older_text_ranks_before_an_equal_newer_one() -> None:
     assert ids(hits([found(1, {0: 1}, days=10), found(2, {0: 1}, days=3000)])) == [2, 1]
 
 
@@ -328,7 +328,7 @@ def test_ranks_count_from_one_up_to_the_limit() -> None:
     assert len(hits(candidates, limit=99)) == 8
 
 
-def test_unjudged_no_words_of_others_come_first_unless_there_are_no_others() -> None:
+def test_unjudged_reposts_and_quotes_come_after_own_texts() -> None:
     repost = found(1, {0: 2, 1: 2}, flags=Flag.REPOST)
     quote = found(2, {0: 2, 1: 1}, flags=Flag.QUOTE)
     weaker, weakest = found(3, {0: 1, 1: 1}), found(4, {0: 1})
@@ -352,7 +352,7 @@ _candidates = st.lists(
 
 
 @given(_candidates, st.randoms(use_true_random=False))
-def test_scores_are_shares_in_an_order_that_the_input_does_not_change(
+def test_scores_are_between_zero_and_one_and_independent_of_input_order(
     rows: list[tuple[dict[int, int], int, Flag, float, int | None]], draw: random.Random
 ) -> None:
     candidates = [
@@ -383,7 +383,7 @@ def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> 
     assert better.score > worse.score
 
 
-def test_what_differs_by_rounding_is_a_tie_and_the_older_comes_first() -> None:
+def test_scores_that_differ_by_rounding_are_ties() -> None:
     older = replace(found(2, {0: 1}, days=5000), similarity=0.5)
     younger = replace(found(1, {0: 1}, days=4000), similarity=0.5 + 1e-12)
     assert ids(hits([younger, older])) == [2, 1]
@@ -395,14 +395,14 @@ def test_length_counts_for_less_in_the_score_than_in_retrieval() -> None:
     assert share == pytest.approx(2.2 / 2.56)
 
 
-def test_what_just_reaches_a_minimum_is_a_hit() -> None:
+def test_a_score_that_equals_a_minimum_is_a_hit() -> None:
     """Unjudged, by words or by meaning; either is enough."""
     same_meaning = replace(found(1, {}), similarity=0.5)
     assert ids(hits([same_meaning, found(2, {})], settings=wanting(minimum_semantic=0.5))) == [1]
     assert ids(hits([found(3, {})], settings=wanting(minimum_lexical=0))) == [3]
 
 
-def test_what_means_the_same_counts_in_the_score() -> None:
+def test_full_similarity_adds_its_whole_weight_to_the_score() -> None:
     far, near = (replace(found(1, {0: 1}, days=5000), similarity=one) for one in (0.0, 1.0))
     [[low], [high]] = hits([far], {1: 3}), hits([near], {1: 3})
     assert dict(low.parts) | {"semantic": 1.0} == high.parts
@@ -415,7 +415,7 @@ def test_a_receipt_names_an_alias_with_what_it_stands_for() -> None:
     assert hit.matched == ("coffee", "coffee → espresso")
 
 
-def test_what_has_no_date_follows_its_equals_and_counts_as_new() -> None:
+def test_undated_hits_follow_their_equals_and_count_as_new() -> None:
     undated = found(1, {0: 1})
     undated = replace(undated, created_at=None)
     [new, last] = hits([undated, found(2, {0: 1}, days=0)])
@@ -427,7 +427,7 @@ def test_what_has_no_date_follows_its_equals_and_counts_as_new() -> None:
 # --- by meaning alone -----------------------------------------------------------------------
 
 
-def test_by_meaning_alone_the_similarity_is_the_score() -> None:
+def test_semantic_mode_scores_by_similarity() -> None:
     candidates = [
         found(identity, {}, similarity=value) for identity, value in ((4, 0.9), (2, None))
     ]
@@ -437,7 +437,7 @@ def test_by_meaning_alone_the_similarity_is_the_score() -> None:
 
 
 @pytest.mark.parametrize(("passages", "expected"), [(False, [1]), (True, [1, 2])])
-def test_by_meaning_alone_an_item_is_named_once_unless_its_parts_are_asked_for(
+def test_semantic_mode_lists_an_item_once_unless_parts_are_wanted(
     passages: bool, expected: list[int]
 ) -> None:
     book = ItemPlace(item=1, title="A book")

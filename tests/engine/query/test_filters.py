@@ -58,5 +58,5 @@ def of(text: str) -> Conditions:
         ("@A -@b", Conditions(mentions=("a",), not_mentions=("b",))),
     ],
 )
-def test_conditions(text: str, expected: Conditions) -> None:
+def test_filters_combine_into_one_condition(text: str, expected: Conditions) -> None:
     assert of(text) == expected

@@ -45,7 +45,7 @@ def ids(answer: QueryAnswer) -> list[int]:
     return [one.document.candidate.id for one in answer.hits]
 
 
-def test_the_likest_come_first_and_are_numbered_anew() -> None:
+def test_hits_are_sorted_by_similarity_and_renumbered() -> None:
     answer = order_by_similarity(found(3), {1: 0.1, 2: 0.9, 3: 0.5}, 2)
     assert ids(answer) == [2, 3]
     assert [one.rank for one in answer.hits] == [1, 2]
@@ -54,7 +54,7 @@ def test_the_likest_come_first_and_are_numbered_anew() -> None:
     assert not answer.notices
 
 
-def test_what_is_not_known_follows_in_its_order_and_is_counted() -> None:
+def test_hits_of_unknown_similarity_follow_in_order_with_a_notice() -> None:
     answer = order_by_similarity(found(4), {3: 0.0}, 4)
     assert ids(answer) == [3, 1, 2, 4]
     assert [str(one) for one in answer.notices] == [
@@ -63,7 +63,7 @@ def test_what_is_not_known_follows_in_its_order_and_is_counted() -> None:
 
 
 @given(similarities=st.dictionaries(st.integers(1, 6), st.floats(0, 1)), limit=st.integers(1, 9))
-def test_a_text_whose_likeness_is_not_known_goes_before_none_that_is(
+def test_hits_of_unknown_similarity_never_precede_known_ones(
     similarities: Mapping[int, float], limit: int
 ) -> None:
     answer = order_by_similarity(found(6), similarities, limit)
@@ -72,6 +72,6 @@ def test_a_text_whose_likeness_is_not_known_goes_before_none_that_is(
     assert len(answer.hits) == min(6, limit)
 
 
-def test_a_query_means_its_words_and_phrases_and_none_that_it_excludes() -> None:
+def test_the_embedded_query_excludes_negated_words() -> None:
     assert meant_by(QUERY) == "rust old car"
     assert meant_by(parse_query("-boat before:2015")) == ""

@@ -77,7 +77,7 @@ def groups(query: Query) -> list[list[str]]:
         ("हिन्दी \u202eעברית", [["हिन्दी"], ["עברית"]], [], []),
     ],
 )
-def test_grammar(
+def test_the_grammar_parses_groups_exclusions_and_filters(
     text: str, wanted: list[list[str]], excluded: list[str], filters: list[str]
 ) -> None:
     query = parse_query(text)
@@ -94,7 +94,7 @@ def test_grammar(
         ("OR", ""),
     ],
 )
-def test_canonical_form(text: str, canonical: str) -> None:
+def test_queries_have_a_canonical_form(text: str, canonical: str) -> None:
     assert str(parse_query(text)) == canonical
 
 
@@ -117,7 +117,7 @@ def test_canonical_form(text: str, canonical: str) -> None:
         (" " * 50_001, "Only the first 50000 characters were read."),
     ],
 )
-def test_what_was_read_otherwise_is_told(text: str, said: str) -> None:
+def test_notices_explain_input_that_was_reinterpreted(text: str, said: str) -> None:
     assert said in " ".join(parse_query(text).notices)
 
 
@@ -127,7 +127,7 @@ def test_an_unknown_filter_names_all_there_are() -> None:
 
 
 @pytest.mark.parametrize("text", ["foo:bar", "before:soon", "-foo:bar"])
-def test_what_is_no_filter_is_a_word(text: str) -> None:
+def test_an_unknown_prefix_is_read_as_a_word(text: str) -> None:
     query = parse_query(text)
     assert not query.filters
     assert [*query.excluded, *(g.alternatives[0].unit for g in query.groups)] == [
@@ -135,22 +135,22 @@ def test_what_is_no_filter_is_a_word(text: str) -> None:
     ]
 
 
-def test_a_quoted_value_of_no_filter_is_a_phrase_and_stays_excluded() -> None:
+def test_a_quoted_value_of_an_unknown_filter_is_a_phrase() -> None:
     assert parse_query('-foo:"a b"').excluded == (Word("foo"), Phrase("a b"))
 
 
 @pytest.mark.parametrize("text", ["wall", "a OR b", '-"a b"', "10:30", "http://a.example"])
-def test_what_is_meant_plainly_brings_no_notice(text: str) -> None:
+def test_a_plain_query_gives_no_notice(text: str) -> None:
     assert parse_query(text).notices == ()
 
 
 @pytest.mark.parametrize("name", ["a" * LONGEST_NAME, "ß" * LONGEST_NAME])
-def test_long_names_are_words(name: str) -> None:
+def test_an_overlong_account_name_is_read_as_a_word(name: str) -> None:
     assert str(parse_query(f"@{name}")) == name
 
 
 @given(st.text() | query_texts())
-def test_any_text_is_a_query_and_its_canonical_form_reads_back(text: str) -> None:
+def test_any_text_parses_and_its_canonical_form_parses_equally(text: str) -> None:
     query = parse_query(text)
     assert parse_query(str(query)) == query
 
@@ -178,7 +178,7 @@ def test_a_quoted_value_comes_back_whole(name: str, value: str, negated: bool) -
 @pytest.mark.parametrize(
     "piece", ["#.", "- ", "-", 'x"', '" ', "@", "a ", "a-", "(", "from:", "#a"]
 )
-def test_time_grows_no_faster_than_a_hostile_query(piece: str) -> None:
+def test_parsing_takes_linear_time_on_hostile_queries(piece: str) -> None:
     """Of half a million characters fifty thousand count."""
     assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 50_000)
     assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 500_000)

@@ -100,7 +100,7 @@ def test_each_language_looks_for_its_own_lexemes(
     assert required(plan(text)) == expected
 
 
-def test_what_is_excluded_is_read_by_each_language_too() -> None:
+def test_excluded_words_are_stemmed_in_each_language() -> None:
     by_language = {one.language: one.excluded for one in plan("wall -casas -the").by_language}
     assert by_language == {"english": ((("casa", 1),),), "spanish": ((("cas", 1),), (("the", 1),))}
 
@@ -117,7 +117,7 @@ def test_what_is_excluded_is_read_by_each_language_too() -> None:
         ("", Plan.NOTHING),
     ],
 )
-def test_plans(text: str, expected: Plan) -> None:
+def test_each_query_gets_its_expected_plan(text: str, expected: Plan) -> None:
     assert plan(text, ("english",)).plan is expected
 
 
@@ -129,7 +129,7 @@ def test_plans(text: str, expected: Plan) -> None:
         ("and/or", [], []),  # nobody says it, and Spanish reads nothing in it
     ],
 )
-def test_what_nobody_reads_and_what_nobody_says(
+def test_ignored_and_unseen_words_are_listed(
     text: str, ignored: list[Unit], unseen: list[Unit]
 ) -> None:
     assert (list(plan(text).ignored), list(plan(text).unseen)) == (ignored, unseen)
@@ -141,13 +141,13 @@ def test_a_word_of_two_stems_is_one_term_and_as_rare_as_both() -> None:
     assert (term.lexemes, term.document_frequency) == (("casa", "cas"), 10)
 
 
-def test_a_lexeme_is_scored_once_for_the_first_who_wrote_it() -> None:
+def test_a_repeated_lexeme_is_scored_only_for_its_first_word() -> None:
     assert [(one.term.word, one.term.lexemes) for one in plan('walls wall "wall of"').sought] == [
         ("walls", ("wall", "walls"))
     ]
 
 
-def test_what_was_written_is_scored_before_any_alias() -> None:
+def test_written_words_are_scored_before_aliases() -> None:
     found = plan("casas wall", aliases="walls")
     assert [(one.term.word, one.term.lexemes, one.term.weight) for one in found.sought] == [
         ("casas", ("casa", "cas"), 1.0),
@@ -157,7 +157,7 @@ def test_what_was_written_is_scored_before_any_alias() -> None:
     assert found.sought[2].alternative.alias_of == Word("casas")
 
 
-def test_every_part_is_read_once() -> None:
+def test_each_distinct_unit_is_read_once() -> None:
     query = parse_query('wall OR "a b" -wall -"a b" -x')
     assert units(query) == (Word("wall"), Phrase("a b"), Word("x"))
 
@@ -173,19 +173,21 @@ def test_every_part_is_read_once() -> None:
         ("", 0),
     ],
 )
-def test_what_a_query_asks_is_each_group_s_rarest_alternative(text: str, expected: float) -> None:
+def test_the_reference_score_uses_the_rarest_alternative_of_each_group(
+    text: str, expected: float
+) -> None:
     found = plan(text, ("english",))
     assert reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
 
 
-def test_an_alias_of_several_words_is_asked_for_where_each_of_them_is_read() -> None:
+def test_a_multi_word_term_alias_needs_a_language_that_reads_every_word() -> None:
     alias = Alternative(Word("casas"), 0.5, alias_of=Phrase("the wall"))
     group = Group((Alternative(Word("the")), alias))
     found = plan_read(replace(parse_query("the"), groups=(group,)))
     assert required(found) == {"spanish": [["the", "cas"]]}
 
 
-def test_an_alias_asks_for_less_than_its_word_would() -> None:
+def test_an_alias_contributes_only_its_weight_to_the_reference_score() -> None:
     query = parse_query("wall").expand_aliases(lambda _: [(Word("casas"), 0.5)])
     found = plan("wall", ("english",), aliases="casas")
     assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))

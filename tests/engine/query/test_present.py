@@ -63,7 +63,7 @@ async def test_a_match_is_found_in_another_form_of_its_word(
     assert hit.excerpt.text in hit.document.candidate.text
 
 
-async def test_short_texts_cost_no_question(database: Database) -> None:
+async def test_short_texts_need_no_extra_query(database: Database) -> None:
     corpus = await fill(database, "c", Kind.PERSONAL, [document("a", "Coffee with milk")])
     found, index = await shown(database, corpus, "coffee")
     assert (index.asked, found.hits[0].voice_terms) == ([], ())
@@ -71,7 +71,7 @@ async def test_short_texts_cost_no_question(database: Database) -> None:
     assert index.asked == [3]
 
 
-async def test_without_a_known_match_the_beginning_is_shown(database: Database) -> None:
+async def test_an_excerpt_without_a_known_match_shows_the_beginning(database: Database) -> None:
     """So it is where the words stand only in the message that a text answers."""
     corpus = await fill(database, "c", Kind.PERSONAL, [document("a", f"Coffee. {FILLER}")])
     found, _ = await shown(database, corpus, "coffee")

@@ -67,7 +67,7 @@ def test_recency_is_the_exponential_of_the_age(days: float, expected: float) -> 
     ("role", "expected"),
     [("me", 1), ("User", 1), ("others", 0), ("assistant", 0), (None, None), ("editor", None)],
 )
-def test_own_words_count_and_an_unknown_role_says_nothing(
+def test_own_messages_count_and_an_unknown_role_is_neutral(
     role: str | None, expected: float | None
 ) -> None:
     assert is_preferred(role, ("me", "user")) == expected
@@ -123,11 +123,11 @@ def test_authority_is_that_of_the_author_or_of_a_domain_above(
     assert authority(author, domain, {"ana": 0.9, "example.org": 0.7}, 0.2) == expected
 
 
-def test_authority_says_nothing_where_nobody_is_named() -> None:
+def test_authority_is_unknown_without_configured_authorities() -> None:
     assert authority("ana", "example.org", {}, 0.5) is None
 
 
-def test_of_equal_messages_the_newer_and_the_own_one_come_first() -> None:
+def test_personal_profile_prefers_newer_and_own_messages() -> None:
     assert order(PERSONAL, found(1, days=300), found(2, days=3)) == [2, 1]
     assert order(PERSONAL, found(1, role="others"), found(2, role="me")) == [2, 1]
 
@@ -137,13 +137,13 @@ def test_a_thread_about_the_query_comes_before_a_lone_message() -> None:
     assert order(PERSONAL, *messages)[-1] == 1
 
 
-def test_of_equal_posts_the_liked_the_tagged_and_the_newer_one_come_first() -> None:
+def test_social_profile_prefers_liked_tagged_and_newer_posts() -> None:
     assert order(SOCIAL, found(1), found(2, engagement=500)) == [2, 1]
     assert order(SOCIAL, found(1), found(2, tags=("coffee",))) == [2, 1]
     assert order(SOCIAL, found(1, days=60), found(2, days=1)) == [2, 1]
 
 
-def test_of_equal_articles_the_trusted_one_comes_first_and_age_is_no_matter() -> None:
+def test_published_profile_prefers_trusted_sources_and_ignores_age() -> None:
     trusting = PublishedSettings(authorities=("example.org = 1",))
     documents = [found(1, days=1), found(2, days=900, domain="example.org")]
     assert order(trusting, *documents) == [2, 1]
@@ -174,7 +174,7 @@ def test_weights_are_renormalised_over_what_is_known() -> None:
     assert unknown.score == pytest.approx((0.6 * 0.5 + 0.1 * 0) / 0.7)
 
 
-def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None:
+def test_an_unknown_role_ranks_no_higher_than_a_known_one() -> None:
     own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
     assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
     scores = {
@@ -184,7 +184,7 @@ def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None
 
 
 @pytest.mark.parametrize("profile", [PERSONAL, SOCIAL, PUBLISHED])
-def test_scores_are_shares_and_parts_are_those_weighed(profile: KindProfile) -> None:
+def test_scores_are_between_zero_and_one_with_the_weighted_parts(profile: KindProfile) -> None:
     document = found(1, engagement=10**9, tags=("coffee",), role="me")
     [one] = rank_documents([document], ASKED, profile)
     assert one.score is not None
@@ -198,7 +198,7 @@ def test_a_feature_without_weight_is_no_part() -> None:
     assert set(one.parts) == {"lexical", "engagement", "hashtags"}
 
 
-def test_what_has_no_date_is_not_recent() -> None:
+def test_an_undated_hit_has_no_recency() -> None:
     undated = found(1)
     undated = replace(undated, candidate=replace(undated.candidate, created_at=None))
     for profile in (PERSONAL, SOCIAL):

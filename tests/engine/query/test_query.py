@@ -25,15 +25,15 @@ def test_required_and_or_words_become_groups() -> None:
     assert expanded("auth OR login") == '(auth | authentication | "log in" | login)'
 
 
-def test_phrases_and_what_is_excluded_are_never_expanded() -> None:
+def test_phrases_and_excluded_words_are_not_expanded() -> None:
     assert expanded('"auth" -auth') == '"auth" -auth'
 
 
-def test_what_was_written_is_no_alias_of_itself() -> None:
+def test_a_word_already_in_the_query_is_not_added_as_an_alias() -> None:
     assert expanded("auth OR authentication") == '(auth | "log in" | authentication)'
 
 
-def test_an_alias_keeps_its_weight_and_what_it_stands_for() -> None:
+def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
     [group] = parse_query("login").expand_aliases(lambda unit: ALIASES.get(unit, ())).groups
     assert group == Group(
         (
@@ -61,7 +61,7 @@ def test_a_filter_is_quoted_only_where_its_value_would_end_early(
     assert str(condition) == written
 
 
-def test_notices_make_no_other_query() -> None:
+def test_notices_do_not_affect_query_equality() -> None:
     assert Query(notices=(Message("read as a word"),)) == Query()
 
 

@@ -21,7 +21,7 @@ _parameters = {"k1": st.floats(0.01, 3), "b": st.floats(0, 1)}
         (0, 10, 0.0),
     ],
 )
-def test_a_part_by_hand(tf: int, length: int, part: float) -> None:
+def test_a_bm25_part_matches_hand_calculation(tf: int, length: int, part: float) -> None:
     assert Bm25(k1=1.2, b=0.75).part(tf, length, 10) == pytest.approx(part)
 
 
@@ -39,14 +39,14 @@ def test_more_mentions_count_more_and_never_more_than_the_limit(
 
 
 @given(tf=st.integers(1, 255), length=st.integers(1, 500), average=st.floats(1, 100), **_parameters)
-def test_a_longer_text_counts_no_more(
+def test_a_longer_text_never_scores_higher(
     tf: int, length: int, average: float, k1: float, b: float
 ) -> None:
     bm25 = Bm25(k1=k1, b=b)
     assert bm25.part(tf, length, average) >= bm25.part(tf, length + 1, average)
 
 
-def test_without_k1_only_presence_counts_and_without_b_length_does_not() -> None:
+def test_zero_k1_ignores_frequency_and_zero_b_ignores_length() -> None:
     assert Bm25(k1=0).part(1, 5, 10) == Bm25(k1=0).part(9, 90, 10) == 1.0
     assert Bm25(b=0).part(2, 5, 10) == Bm25(b=0).part(2, 90, 10)
 
@@ -61,7 +61,7 @@ def test_without_k1_only_presence_counts_and_without_b_length_does_not() -> None
         (0, 0, math.log(2)),
     ],
 )
-def test_the_idf_by_hand(documents: int, df: int, value: float) -> None:
+def test_idf_matches_hand_calculation(documents: int, df: int, value: float) -> None:
     assert idf(documents, df) == pytest.approx(value)
 
 
@@ -86,7 +86,7 @@ def test_the_idf_falls_with_frequency_and_stays_above_zero(
         ([(5.0, 1.0)], 0, 1, 0.0),
     ],
 )
-def test_the_guess_is_the_score_that_enough_documents_reach(
+def test_the_expected_threshold_is_reached_by_enough_documents(
     weights: list[tuple[float, float]], documents: int, wanted: int, threshold: float
 ) -> None:
     assert expected_threshold(weights, documents, wanted) == pytest.approx(threshold)
@@ -96,7 +96,7 @@ _weights = st.lists(st.tuples(st.floats(0.01, 12), st.floats(0, 1)), max_size=12
 
 
 @given(weights=_weights, documents=st.integers(0, 10**6), wanted=st.integers(1, 500))
-def test_the_guess_is_reachable_and_falls_as_more_is_wanted(
+def test_the_expected_threshold_is_reachable_and_falls_with_the_limit(
     weights: list[tuple[float, float]], documents: int, wanted: int
 ) -> None:
     guess = expected_threshold(weights, documents, wanted)
@@ -114,14 +114,14 @@ def test_the_guess_is_reachable_and_falls_as_more_is_wanted(
         ((0.8,), 100, 4.0),
     ],
 )
-def test_the_guess_follows_the_parts_of_the_documents(
+def test_the_expected_threshold_follows_document_scores(
     parts: tuple[float, ...], wanted: int, threshold: float
 ) -> None:
     assert expected_threshold([(5.0, 0.1)], 1000, wanted, parts) == pytest.approx(threshold)
 
 
 @given(weights=_weights, wanted=st.integers(1, 500), part=st.floats(0.1, 2.2))
-def test_the_guess_lies_between_those_of_the_longest_and_the_shortest_documents(
+def test_the_threshold_lies_between_those_of_longest_and_shortest_documents(
     weights: list[tuple[float, float]], wanted: int, part: float
 ) -> None:
     low, high = sorted((part, 1.0))
@@ -133,7 +133,7 @@ def test_the_guess_lies_between_those_of_the_longest_and_the_shortest_documents(
 
 
 @pytest.mark.parametrize("terms", [1, 8, 64])
-def test_the_guess_loses_few_documents_to_what_it_leaves_out(terms: int) -> None:
+def test_the_threshold_estimate_neglects_few_documents(terms: int) -> None:
     """Of many terms that all documents may have, most sums are too rare to be kept."""
     weights = [(9.0 - i / 10, 0.02 + i / 100) for i in range(terms)]
     guess = expected_threshold(weights, 50_000, 150)
@@ -159,7 +159,7 @@ def test_a_few_texts_are_scored_among_themselves() -> None:
     assert scores_of([], [["a"]]) == [0]
 
 
-def test_a_few_texts_are_scored_by_hand() -> None:
+def test_scores_of_a_few_texts_match_hand_calculation() -> None:
     """One text of two has "a", both have "b"; k1 is 1.2, b .75, the average length 1.5."""
     rare, frequent = math.log(2), math.log(1.2)
     longer = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.5))

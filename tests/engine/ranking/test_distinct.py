@@ -34,17 +34,17 @@ def ids(candidates: Sequence[Candidate]) -> list[int]:
     return [found.id for found in distinct(candidates)]
 
 
-def test_an_older_text_stands_for_a_newer_near_duplicate() -> None:
+def test_the_older_of_near_duplicates_is_kept() -> None:
     newer, older = posted(1, TEXT, year=2015), posted(2, TEXT + " Sad!", year=2012)
     assert ids([newer, older]) == ids([older, newer]) == [2]
 
 
-def test_it_stands_where_the_best_of_its_group_stood() -> None:
+def test_the_kept_text_takes_the_best_position_of_its_group() -> None:
     found = [posted(1, TEXT, year=2015), posted(2, OTHER), posted(3, TEXT, year=2012)]
     assert ids(found) == [3, 2]
 
 
-def test_of_one_moment_the_lower_id_stands() -> None:
+def test_the_lower_id_is_kept_at_equal_dates() -> None:
     assert ids([posted(2, TEXT), posted(1, TEXT)]) == [1]
 
 
@@ -61,7 +61,7 @@ def test_of_one_moment_the_lower_id_stands() -> None:
         TEXT + " #eagles",
     ],
 )
-def test_what_differs_in_dress_only_is_the_same(same: str) -> None:
+def test_texts_differing_only_in_formatting_are_duplicates(same: str) -> None:
     assert ids([posted(1, TEXT), posted(2, same)]) == [1]
 
 
@@ -75,18 +75,18 @@ def test_what_differs_in_dress_only_is_the_same(same: str) -> None:
         "",
     ],
 )
-def test_another_text_is_another(other: str) -> None:
+def test_different_texts_are_not_merged(other: str) -> None:
     assert ids([posted(1, TEXT), posted(2, other)]) == [1, 2]
 
 
-def test_numbers_that_differ_in_a_digit_do_not_make_another_text() -> None:
+def test_texts_differing_only_in_a_digit_are_duplicates() -> None:
     """The same sentence said every month with the new figure is one thought, first had then."""
     march = posted(1, "Unemployment fell to 4.1 percent, the lowest in years!", year=2018)
     april = posted(2, "Unemployment fell to 3.9 percent, the lowest in years!", year=2019)
     assert ids([april, march]) == [1]
 
 
-def test_what_others_wrote_stands_only_where_the_own_text_is_missing() -> None:
+def test_a_repost_is_kept_only_without_the_own_text() -> None:
     repost = posted(1, f"RT @fan: {TEXT}", year=2012, flags=Flag.REPOST)
     own, later = posted(2, TEXT, year=2014), posted(3, f"RT @fan: {TEXT}", year=2016)
     assert ids([repost, own, later]) == [2]
@@ -98,12 +98,12 @@ def test_the_own_text_stands_even_where_it_was_cut() -> None:
     assert ids([repost, posted(2, TEXT[:-4] + "…", flags=Flag.TRUNCATED)]) == [2]
 
 
-def test_a_whole_text_stands_for_a_cut_one() -> None:
+def test_a_complete_text_replaces_a_truncated_one() -> None:
     cut = posted(1, TEXT[:-4] + "…", year=2012, flags=Flag.TRUNCATED)
     assert ids([cut, posted(2, TEXT, year=2014)]) == [2]
 
 
-def test_texts_without_words_are_told_apart_as_they_are() -> None:
+def test_texts_without_words_are_compared_verbatim() -> None:
     """They are found by the message that they answer."""
     found = [posted(1, "🔥🔥🔥"), posted(2, "😀"), posted(3, "🔥🔥🔥"), posted(4, "https://t.co/a")]
     assert ids(found) == [1, 2, 4]
@@ -116,7 +116,7 @@ def test_the_similarity_that_counts_is_given() -> None:
     assert len(distinct([posted(1, TEXT), posted(2, TEXT)], similarity=100)) == 1
 
 
-def test_of_nothing_comes_nothing() -> None:
+def test_an_empty_list_gives_an_empty_list() -> None:
     assert distinct([]) == []
 
 
@@ -129,7 +129,7 @@ def test_of_nothing_comes_nothing() -> None:
         ("😀", ""),
     ],
 )
-def test_the_bare_words(text: str, words: str) -> None:
+def test_bare_reduces_a_text_to_its_words(text: str, words: str) -> None:
     assert bare(text) == words
 
 
@@ -142,7 +142,7 @@ _found = st.lists(
 
 
 @given(_found)
-def test_each_text_is_left_once_by_its_senior(found: list[Candidate]) -> None:
+def test_the_oldest_own_text_of_each_group_is_kept_once(found: list[Candidate]) -> None:
     left = distinct(found)
     assert [c.text for c in left] == list(dict.fromkeys(c.text for c in found))
     for one in left:
@@ -161,7 +161,7 @@ def test_moving_everything_in_time_changes_nothing(found: list[Candidate], days:
 
 
 @pytest.mark.parametrize(("shared", "left"), [(4_400, 2), (4_600, 1), (5_000, 1)])
-def test_of_long_texts_the_first_5000_characters_tell_them_apart(shared: int, left: int) -> None:
+def test_long_texts_are_compared_by_their_first_5000_characters(shared: int, left: int) -> None:
     """They say nine tenths of those alike, or not; what follows does not count."""
     start, rest = "ab" * (shared // 2), 20_000 - shared
     one, other = posted(1, start + "cd" * (rest // 2)), posted(2, start + "ef" * (rest // 2))
@@ -174,7 +174,7 @@ _long = st.lists(
 
 
 @given(_long, st.integers(0, 60), st.integers(0, 400), st.sampled_from([60.0, 85.0, 90.0, 100.0]))
-def test_long_texts_are_alike_exactly_if_their_ratio_says_so(
+def test_long_texts_are_duplicates_exactly_by_their_similarity_ratio(
     text: str, changed: int, place: int, similarity: float
 ) -> None:
     other = text[:place] + "q" * changed + text[place + changed // 2 :]
@@ -236,7 +236,7 @@ def test_parts_of_one_item_are_never_alike() -> None:
     assert ids([_part(2, 1), _part(1, 2), posted(3, OTHER)]) == [1, 3]
 
 
-def test_the_first_part_of_an_item_stands_for_all() -> None:
+def test_only_the_first_part_of_each_item_is_kept() -> None:
     found = [_part(2, 1), posted(3, OTHER), _part(1, 1), _part(4, 2)]
     kept = first_of_items(found, lambda one: one.place)
     assert [one.id for one in kept] == [2, 3, 4]

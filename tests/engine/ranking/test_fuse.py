@@ -8,7 +8,7 @@ from engine.ranking import fuse_rankings, ranks
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=20), max_size=3)
 
 
-def test_what_two_lists_propose_comes_before_what_one_does() -> None:
+def test_items_in_two_lists_rank_before_items_in_one() -> None:
     assert fuse_rankings([["a", "b", "c"], ["d", "b", "e"]])[0] == "b"
 
 
@@ -21,14 +21,14 @@ def test_ties_go_to_the_earlier_list() -> None:
 
 
 @given(RANKINGS)
-def test_nothing_is_lost_and_nothing_comes_twice(rankings: list[list[int]]) -> None:
+def test_fusion_loses_and_repeats_no_item(rankings: list[list[int]]) -> None:
     order = fuse_rankings(rankings)
     assert len(order) == len(set(order))
     assert set(order) == {item for ranking in rankings for item in ranking}
 
 
 @given(RANKINGS, st.integers(0, 30), st.integers(0, 30))
-def test_what_every_list_puts_first_comes_first(
+def test_an_item_ahead_in_every_list_stays_ahead(
     rankings: list[list[int]], one: int, other: int
 ) -> None:
     order = fuse_rankings(rankings)
@@ -50,7 +50,7 @@ def test_ranks_say_which_list_holds_what_and_where() -> None:
     }
 
 
-def test_the_constant_is_that_of_the_paper() -> None:
+def test_the_fusion_constant_matches_the_paper() -> None:
     """Which of two items leads depends on the constant: these two pairs turn around it.
 
     (1, 13) gives 1/61 + 1/73 = 0.030092, (5, 8) gives 1/65 + 1/68 = 0.030090: less, up to 60.

@@ -28,12 +28,12 @@ def test_weights_are_shared_among_what_is_known(
     assert weighted_mean(parts, weights) == pytest.approx(value)
 
 
-def test_weights_of_nothing_make_no_score() -> None:
+def test_zero_weights_give_no_score() -> None:
     assert weighted_mean({"age": 1.0}, {"age": 0.0}) == 0.0
 
 
 @pytest.mark.parametrize(("more", "first"), [(4e-10, "older"), (4e-9, "newer")])
-def test_what_differs_only_by_rounding_is_put_in_order_of_date(more: float, first: str) -> None:
+def test_scores_that_differ_by_rounding_are_sorted_by_date(more: float, first: str) -> None:
     older = candidate(2, "older", created_at=datetime(2012, 1, 1, tzinfo=UTC))
     newer = candidate(1, "newer", created_at=datetime(2013, 1, 1, tzinfo=UTC))
     found = [(0.5, older), (0.5 + more, newer)]

@@ -32,7 +32,7 @@ def test_words_are_compared_without_case_accents_and_endings() -> None:
     assert terms_of("Construyó CONSTRUYERON") == ["const", "const"]
 
 
-async def test_words_alone_leave_the_order_as_it_was_found() -> None:
+async def test_word_reranking_keeps_the_given_scores() -> None:
     reranker = Bm25Reranker()
     assert await reranker.rerank("ships", scored(["ships", "bread"], [0.2, 0.7])) == [0.2, 0.7]
     assert await reranker.rerank("ships", []) == []
@@ -95,7 +95,7 @@ async def test_stored_vectors_spare_the_model() -> None:
     assert scores[0] < scores[1]
 
 
-async def test_all_are_compared_or_none_and_it_is_said() -> None:
+async def test_all_texts_are_compared_or_none_with_an_error() -> None:
     embedder = Meanings(pause=0.3)
     found = scored([f"ships {number}" for number in range(12)])
     reranker = MeaningReranker(embedder, seconds=0.1)
@@ -118,7 +118,7 @@ async def test_only_the_beginning_of_a_text_is_compared() -> None:
     assert [len(text) for text in embedder.embedded] == [300]
 
 
-async def test_a_model_that_fails_is_told() -> None:
+async def test_a_failing_model_raises_its_error() -> None:
     with pytest.raises(ModelUnreachable):
         await MeaningReranker(Meanings(fails=True), seconds=1).rerank("ships", scored(TEXTS))
 
@@ -154,7 +154,7 @@ async def test_a_cross_encoder_is_loaded_once_and_its_logits_become_scores(
     assert pair == ["صلى الله عليه وسلم", "y" * LONGEST]
 
 
-async def test_a_text_that_ends_the_cross_encoder_answers_nothing(library: Library) -> None:
+async def test_a_text_that_crashes_the_cross_encoder_scores_zero(library: Library) -> None:
     async with CrossEncoderReranker("some/model") as reranker:
         scores = await reranker.rerank("two ships", scored(["a fish", "crash", "two ships"]))
         assert [round(score, 2) for score in scores] == [0, 0, 1]
@@ -163,7 +163,7 @@ async def test_a_text_that_ends_the_cross_encoder_answers_nothing(library: Libra
         assert len(library.calls("predict")) == calls
 
 
-async def test_a_cross_encoder_that_cannot_be_loaded(library: Library) -> None:
+async def test_a_cross_encoder_that_cannot_be_loaded_is_reported(library: Library) -> None:
     async with CrossEncoderReranker("missing") as reranker:
         with pytest.raises(SettingsError, match=r"missing is not .*. Check rerank.model"):
             await reranker.rerank("x", scored(["y"]))
@@ -172,6 +172,6 @@ async def test_a_cross_encoder_that_cannot_be_loaded(library: Library) -> None:
 @pytest.mark.parametrize(
     ("model", "said"), [("", "model is empty"), ("some/model", "not installed")]
 )
-def test_settings_that_cannot_work(model: str, said: str) -> None:
+def test_unusable_cross_encoder_settings_are_rejected(model: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         CrossEncoderReranker(model)

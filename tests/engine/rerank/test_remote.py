@@ -96,7 +96,7 @@ async def test_many_texts_are_sent_in_portions_where_the_server_wants_it(
         (slow(), ModelUnreachable, "within 0.2 s"),
     ],
 )
-async def test_failures(
+async def test_server_failures_raise_errors_without_the_key(
     stack: AsyncExitStack, step: Step, error: type[ModelError], said: str
 ) -> None:
     seconds = 0.2 if "within" in said else PATIENCE
@@ -106,7 +106,7 @@ async def test_failures(
     assert KEY not in str(caught.value)
 
 
-async def test_nobody_listens() -> None:
+async def test_an_unreachable_server_raises_an_error() -> None:
     settings = RerankSettings(base_url="http://127.0.0.1:9", timeout=1)
     reranker = RemoteReranker(settings, account=Account(MemoryLedger()), clock=lambda: NOW)
     with pytest.raises(ModelUnreachable):
@@ -114,7 +114,7 @@ async def test_nobody_listens() -> None:
     await reranker.aclose()
 
 
-async def test_what_it_costs_is_recorded_and_counts_in_the_budget(stack: AsyncExitStack) -> None:
+async def test_the_cost_is_recorded_and_limited_by_the_budget(stack: AsyncExitStack) -> None:
     ledger = MemoryLedger()
     budget = Budget(cost_usd=0.003)
     reranker = await opened(
@@ -153,7 +153,7 @@ def test_an_unusable_address_or_key_is_refused_at_once() -> None:
         b'[{"score": 0.5}]',
     ],
 )
-def test_answers_without_a_score_for_each_text(content: bytes) -> None:
+def test_incomplete_scores_are_rejected(content: bytes) -> None:
     assert read_scores(content, 1) is None
 
 

@@ -37,7 +37,7 @@ from engine.text.address import canonical_address
         ('https://e.org"><script>/x', None),
     ],
 )
-def test_canonical_addresses(url: str, canonical: str | None) -> None:
+def test_urls_are_canonicalised(url: str, canonical: str | None) -> None:
     assert canonical_address(url) == canonical
 
 

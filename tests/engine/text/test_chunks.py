@@ -142,5 +142,5 @@ def test_an_overlap_that_does_not_fit_is_refused() -> None:
         chunks([], least=100, overlap=60)
 
 
-def test_a_long_text_takes_no_longer_than_it_is() -> None:
+def test_chunking_handles_a_very_long_text() -> None:
     assert len(chunks([Block(text="No way! " * 25_000)])) > 100

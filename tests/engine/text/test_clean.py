@@ -74,7 +74,7 @@ AWKWARD = st.text(alphabet=st.sampled_from("aAbBZ.'’&@#_-+/<>~ 0129,ñÉ…\u2
         ("@a #", ""),
     ],
 )
-def test_a_text_is_searched_by(text: str, words: str) -> None:
+def test_search_text_is_normalised(text: str, words: str) -> None:
     assert searchable(text) == words
 
 
@@ -107,7 +107,7 @@ def test_a_headline_and_a_tweet_meet_in_the_same_words(headline: str, tweet: str
         ("", ()),
     ],
 )
-def test_a_compound_splits_into(word: str, parts: tuple[str, ...]) -> None:
+def test_camel_case_compounds_are_split(word: str, parts: tuple[str, ...]) -> None:
     assert camel_parts(word) == parts
 
 
@@ -128,7 +128,7 @@ def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> 
 
 @FEW_EXAMPLES
 @given(st.text() | AWKWARD)
-def test_searching_what_was_made_searchable_changes_nothing(text: str) -> None:
+def test_search_normalisation_is_idempotent(text: str) -> None:
     assert searchable(searchable(text)) == searchable(text)
 
 
@@ -177,7 +177,7 @@ HOSTILE += [
 @needs_timer
 @pytest.mark.parametrize("clean", [searchable, clean_for_display])
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_time_grows_no_faster_than_a_hostile_text(
+def test_cleaning_takes_linear_time_on_hostile_text(
     piece: str, clean: Callable[[str], object]
 ) -> None:
     assert not grows_faster(lambda size: piece * (size // len(piece)), clean, 100_000)
@@ -214,7 +214,7 @@ def test_time_grows_no_faster_than_a_hostile_text(
         ("“ñ”… \u200b@x #y  ", "“ñ”… \u200b@x #y  "),
     ],
 )
-def test_a_text_is_shown_as(text: str, seen: str | None) -> None:
+def test_display_text_is_cleaned(text: str, seen: str | None) -> None:
     assert clean_for_display(text) == (text if seen is None else seen)
 
 
@@ -239,7 +239,7 @@ def test_a_text_without_entities_is_shown_unchanged(text: str) -> None:
         ("", "[a picture]", None, ""),
     ],
 )
-def test_a_stored_text_is_searched_today_by(
+def test_search_text_of_older_versions_is_respelled(
     searched: str, text: str, title: str | None, today: str
 ) -> None:
     assert respell_search_text(searched, text, title=title) == today
@@ -247,7 +247,7 @@ def test_a_stored_text_is_searched_today_by(
 
 @FEW_EXAMPLES
 @given(st.text() | AWKWARD)
-def test_what_is_searched_by_todays_words_stays(text: str) -> None:
+def test_current_search_text_is_not_respelled(text: str) -> None:
     text = clean_for_display(text)
     assert respell_search_text(searchable(text), text) == searchable(text)
 

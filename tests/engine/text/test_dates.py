@@ -31,5 +31,5 @@ def day(year: int, month: int = 1, day: int = 1, hour: int = 0, minute: int = 0)
         ("", None),
     ],
 )
-def test_days(text: str, expected: Stretch | None) -> None:
+def test_days_months_and_years_are_read_as_periods(text: str, expected: Stretch | None) -> None:
     assert read_stretch(text) == expected

@@ -36,7 +36,7 @@ for read, text in json.load(sys.stdin):
 """
 
 
-def test_what_would_cost_much_is_refused_with_its_reason() -> None:
+def test_expensive_yaml_and_toml_is_rejected_with_a_reason() -> None:
     attacks = [
         ("read_yaml", BOMB, "line 2 has an alias"),
         ("read_yaml", "a: &a [*a]", "line 1 has an alias"),
@@ -82,7 +82,7 @@ def test_what_would_cost_much_is_refused_with_its_reason() -> None:
     assert (wrong, ended_at, done.returncode, done.stderr) == ([], [], 0, "")
 
 
-def test_what_people_write_is_read() -> None:
+def test_ordinary_yaml_and_toml_is_read() -> None:
     written = "title: 'The storm'\nyear: 2019\ntags: [a, b]\nmore: {deep: [1, {er: 2}]}"
     assert read_yaml(written) == {
         "title": "The storm", "year": 2019, "tags": ["a", "b"], "more": {"deep": [1, {"er": 2}]},
@@ -93,7 +93,7 @@ def test_what_people_write_is_read() -> None:
     }  # fmt: skip
 
 
-def test_the_line_of_a_mistake_is_named() -> None:
+def test_a_syntax_error_names_its_line() -> None:
     with pytest.raises(InputError, match="in line 4"):
         read_yaml("a: 1\nb: 2\nc: [\n")
     with pytest.raises(InputError, match="line 2"):
@@ -102,7 +102,9 @@ def test_the_line_of_a_mistake_is_named() -> None:
 
 @pytest.mark.parametrize("read", [read_yaml, read_toml])
 @given(text=st.text() | st.lists(st.sampled_from("a:-[]{}&*!|>?'\"#%,.=1 \n")).map("".join))
-def test_any_text_has_a_value_or_a_reason(read: Callable[[str], object], text: str) -> None:
+def test_any_text_is_parsed_or_rejected_in_one_line(
+    read: Callable[[str], object], text: str
+) -> None:
     try:
         str(read(text))
     except InputError as exc:

@@ -55,7 +55,7 @@ def plain(text: str, held: str = "") -> str:
         ("ev\u200bil\u202e \x00text\u2028end", "evil text end"),
     ],
 )
-def test_markup_goes(written: str, shown: str) -> None:
+def test_markup_is_removed(written: str, shown: str) -> None:
     assert plain(written) == shown
 
 
@@ -89,7 +89,9 @@ def test_words_and_signs_stay(written: str) -> None:
         ("/srv2 and a.output", "srv2 and a. output"),
     ],
 )
-def test_what_the_sources_say_stays_without_its_scheme(written: str, shown: str | None) -> None:
+def test_addresses_from_the_sources_are_kept_without_scheme(
+    written: str, shown: str | None
+) -> None:
     held = (
         "https://www.debian.org/security/faq, http://debian.org/security/faq, www.example.org,"
         " https://wiki.debian.org/a. Node.js, a.out and /srv; w/@TigerWoods bob@b.example"
@@ -100,7 +102,7 @@ def test_what_the_sources_say_stays_without_its_scheme(written: str, shown: str 
 @FEW_EXAMPLES
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 @example("evilwww.a")
-def test_nothing_that_can_be_put_together_is_a_link(written: str) -> None:
+def test_no_output_is_recognised_as_a_link(written: str) -> None:
     shown = plain(written)
     assert not LINKED.search(shown), shown
     assert not UNSEEN.search(shown), shown
@@ -108,7 +110,7 @@ def test_nothing_that_can_be_put_together_is_a_link(written: str) -> None:
 
 @FEW_EXAMPLES
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
-def test_nothing_that_the_sources_say_begins_like_an_address(written: str) -> None:
+def test_even_addresses_in_the_sources_get_no_scheme(written: str) -> None:
     shown = plain(written, written)
     assert "://" not in shown
     assert not UNSEEN.search(shown), shown
@@ -116,12 +118,12 @@ def test_nothing_that_the_sources_say_begins_like_an_address(written: str) -> No
 
 @FEW_EXAMPLES
 @given(st.text())
-def test_any_text_comes_out_as_one_line_that_can_be_stored(written: str) -> None:
+def test_any_text_becomes_one_storable_line(written: str) -> None:
     shown = plain(written)
     assert "\n" not in shown
     assert "\x00" not in shown
     shown.encode()
 
 
-def test_what_is_too_long_is_cut() -> None:
+def test_long_text_is_cut() -> None:
     assert len(plain("word " * 100_000)) <= 4000

@@ -24,15 +24,15 @@ from engine.text.chunks import sentences
         (" \n ", []),
     ],
 )
-def test_sentences(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
 @given(st.text(alphabet='aA.!? \n[]1"', max_size=80))
-def test_nothing_but_blanks_is_lost(text: str) -> None:
+def test_splitting_loses_only_spaces(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
 
 
-def test_a_long_text_takes_no_longer_than_it_is() -> None:
+def test_splitting_handles_a_very_long_text() -> None:
     assert len(sentences("A. " * 7000)) == 1
     assert len(sentences("No way! " * 2500)) == 2500

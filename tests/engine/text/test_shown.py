@@ -21,5 +21,5 @@ from engine.text.address import public_address
         ("https://[s3cret", "…"),
     ],
 )
-def test_only_what_everybody_may_know_is_shown(url: str, shown: str) -> None:
+def test_public_address_hides_secrets_in_urls(url: str, shown: str) -> None:
     assert public_address(url) == shown

@@ -37,7 +37,7 @@ def test_a_text_that_is_short_enough_stays_whole(radius: int | None) -> None:
     assert (found.text, found.before, found.after) == (TEXT, False, False)
 
 
-def test_the_best_match_is_where_most_different_words_are() -> None:
+def test_the_excerpt_shows_the_most_different_matched_words() -> None:
     text = "fish fish fish " + "x " * 60 + "fish and chips" + " y" * 60
     assert "chips" in window(text, spots(text, "fish", "chips"), 20).text
 
@@ -48,7 +48,7 @@ def test_a_rare_word_is_worth_more_than_a_common_one() -> None:
     assert "rare" in window(text, matches, 20).text
 
 
-def test_the_first_of_equals_is_shown() -> None:
+def test_the_first_of_equally_good_matches_is_shown() -> None:
     text = "alpha fish " + "x " * 60 + "omega fish " + "y " * 60
     assert window(text, spots(text, "fish"), 20).text.startswith("alpha fish")
 
@@ -65,7 +65,9 @@ TEXTS = st.text(st.sampled_from("ab é漢\n\u0301-'"), max_size=300)
 
 @FEW_EXAMPLES
 @given(TEXTS, st.integers(1, 60), st.data())
-def test_what_is_shown_stands_in_the_text(text: str, radius: int, data: st.DataObject) -> None:
+def test_an_excerpt_is_a_verbatim_part_of_the_text(
+    text: str, radius: int, data: st.DataObject
+) -> None:
     found = words(text)
     chosen = data.draw(st.lists(st.sampled_from(found), max_size=5)) if found else []
     matches = sorted(((spot, 1.0) for spot in set(chosen)), key=lambda one: one[0].start)
@@ -101,7 +103,7 @@ def test_an_excerpt_is_narrowed_around_the_same_match() -> None:
     assert narrow_excerpt(text, wide, 1000) == wide
 
 
-def test_nothing_is_narrowed_without_a_known_match_but_to_the_beginning() -> None:
+def test_an_excerpt_without_a_known_match_narrows_to_the_beginning() -> None:
     whole = Excerpt(text=TEXT, start=0, end=len(TEXT), before=False, after=False)
     assert TEXT.startswith(narrow_excerpt(TEXT, whole, 20).text)
 
@@ -117,7 +119,7 @@ def test_an_initialism_is_one_word() -> None:
     ]  # fmt: skip
 
 
-def test_tags_and_mentions_are_searched_too() -> None:
+def test_searched_words_include_tags_and_mentions() -> None:
     text = "see https://a.example/coffee by @ana #coffee"
     assert [spot.word for spot in searched_words(text)] == ["see", "by", "@ana", "#coffee"]
 
@@ -132,7 +134,9 @@ def test_tags_and_mentions_are_searched_too() -> None:
         ("@realJoe", "joe", True),
     ],
 )
-def test_a_word_may_have_a_lexeme_that_begins_alike(word: str, lexeme: str, may: bool) -> None:
+def test_a_word_may_match_a_lexeme_with_the_same_beginning(
+    word: str, lexeme: str, may: bool
+) -> None:
     assert may_match(word, [lexeme], lambda word: word.lower().replace("á", "a")) is may
 
 
@@ -162,7 +166,7 @@ def test_a_word_that_one_language_skips_makes_no_pair() -> None:
     assert voice_terms("the end", skipped, 10) == ()
 
 
-def test_at_most_so_many() -> None:
+def test_the_number_of_voice_terms_is_limited() -> None:
     text = " ".join("abcdefgh") * 3
     pairs = voice_terms("aa bb cc dd", known(aa=1, bb=1, cc=1, dd=1), 10, most=2)
     assert (len(pairs), voice_terms(text, {}, 10)) == (2, ())

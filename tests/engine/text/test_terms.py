@@ -37,7 +37,7 @@ def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1, position: int = 1)
 BOTH = ("english", "spanish")
 
 
-def test_terms_come_in_the_order_of_the_words_whatever_the_order_of_the_readings() -> None:
+def test_terms_follow_the_word_order_of_the_headline() -> None:
     readings = [reading(2, "wall", 3), reading(0, "mexico", 5)]
     terms = headline_terms(["Mexico", "the", "wall"], ["english"], readings, 100)
     assert [(t.word, t.lexemes, t.document_frequency) for t in terms] == [
@@ -101,7 +101,7 @@ def test_a_hyphenated_word_that_no_text_has_is_found_by_its_parts() -> None:
     assert [(t.lexemes, t.weight) for t in terms] == [(("wi",), 0.5), (("fi",), 0.5)]
 
 
-def test_a_word_by_itself_counts_in_full_though_a_hyphenated_one_has_it_before() -> None:
+def test_a_word_counts_in_full_despite_a_hyphenated_word_containing_it() -> None:
     readings = [*compound(0, "us-china", "us", "china", known=0), reading(2, "china", 20)]
     terms = headline_terms(["US-China", "with", "China"], ["english"], readings, 100)
     assert [(t.word, t.lexemes, t.weight) for t in terms] == [
@@ -110,14 +110,14 @@ def test_a_word_by_itself_counts_in_full_though_a_hyphenated_one_has_it_before()
     ]
 
 
-def test_a_word_read_in_two_languages_is_one_term_as_rare_as_the_word() -> None:
+def test_a_word_read_in_two_languages_is_one_term_with_summed_frequency() -> None:
     readings = [reading(0, "inflat", 40, tf=2), spanish(0, "inflacion", 2, tf=5)]
     [term] = headline_terms(["inflation"], BOTH, readings, 100)
     assert set(term.lexemes) == {"inflat", "inflacion"}
     assert (term.document_frequency, term.max_tf) == (42, 5)
 
 
-def test_a_word_is_in_no_more_documents_than_there_are() -> None:
+def test_a_document_frequency_is_capped_at_the_corpus_size() -> None:
     # Documents in several languages have it in each of them.
     readings = [reading(0, "inflat", 90), spanish(0, "inflacion", 80)]
     [term] = headline_terms(["inflation"], BOTH, readings, 100)
@@ -136,7 +136,7 @@ def test_an_unknown_word_is_a_term_without_documents() -> None:
     assert (term.word, term.document_frequency) == ("xyzzy", 0)
 
 
-def test_no_word_is_in_more_documents_than_there_are() -> None:
+def test_frequencies_of_two_languages_are_capped_at_the_corpus_size() -> None:
     [term] = headline_terms(["no"], BOTH, [reading(0, "no", 80), spanish(0, "non", 70)], 100)
     assert term.document_frequency == 100
 
@@ -149,7 +149,7 @@ def test_stop_words_of_the_headlines_own_language_are_dropped_in_all() -> None:
     assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == ["casa", "papel"]
 
 
-def test_stop_words_of_a_language_that_no_text_is_in_are_dropped_too() -> None:
+def test_stop_words_of_an_unused_language_are_dropped() -> None:
     words = ["Y", "que", "pasa", "con", "China"]
     readings = [reading(i, word.lower()) for i, word in enumerate(words)]
     readings += [spanish(2, "pas"), spanish(4, "chin")]
@@ -167,7 +167,7 @@ def test_a_language_that_never_drops_a_word_decides_nothing() -> None:
     assert [t.word for t in terms] == ["wall"]
 
 
-def test_where_the_languages_drop_equally_many_words_nothing_is_dropped() -> None:
+def test_no_stop_word_is_dropped_if_languages_tie() -> None:
     words = ["the", "la", "storm"]
     readings = [reading(1, "la"), reading(2, "storm"), spanish(0, "the"), spanish(2, "storm")]
     assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == words
@@ -250,14 +250,14 @@ SMALL_TALK = (
 
 
 @pytest.mark.parametrize("line", SMALL_TALK)
-def test_small_talk_could_stand_anywhere(line: str) -> None:
+def test_small_talk_is_generic(line: str) -> None:
     assert is_generic(line)
 
 
 @pytest.mark.parametrize(
     "line", ["Good morning, America: the ferry sank", "Buenos Aires", "Tal Afar"]
 )
-def test_a_name_or_a_thing_could_not(line: str) -> None:
+def test_a_text_with_a_name_or_thing_is_not_generic(line: str) -> None:
     assert not is_generic(line)
 
 

@@ -43,7 +43,7 @@ def test_a_zone_is_found(written: str, expected: str) -> None:
         "\ud800",
     ],
 )
-def test_what_is_no_zone_is_none(written: str | None) -> None:
+def test_an_invalid_zone_name_gives_none(written: str | None) -> None:
     assert zone_named(written) is None
 
 

@@ -161,7 +161,7 @@ async def test_pages_come_in_order_of_their_first_query_and_rank(build: Build) -
     assert "Subscribe now" not in first.text
 
 
-async def test_without_a_provider_or_a_query_nothing_is_asked(build: Build) -> None:
+async def test_nothing_is_searched_without_a_provider_or_query(build: Build) -> None:
     world = await build()
     assert world.gatherer.available
     assert await world.gather("", "  ") == WebFindings()
@@ -193,7 +193,7 @@ async def test_most_pages_are_shared_among_the_queries(build: Build) -> None:
     assert world.paths(await world.gather("harbour", "canal")) == ["/a", "/b", "/d"]
 
 
-async def test_a_page_is_fetched_once_a_day_and_then_only_if_it_changed(build: Build) -> None:
+async def test_a_page_is_cached_for_a_day_and_then_revalidated(build: Build) -> None:
     world = await build()
     world.publish("/a")
     world.web.pages["/a"] = page(report("First"), headers={"ETag": '"1"', "Last-Modified": "then"})
@@ -225,7 +225,7 @@ async def test_the_text_that_a_provider_returns_is_not_fetched(build: Build) -> 
     assert findings.fetched == 1
 
 
-async def test_the_next_provider_answers_and_a_spent_one_rests(build: Build) -> None:
+async def test_the_next_provider_takes_over_from_an_exhausted_one(build: Build) -> None:
     world = await build("exa", "brave")
     world.publish("/a")
     world.search.script["exa"] = [SPENT["exa"]]
@@ -254,7 +254,7 @@ async def test_a_slow_provider_leaves_the_next_one_time_to_answer(build: Build) 
     assert len(world.search.queries("exa")) == 1
 
 
-async def test_no_provider_answers(build: Build) -> None:
+async def test_failure_of_all_providers_gives_one_notice_each(build: Build) -> None:
     world = await build("exa", "brave", "serper", timeout=0.3)
     world.search.script = {
         "exa": [slow()],
@@ -362,7 +362,7 @@ async def test_at_most_ten_pages_are_fetched_at_once(build: Build) -> None:
     assert most == 10
 
 
-async def test_robots_txt_is_respected_also_where_a_redirect_leads(build: Build) -> None:
+async def test_robots_txt_applies_to_redirect_targets(build: Build) -> None:
     world = await build()
     world.publish("/open", "/closed/a")
     world.found("/turn")
@@ -398,7 +398,7 @@ async def test_the_private_network_itself_is_refused(build: Build) -> None:
     assert world.web.requests == []
 
 
-async def test_what_a_page_demands_stays_text(build: Build) -> None:
+async def test_instructions_in_a_page_are_kept_as_plain_text(build: Build) -> None:
     world = await build()
     world.found("/a")
     world.web.pages["/a"] = page(
@@ -437,7 +437,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("stage", ["search", "page"])
-async def test_cancelling_leaves_nothing_running(
+async def test_cancelling_leaves_no_task_running(
     build: Build, database: Database, stage: str
 ) -> None:
     world = await build()
@@ -472,7 +472,7 @@ async def test_a_database_that_fails_is_not_taken_for_an_empty_web(
             await connection.execute("ALTER TABLE web_cache_gone RENAME TO web_cache")
 
 
-async def test_pages_are_read_in_processes_that_a_hostile_page_cannot_hold(build: Build) -> None:
+async def test_a_hostile_page_does_not_prevent_reading_the_others(build: Build) -> None:
     async with ArticleReader(workers=1, seconds=0.7) as reader:
         world = await build(reader=reader)
         world.publish("/a", "/b")

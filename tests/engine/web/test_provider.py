@@ -83,7 +83,7 @@ async def test_results_come_in_order_with_usable_addresses_alone(
     assert server.asked == [(provider, "harbour")]
 
 
-async def test_what_providers_say_of_a_page(server: SearchServer) -> None:
+async def test_each_provider_response_is_read_into_a_result(server: SearchServer) -> None:
     date = datetime(2025, 2, 3, 8, tzinfo=UTC)
     page = WebResult(url=ADDRESS, title="Harbour traffic")
     by_provider = {name: (await asked(server, name)).results[0] for name in PROVIDERS}
@@ -131,7 +131,9 @@ def test_a_cut_query_ends_with_a_word() -> None:
 
 
 @pytest.mark.parametrize("provider", SPENT)
-async def test_spent_credits_make_a_provider_rest(server: SearchServer, provider: str) -> None:
+async def test_an_error_for_spent_credits_carries_a_resting_time(
+    server: SearchServer, provider: str
+) -> None:
     server.script[provider] = [SPENT[provider]]
     with pytest.raises(WebSearchSpent, match=provider) as caught:
         await asked(server, provider)
@@ -165,7 +167,7 @@ async def test_a_key_that_a_provider_repeats_is_masked(server: SearchServer) -> 
     assert KEY not in str(caught.value)
 
 
-async def test_searxng_says_what_to_allow(server: SearchServer) -> None:
+async def test_a_searxng_refusal_says_what_to_enable(server: SearchServer) -> None:
     server.json_allowed = False
     with pytest.raises(WebSearchRefused, match="Allow the format json"):
         await asked(server, "searxng")
@@ -191,7 +193,7 @@ async def test_searxng_whose_engines_are_suspended_did_not_answer(server: Search
     ],
     ids=["html", "list", "other", "nested", "huge", "503", "redirect", "dropped"],
 )
-async def test_bad_answers(
+async def test_bad_responses_raise_the_right_error(
     server: SearchServer, provider: str, step: Step, error: type[WebSearchError], said: str
 ) -> None:
     server.script[provider] = [step]
@@ -219,7 +221,7 @@ async def test_a_slow_provider_is_not_waited_for(server: SearchServer) -> None:
         await asked(server, "exa", timeout=0.2)
 
 
-async def test_nobody_listens() -> None:
+async def test_an_unreachable_provider_raises_an_error() -> None:
     search = HttpSearch("exa", WebSearchSettings(), key=KEY, url="http://127.0.0.1:9/")
     with pytest.raises(WebSearchUnreachable, match="no connection"):
         await search.search("x", limit=1, now=NOW)
@@ -235,7 +237,7 @@ async def test_nobody_listens() -> None:
         ("searxng", None, "searxng_url is empty"),
     ],
 )
-def test_settings_that_cannot_work(provider: str, key: str | None, said: str) -> None:
+def test_unusable_provider_settings_are_rejected(provider: str, key: str | None, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         HttpSearch(provider, WebSearchSettings(), key=key)
 

@@ -63,12 +63,12 @@ Allow: /late
         ("<html><body>User-agent: *</body></html>", "/x", True),
     ],
 )
-def test_rules(text: str, path: str, *, allowed: bool) -> None:
+def test_robots_rules_follow_the_longest_match(text: str, path: str, *, allowed: bool) -> None:
     assert parse_robots(text).allows(path) is allowed
 
 
 @given(st.text(alphabet="Uu*/$aAl:#\n \r-gentDiswo%2F", max_size=200), st.text(max_size=50))
-def test_no_file_and_no_path_is_too_strange(text: str, path: str) -> None:
+def test_any_robots_file_and_path_can_be_evaluated(text: str, path: str) -> None:
     assert parse_robots(text).allows(f"/{path}") in {True, False}
 
 

@@ -71,7 +71,7 @@ async def test_a_slow_command_shows_soon_that_it_is_answered(
     await slowly.replies(1)
 
 
-async def test_outside_of_the_channel_the_asker_alone_sees_that_before_the_answer(
+async def test_only_the_asker_sees_progress_of_a_command_outside_the_channel(
     slowly: SlackStage,
 ) -> None:
     elsewhere = slowly.slack.channel("elsewhere", [slowly.alice], with_bot=False)
@@ -83,7 +83,7 @@ async def test_outside_of_the_channel_the_asker_alone_sees_that_before_the_answe
     await slowly.replies(2)
 
 
-async def test_an_edit_gets_its_sign_of_life_at_the_message(slack_bot: SlackStage) -> None:
+async def test_an_edit_shows_progress_on_the_edited_message(slack_bot: SlackStage) -> None:
     slack, alice = slack_bot.slack, slack_bot.alice
     direct = slack.im(alice)
     asked = await alice.says(direct, "Zebras xylophone quietly")
@@ -94,7 +94,7 @@ async def test_an_edit_gets_its_sign_of_life_at_the_message(slack_bot: SlackStag
     assert set(signs) == {asked.ts}
 
 
-async def test_two_processes_and_redelivery_make_one_answer(slack_stage: SlackStage) -> None:
+async def test_redelivery_to_two_processes_gives_one_answer(slack_stage: SlackStage) -> None:
     slack = slack_stage.slack
     async with slack_stage.serving(processes=2):
         await slack_stage.alice.mentions_bot(slack_stage.general, HEADLINE)
@@ -123,7 +123,7 @@ async def test_a_restarted_bot_answers_what_is_new_and_nothing_twice(
     assert len(old.acks) == 2
 
 
-async def test_nobody_who_is_no_person_is_answered(slack_bot: SlackStage) -> None:
+async def test_messages_of_bots_and_the_system_are_not_answered(slack_bot: SlackStage) -> None:
     slack, direct = slack_bot.slack, slack_bot.slack.im(slack_bot.alice)
     general, other = slack_bot.general, slack.other_app("other")
     await other.says(general, f"{slack.bot.mention} {HEADLINE}", raw=True)
@@ -160,7 +160,7 @@ async def test_a_shared_file_with_words_is_answered(slack_bot: SlackStage) -> No
     assert is_answer(answer)
 
 
-async def test_a_channel_that_wants_it_is_listened_to_in_silence(slack_bot: SlackStage) -> None:
+async def test_a_listening_channel_ignores_small_talk_silently(slack_bot: SlackStage) -> None:
     slack, general = slack_bot.slack, slack_bot.general
     slack_bot.alice.is_admin = True
     await slack_bot.alice.says(general, HEADLINE)
@@ -202,7 +202,7 @@ async def test_a_slash_command_works_where_the_bot_is_no_member(slack_bot: Slack
     assert await slack_bot.rows("SELECT active FROM chat") == [(True,)]
 
 
-async def test_why_tells_of_the_answer_in_a_thread_though_commands_know_none(
+async def test_the_why_command_in_a_channel_uses_the_answer_of_a_thread(
     slack_bot: SlackStage,
 ) -> None:
     await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
@@ -242,7 +242,7 @@ async def test_a_bare_mention_in_a_thread_asks_about_its_first_message(
     assert "Coffee prices will hit a record high" in answer.visible
 
 
-async def test_where_slack_does_not_show_the_thread_a_bare_mention_gets_a_hint(
+async def test_a_bare_mention_gets_a_hint_if_the_thread_cannot_be_read(
     slack_bot: SlackStage,
 ) -> None:
     slack, alice, general = slack_bot.slack, slack_bot.alice, slack_bot.general

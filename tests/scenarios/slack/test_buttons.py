@@ -37,7 +37,7 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
     assert votes == [(f"slack:{dan.id}", -1), (f"slack:{slack_bot.alice.id}", 1)]
 
 
-async def test_the_votes_on_the_others_are_the_presser_s_own_view(slack_bot: SlackStage) -> None:
+async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     slack, bob, own = slack_bot.slack, slack_bot.bob, labels(answer)
     await bob.clicks(answer, OTHERS)
@@ -52,7 +52,7 @@ async def test_the_votes_on_the_others_are_the_presser_s_own_view(slack_bot: Sla
     await slack_bot.replies(2)
 
 
-async def test_a_reaction_is_a_vote_once_a_person(slack_bot: SlackStage) -> None:
+async def test_a_reaction_counts_as_one_vote_per_person(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     alice, bob = slack_bot.alice, slack_bot.bob
     await alice.reacts(answer, "+1")
@@ -83,7 +83,7 @@ async def test_a_reaction_to_the_answer_of_a_command_is_a_vote_on_it(
     await slack.until(lambda: "👍 1" in labels(answer))
 
 
-async def test_the_same_vote_again_withdraws_it(slack_bot: SlackStage) -> None:
+async def test_repeating_a_vote_withdraws_it(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     slack, alice = slack_bot.slack, slack_bot.alice
     await alice.clicks(answer, "👍")
@@ -105,7 +105,7 @@ async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
     await slack_bot.replies(2)
 
 
-async def test_more_shows_other_tweets_in_the_same_thread(slack_bot: SlackStage) -> None:
+async def test_the_more_button_shows_further_tweets_in_the_thread(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     await slack_bot.bob.clicks(answer, "More")
     first, more = await slack_bot.replies(2)
@@ -118,7 +118,7 @@ async def test_more_shows_other_tweets_in_the_same_thread(slack_bot: SlackStage)
     assert first is answer
 
 
-async def test_why_is_told_to_whoever_asks(slack_bot: SlackStage) -> None:
+async def test_the_why_button_explains_only_to_the_person_who_asks(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     await slack_bot.bob.clicks(answer, "Why?")
     _, why = await slack_bot.replies(2)

@@ -51,7 +51,7 @@ async def test_a_rate_limit_is_waited_for(slack_bot: SlackStage, direct: Channel
     ],
     ids=["500", "internal_error", "dropped before", "dropped after"],
 )
-async def test_what_may_have_arrived_is_not_sent_again(
+async def test_a_message_that_may_have_arrived_is_not_sent_again(
     slack_bot: SlackStage,
     direct: Channel,
     fault: Fault,
@@ -67,7 +67,9 @@ async def test_what_may_have_arrived_is_not_sent_again(
     assert HEADLINE not in caplog.text
 
 
-async def test_an_answer_to_a_command_is_not_sent_again_either(slack_bot: SlackStage) -> None:
+async def test_a_command_answer_that_may_have_arrived_is_not_sent_again(
+    slack_bot: SlackStage,
+) -> None:
     slack_bot.slack.fail("response_url", Fault(drop_after=True))
     await slack_bot.alice.commands(slack_bot.general, "/prophecy", HEADLINE)
     await slack_bot.replies(1)
@@ -115,14 +117,14 @@ async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
     assert "missing_scope (needs files:write)" in caplog.text
 
 
-async def test_without_a_corpus_the_asker_alone_is_told(barren: SlackStage) -> None:
+async def test_a_missing_corpus_is_reported_only_to_the_asker(barren: SlackStage) -> None:
     await barren.alice.mentions_bot(barren.general, HEADLINE)
     (answer,) = await barren.replies(1)
     assert "no corpus" in answer.visible
     assert answer.ephemeral_to is barren.alice
 
 
-async def test_without_a_database_the_asker_is_told_and_answered_later(
+async def test_a_database_failure_is_reported_to_the_asker_who_can_ask_again(
     slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     await slack_bot.rows("ALTER TABLE turn RENAME TO gone")

@@ -37,7 +37,7 @@ async def test_the_home_tab_tells_what_the_app_is_and_sets_it_up(slack_bot: Slac
     assert "9:00" in answer.visible or "es" in answer.visible
 
 
-async def test_a_remark_stands_above_what_the_tab_shows(slack_bot: SlackStage) -> None:
+async def test_a_notice_is_shown_above_the_home_tab(slack_bot: SlackStage) -> None:
     alice = slack_bot.alice
     await alice.opens_home()
     await shown(slack_bot, "There is always a tweet.")
@@ -53,7 +53,7 @@ async def test_a_remark_stands_above_what_the_tab_shows(slack_bot: SlackStage) -
     assert alice.home().visible.count("This button is too old.") == 1
 
 
-async def test_a_stranger_who_looks_at_it_asks_for_nothing(coffee_url: str) -> None:
+async def test_opening_the_home_tab_does_not_request_admission(coffee_url: str) -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))
     async with slack_staged(coffee_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"

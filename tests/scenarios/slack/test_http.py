@@ -64,7 +64,7 @@ async def test_messages_commands_and_buttons_come_over_one_address(http_bot: Sla
 @pytest.mark.parametrize(
     "signing", [Signing(secret="wrong"), Signing(age=3600), Signing(age=-3600)], ids=repr
 )
-async def test_what_slack_did_not_sign_just_now_is_refused(
+async def test_a_request_without_a_fresh_slack_signature_is_refused(
     http_bot: SlackStage, request_url: RequestUrl, signing: Signing
 ) -> None:
     request_url.signing = signing
@@ -75,7 +75,7 @@ async def test_what_slack_did_not_sign_just_now_is_refused(
     assert len(http_bot.slack.calls) == before
 
 
-async def test_what_is_not_slacks_is_refused_without_a_trace(
+async def test_foreign_requests_are_refused_without_an_error_log(
     http_bot: SlackStage, request_url: RequestUrl, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with aiohttp.ClientSession() as session:
@@ -113,7 +113,7 @@ NO_EVENTS = (
 )
 
 
-async def test_what_is_signed_and_no_event_is_told_so(
+async def test_a_signed_request_without_an_event_is_rejected(
     http_bot: SlackStage, request_url: RequestUrl, caplog: pytest.LogCaptureFixture
 ) -> None:
     for body, kind in NO_EVENTS:

@@ -55,16 +55,14 @@ async def test_a_link_is_shown_as_one_card_with_its_picture(linked: SlackStage) 
         f"https://elsewhere.example/prophecy?headline={HEADLINE.split()[0]}&corpus=demo",
     ],
 )
-async def test_a_link_to_what_may_not_be_seen_stays_a_link(
-    linked: SlackStage, address: str
-) -> None:
+async def test_a_link_to_hidden_content_is_not_unfurled(linked: SlackStage, address: str) -> None:
     message = await linked.alice.says(linked.general, address)
     await linked.slack.quiet()
     assert message.attachments == []
     assert linked.slack.bot_messages == []
 
 
-async def test_a_card_that_slack_refuses_is_no_word_to_anybody(linked: SlackStage) -> None:
+async def test_a_card_refused_by_slack_gives_no_message(linked: SlackStage) -> None:
     linked.slack.fail("chat.unfurl", Fault(error="cannot_unfurl_url"))
     asked = link(headline=HEADLINE, date="2026-06-01", corpus="demo")
     await linked.alice.says(linked.general, asked)

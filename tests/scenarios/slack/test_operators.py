@@ -9,7 +9,7 @@ from tests.scenarios.stage import HEADLINE
 from tests.scenarios.test_owner import code
 
 
-async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
+async def test_the_owner_is_notified_once_privately_of_a_refused_key(
     coffee_url: str,
 ) -> None:
     async with slack_staged(coffee_url, SlackServer()) as stage:
@@ -34,7 +34,7 @@ async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
         assert not any("401" in message.visible for message in general.messages)
 
 
-async def test_the_owner_is_told_of_a_part_that_is_missing(
+async def test_the_owner_is_notified_of_a_missing_package(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.card.find_spec", lambda _: None)

@@ -5,7 +5,7 @@ from tests.scenarios.slack.stage import SlackStage
 REFUSED = "Only admins of this workspace may use /presagio settings. Ask one of them."
 
 
-async def test_a_channel_named_like_direct_messages_is_steered_by_admins_alone(
+async def test_a_channel_named_like_a_direct_message_is_configured_only_by_admins(
     slack_bot: SlackStage,
 ) -> None:
     trap = slack_bot.slack.channel("directmessage", [slack_bot.alice, slack_bot.bob])
@@ -16,7 +16,7 @@ async def test_a_channel_named_like_direct_messages_is_steered_by_admins_alone(
     assert await slack_bot.rows("SELECT private, listening FROM chat") == [(False, "mentions")]
 
 
-async def test_in_a_direct_message_whoever_writes_steers_it(slack_bot: SlackStage) -> None:
+async def test_anyone_can_change_settings_in_their_direct_message(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
     await slack_bot.alice.commands(direct, "/presagio", "settings threshold 6")
     (shown,) = await slack_bot.replies(1)
@@ -24,7 +24,7 @@ async def test_in_a_direct_message_whoever_writes_steers_it(slack_bot: SlackStag
     assert await slack_bot.rows("SELECT private, threshold FROM chat") == [(True, 6)]
 
 
-async def test_an_admin_of_another_workspace_is_none_here(slack_bot: SlackStage) -> None:
+async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: SlackStage) -> None:
     guest = slack_bot.slack.user("eve", admin=True, owner=True)
     guest.team = "TELSEWHERE"
     shared = slack_bot.slack.channel("shared", [slack_bot.alice, guest])
@@ -37,7 +37,7 @@ async def test_an_admin_of_another_workspace_is_none_here(slack_bot: SlackStage)
     assert await slack_bot.rows("SELECT threshold FROM chat") == [(6,)]
 
 
-async def test_an_admin_of_the_workspace_does_not_steer_what_all_are_told(
+async def test_a_workspace_admin_cannot_change_the_global_glossary(
     slack_stage: SlackStage,
 ) -> None:
     operator = slack_stage.bob

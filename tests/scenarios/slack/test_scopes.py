@@ -5,7 +5,7 @@ from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
 
-async def test_all_scopes_of_the_manifest_are_used_and_no_others(slack_bot: SlackStage) -> None:
+async def test_the_bot_uses_exactly_the_scopes_of_the_manifest(slack_bot: SlackStage) -> None:
     slack, alice = slack_bot.slack, slack_bot.alice
     alice.is_admin = True
     secret = slack.channel("secret", [alice], kind="group")

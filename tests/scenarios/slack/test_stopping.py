@@ -12,7 +12,7 @@ from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
 
-async def test_what_is_under_way_is_answered_and_nothing_new_is_heard(
+async def test_a_stopping_bot_finishes_its_answer_and_accepts_no_new_message(
     slack_stage: SlackStage,
 ) -> None:
     slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
@@ -29,7 +29,9 @@ async def test_what_is_under_way_is_answered_and_nothing_new_is_heard(
     assert len(read_years(answer.visible)) == 3
 
 
-async def test_what_nobody_heard_is_answered_after_the_restart(slack_stage: SlackStage) -> None:
+async def test_a_message_sent_while_stopped_is_answered_after_the_restart(
+    slack_stage: SlackStage,
+) -> None:
     slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
     await slack_stage.alice.says(direct, HEADLINE)
     async with slack_stage.serving():

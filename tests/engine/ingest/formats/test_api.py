@@ -53,7 +53,7 @@ def test_an_extended_tweet_replaces_the_cut_one() -> None:
     assert whole.flags == Flag.NONE
 
 
-def test_a_repost_shows_the_whole_text_of_what_it_repeats() -> None:
+def test_a_repost_shows_the_whole_original_text() -> None:
     original = TWEET | {
         "full_text": "The whole text https://t.co/abc",
         "entities": entities(LINK),
@@ -112,7 +112,7 @@ def test_replies_engagement_and_device_are_read() -> None:
     assert document.meta == {"device": "Twitter for iPhone"}
 
 
-def test_an_array_and_lines_hold_the_same() -> None:
+def test_json_arrays_and_lines_give_the_same_tweets() -> None:
     second = TWEET | {"id_str": "2"}
     array, _ = documents(orjson.dumps([TWEET, second], option=orjson.OPT_INDENT_2))
     lines, _ = documents(orjson.dumps(TWEET) + b"\n" + orjson.dumps(second))

@@ -50,7 +50,7 @@ def test_atom_is_read_too() -> None:
     assert (sun.external_id, sun.text, moment_of(sun).day) == ("tag:2", "At last", 25)
 
 
-def test_an_entry_without_a_date_is_refused_alone() -> None:
+def test_only_the_entry_without_a_date_is_rejected() -> None:
     draft = RSS.replace("<pubDate>Fri, 24 May 2019 02:54:59 GMT</pubDate>", "")
     stored, rejects = documents(draft.encode())
     assert len(stored) == 1
@@ -70,7 +70,7 @@ def test_a_second_reading_has_the_same_digests() -> None:
         "<rss>" + "<a>" * 500,
     ],
 )
-def test_what_may_not_be_read_is_refused(content: str, tmp_path: Path) -> None:
+def test_an_unreadable_feed_is_rejected(content: str, tmp_path: Path) -> None:
     (tmp_path / "feed.xml").write_text(content)
     with pytest.raises(InputError, match=r"feed\.xml cannot be read: "):
         records(tmp_path / "feed.xml")

@@ -89,7 +89,7 @@ def test_a_reply_belongs_to_the_thread_of_its_root() -> None:
     assert (document.thread, document.reply_to, document.flags) == (root, parent, Flag.REPLY)
 
 
-def test_links_tags_and_mentions_are_those_that_are_marked() -> None:
+def test_links_tags_and_mentions_come_from_facets() -> None:
     text = "é @bob see example.org/2020... #storm #no"
     raw = text.encode()
 
@@ -124,14 +124,14 @@ def test_links_tags_and_mentions_are_those_that_are_marked() -> None:
         ({"$type": "app.bsky.embed.record", "record": {}}, "[record]", "", Flag.QUOTE),
     ],
 )  # fmt: skip
-def test_a_post_without_words_is_what_it_shows(
+def test_a_post_without_text_is_described_by_its_embed(
     embed: object, text: str, searched: str, flags: Flag
 ) -> None:
     document = one(text="", embed=embed)
     assert (document.text, document.search_text, document.flags) == (text, searched, flags)
 
 
-def test_a_repost_is_the_address_of_what_was_reposted_and_not_ones_own() -> None:
+def test_a_repost_holds_the_original_url_and_is_not_own_text() -> None:
     subject = {"uri": f"at://did:plc:bob/{POST}/9", "cid": "x"}
     repost = {"$type": REPOST, "subject": subject, "createdAt": "2023-05-02T10:00:00Z"}
     content = car({f"{POST}/1": STORM, f"{REPOST}/2": repost, "app.bsky.feed.like/3": repost})
@@ -143,7 +143,9 @@ def test_a_repost_is_the_address_of_what_was_reposted_and_not_ones_own() -> None
 
 
 @given(st.sets(st.integers(0, 10**6), max_size=40), st.integers(1, 5))
-def test_every_post_of_any_tree_is_found_once_in_order(numbers: set[int], levels: int) -> None:
+def test_any_repository_tree_yields_every_post_once_in_order(
+    numbers: set[int], levels: int
+) -> None:
     keys = [f"{POST}/{number:07}" for number in numbers]
     found, rejects = records(car(dict.fromkeys(keys, STORM) | {"a/b": {}}, levels=levels))
     assert [record.external_id for record in found] == [f"at://{DID}/{key}" for key in sorted(keys)]
@@ -155,7 +157,7 @@ def test_a_second_export_has_the_same_digests() -> None:
     assert [r.digest for r in first[0]] == [r.digest for r in second[0]][:2]
 
 
-def test_a_post_without_text_is_refused_alone() -> None:
+def test_only_the_post_without_text_is_rejected() -> None:
     stored, rejects = documents(car({f"{POST}/1": {"$type": POST}, f"{POST}/2": STORM}))
     assert len(stored) == 1
     assert [reject.reason for reject in rejects] == ["record 1: no text"]

@@ -39,7 +39,7 @@ BRANCHED = conversation(
 )
 
 
-def test_the_branch_that_was_kept_is_read_in_order() -> None:
+def test_only_the_current_branch_of_a_conversation_is_read_in_order() -> None:
     stored, rejects = documents(orjson.dumps([BRANCHED]))
     assert rejects == []
     assert [(d.role, d.author, d.text) for d in stored] == [
@@ -74,7 +74,7 @@ def test_tools_and_what_the_page_hides_are_left_out() -> None:
     assert rejects == []
 
 
-def test_pictures_and_speech_stand_beside_words() -> None:
+def test_images_and_transcribed_speech_are_kept_with_the_text() -> None:
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://x"}
     parts = [picture, {"content_type": "audio_transcription", "text": "Hello"}, "What is this?"]
     shows = {"content_type": "multimodal_text"}
@@ -96,13 +96,13 @@ def test_a_message_without_a_time_has_that_of_its_conversation() -> None:
     assert moment_of(document).isoformat() == "2023-11-14T22:13:19+00:00"
 
 
-def test_a_tree_that_goes_in_circles_ends() -> None:
+def test_a_circular_conversation_tree_does_not_loop() -> None:
     chat = conversation(node("a", "b", "user", "x"), node("b", "a", "user", "y"), current="a")
     stored, _ = documents(orjson.dumps([chat]))
     assert [document.external_id for document in stored] == ["m-b", "m-a"]
 
 
-def test_what_is_no_conversation_is_refused_alone() -> None:
+def test_only_the_record_that_is_no_conversation_is_rejected() -> None:
     stored, rejects = documents(orjson.dumps([BRANCHED, {"uuid": "x", "chat_messages": []}]))
     assert len(stored) == 3
     assert [reject.reason for reject in rejects] == [
@@ -110,7 +110,7 @@ def test_what_is_no_conversation_is_refused_alone() -> None:
     ]
 
 
-def test_a_long_conversation_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_long_conversation_is_read(tmp_path: Path) -> None:
     long = conversation(node("q", None, "user", "x" * 90_000), current="q")
     nodes = [node(f"n{i}", None, "user", "y" * 90_000) for i in range(40)]
     long["mapping"] = {**long["mapping"], **{str(n["id"]): n for n in nodes}}  # type: ignore[dict-item]  # of the test's own making
@@ -128,14 +128,14 @@ def test_an_export_in_parts_is_read_whole(tmp_path: Path) -> None:
     assert len(records(tmp_path)[0]) == 2
 
 
-def test_ones_own_words_are_the_questions() -> None:
+def test_own_text_consists_of_the_questions() -> None:
     good, _ = records(orjson.dumps([BRANCHED]), defaults=Defaults(only_mine=True, author="ana"))
     assert [record.external_id for record in good] == ["m-q", "m-q2"]
     stored, _ = documents(orjson.dumps([BRANCHED]), defaults=Defaults(author="ana"))
     assert [document.author for document in stored] == ["ana", "ChatGPT", "ana"]
 
 
-def test_an_edited_title_makes_the_messages_new() -> None:
+def test_a_renamed_conversation_updates_its_messages() -> None:
     first, again, renamed = (
         [r.digest for r in records(orjson.dumps([BRANCHED | {"title": title}]))[0]]
         for title in ("Storms", "Storms", "Rain")

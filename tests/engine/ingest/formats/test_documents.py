@@ -38,7 +38,7 @@ def _read(where: Path) -> tuple[list[Document], list[Reject]]:
     return documents, rejects
 
 
-def test_a_folder_of_all_formats(tmp_path: Path) -> None:
+def test_a_folder_with_every_format_is_read(tmp_path: Path) -> None:
     files = {
         "a.pdf": pdf(["Coffee rose."], title="A", date=_DATE),
         "b.docx": word("# B", "Coffee rose."),
@@ -127,11 +127,11 @@ def test_a_zip_of_documents_is_read(tmp_path: Path) -> None:
         ([".hidden.pdf", "~$open.docx", "a.exe"], False),
     ],
 )
-def test_which_folders_hold_documents(names: list[str], documents: bool) -> None:
+def test_a_folder_counts_as_documents_if_they_prevail(names: list[str], documents: bool) -> None:
     assert documents_prevail(names) is documents
 
 
-def test_whoever_insists_gets_all_documents(tmp_path: Path) -> None:
+def test_an_explicit_documents_format_includes_markdown(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A")
     (tmp_path / "b.pdf").write_bytes(pdf(["Hello."], date=_DATE))
     with open_source(str(tmp_path), format="documents") as stream:

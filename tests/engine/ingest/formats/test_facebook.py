@@ -27,7 +27,7 @@ def one(**fields: object) -> Document:
 
 
 @given(st.text())
-def test_what_the_export_damaged_is_mended_and_what_is_sound_stays(text: str) -> None:
+def test_mis_encoded_text_is_repaired(text: str) -> None:
     try:
         damaged = text.encode().decode("latin-1")
     except UnicodeEncodeError:
@@ -35,7 +35,7 @@ def test_what_the_export_damaged_is_mended_and_what_is_sound_stays(text: str) ->
     assert repair_encoding([{damaged: damaged}, 5]) == [{text: text}, 5]
 
 
-def test_a_sound_text_stays() -> None:
+def test_correctly_encoded_text_is_unchanged() -> None:
     assert repair_encoding("café 😀") == "café 😀"
 
 
@@ -59,19 +59,19 @@ def test_a_post_says_what_the_export_says() -> None:
          "[media]", ""),
     ],
 )  # fmt: skip
-def test_a_post_without_words_is_what_it_shows(
+def test_a_post_without_text_is_described_by_its_content(
     fields: dict[str, object], text: str, searched: str
 ) -> None:
     document = one(data=[], **fields)
     assert (document.text, document.search_text) == (text, searched)
 
 
-def test_pictures_are_named() -> None:
+def test_pictures_are_listed_as_attachments() -> None:
     document = one(attachments=[{"data": [PICTURE]}])
     assert (document.flags, document.meta) == (Flag.MEDIA, {"attachments": ["a.jpg"]})
 
 
-def test_posts_of_the_same_second_are_told_apart() -> None:
+def test_posts_of_the_same_second_get_different_ids() -> None:
     other = POST | {"data": [{"post": "Rain"}]}
     good, _ = records(orjson.dumps([POST, other, POST]))
     assert len({record.external_id for record in good}) == 2
@@ -80,7 +80,7 @@ def test_posts_of_the_same_second_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "name", ["your_posts_1.json", "your_posts__check_ins__photos_and_videos_1.json"]
 )
-def test_the_export_tells_whose_it_is(tmp_path: Path, name: str) -> None:
+def test_the_owner_is_read_from_the_export(tmp_path: Path, name: str) -> None:
     posts = tmp_path / "your_facebook_activity" / "posts"
     posts.mkdir(parents=True)
     (posts / name).write_bytes(orjson.dumps([POST]))
@@ -94,7 +94,7 @@ def test_the_export_tells_whose_it_is(tmp_path: Path, name: str) -> None:
     assert records(posts / name)[0][0].format == "facebook"
 
 
-def test_a_post_without_a_time_is_refused_alone() -> None:
+def test_only_the_post_without_a_time_is_rejected() -> None:
     bad = {"data": [{"post": "x"}], "timestamp": None}
     stored, rejects = documents(orjson.dumps([POST, bad]))
     assert len(stored) == 1

@@ -24,7 +24,7 @@ def one(post: object) -> Document:
     return document
 
 
-def test_the_caption_of_one_picture_stands_at_the_picture() -> None:
+def test_the_caption_of_a_single_picture_is_read_from_the_picture() -> None:
     document = one({"media": [MEDIA]})
     assert (document.text, document.tags, document.mentions) == (
         "café #Storm @Bob", ("storm",), ("bob",),
@@ -33,7 +33,7 @@ def test_the_caption_of_one_picture_stands_at_the_picture() -> None:
     assert (document.platform, document.flags) == ("instagram", Flag.MEDIA)
 
 
-def test_that_of_several_stands_at_the_post() -> None:
+def test_the_caption_of_an_album_is_read_from_the_post() -> None:
     document = one(ALBUM)
     assert (document.text, moment_of(document).minute) == ("Two ships", 1)
     assert document.meta["attachments"] == ["a.jpg", "b.mp4"]

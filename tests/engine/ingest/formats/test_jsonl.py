@@ -77,7 +77,7 @@ def test_a_record_with_nothing_else_takes_the_defaults() -> None:
         ("٣٤", "2009-05-04T18:54:25Z", "Twitter for iPhone", None),
     ],
 )
-def test_a_record_that_names_no_platform_is_of_x_only_where_its_id_and_date_agree(
+def test_record_without_platform_is_from_x_only_if_id_and_date_agree(
     post_id: str | int, created_at: str, device: str | None, platform: str | None
 ) -> None:
     record = RECORD | {"id": post_id, "created_at": created_at, "device": device}

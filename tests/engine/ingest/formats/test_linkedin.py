@@ -51,7 +51,7 @@ def test_a_post_says_what_its_row_says() -> None:
     assert document.meta == {"visibility": "MEMBER_NETWORK"}
 
 
-def test_the_quotes_around_every_line_go() -> None:
+def test_quotes_around_each_line_are_removed() -> None:
     assert one(SHARE | {"ShareCommentary": 'One"\n""\n"two, "three"'}).text == (
         'One\n\ntwo, "three'
     )
@@ -64,7 +64,7 @@ def test_the_quotes_around_every_line_go() -> None:
         ({"MediaUrl": "https://m.example/c.jpg"}, "https://m.example/c.jpg", Flag.MEDIA),
     ],
 )
-def test_a_post_without_words_is_what_it_shares(
+def test_a_post_without_text_is_described_by_what_it_shares(
     fields: dict[str, str], text: str, flags: Flag
 ) -> None:
     document = one(SHARE | {"ShareCommentary": ""} | fields)
@@ -102,18 +102,18 @@ def test_both_files_of_an_export_are_read(tmp_path: Path) -> None:
         (["2023-01-02 10:11:12", "x", "", "", "", ""], "no text"),
     ],
 )
-def test_a_bad_row_is_refused_alone(row: Sequence[str], reason: str) -> None:
+def test_only_the_bad_row_is_rejected(row: Sequence[str], reason: str) -> None:
     content = table(SHARE) + ",".join(row).encode() + b"\n"
     stored, rejects = documents(content)
     assert len(stored) == 1
     assert [(reject.line, reject.reason) for reject in rejects] == [(3, reason)]
 
 
-def test_another_table_is_refused() -> None:
+def test_a_table_with_other_columns_is_rejected() -> None:
     with pytest.raises(InputError, match="must name Date, ShareLink"):
         records(b"a,b\n1,2\n", form="linkedin")
 
 
-def test_all_words_are_ones_own() -> None:
+def test_every_text_counts_as_own() -> None:
     own, _ = records(table(SHARE), defaults=Defaults(only_mine=True))
     assert len(own) == 1

@@ -73,7 +73,7 @@ def test_each_part_is_found_by_all_authors_and_tags(tmp_path: Path) -> None:
         ("---\r\ndate: 2019-05-23\r\n---\r\nx", "2019-05-23T00:00:00+00:00"),
     ],
 )
-def test_dates_as_people_write_them(tmp_path: Path, text: str, moment: str) -> None:
+def test_common_front_matter_date_formats_are_read(tmp_path: Path, text: str, moment: str) -> None:
     document = one(tmp_path, text)
     assert (document.text, moment_of(document).isoformat()) == ("x", moment)
 
@@ -83,7 +83,7 @@ def test_the_name_of_a_file_may_tell_its_date_and_title(tmp_path: Path) -> None:
     assert (document.title, moment_of(document).date().isoformat()) == ("the-storm", "2019-05-23")
 
 
-def test_a_note_without_a_date_has_none_whenever_its_file_was_copied(tmp_path: Path) -> None:
+def test_a_note_without_a_date_ignores_the_file_time(tmp_path: Path) -> None:
     file, digests = tmp_path / "note.md", []
     file.write_text("# The storm\n\nIt is coming.")
     for moment in (1577880000, 1577890000):
@@ -115,7 +115,7 @@ def test_a_folder_is_read_whole_without_what_is_hidden(tmp_path: Path) -> None:
         ("---\ndate: 2019-05-23\n---\n", "the text is empty"),
     ],
 )
-def test_a_bad_file_is_refused_alone(tmp_path: Path, text: str, reason: str) -> None:
+def test_only_the_bad_file_is_rejected(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "a.md").write_text(ARTICLE)
     (tmp_path / "b.md").write_text(text)
     stored, rejects = documents(tmp_path)
@@ -125,7 +125,7 @@ def test_a_bad_file_is_refused_alone(tmp_path: Path, text: str, reason: str) -> 
     assert rejects[0].file.endswith("/b.md")
 
 
-def test_a_bomb_costs_its_own_file_alone(tmp_path: Path) -> None:
+def test_a_yaml_bomb_rejects_only_its_own_file(tmp_path: Path) -> None:
     bomb = "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 10))
     (tmp_path / "a.md").write_text(ARTICLE)
     (tmp_path / "b.md").write_text(f"---\na0: &a0 [x]\n{bomb}tags: [*a9]\n---\nx")
@@ -139,7 +139,7 @@ def test_a_bomb_costs_its_own_file_alone(tmp_path: Path) -> None:
 
 
 @needs_timer
-def test_time_grows_no_faster_than_a_heading(tmp_path: Path) -> None:
+def test_reading_a_heading_takes_linear_time(tmp_path: Path) -> None:
     def use(heading: str) -> None:
         document = one(tmp_path, f"# {heading} # \n\nIt is coming.")
         assert (document.title, document.text) == (
@@ -151,12 +151,12 @@ def test_time_grows_no_faster_than_a_heading(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["# The storm", "#\tThe storm ##  ", "  # The storm#"])
-def test_a_heading_is_the_title(tmp_path: Path, line: str) -> None:
+def test_a_heading_at_the_top_is_the_title(tmp_path: Path, line: str) -> None:
     document = one(tmp_path, f"{line}\nIt is coming.")
     assert (document.title, document.text) == ("The storm", "It is coming.")
 
 
-def test_a_heading_of_nothing_is_none(tmp_path: Path) -> None:
+def test_an_empty_heading_is_no_title(tmp_path: Path) -> None:
     assert one(tmp_path, "# #\nx", "storm.md").title == "storm"
 
 
@@ -166,7 +166,7 @@ def test_front_matter_makes_no_objects() -> None:
 
 
 @given(st.text())
-def test_any_text_has_front_matter_or_none(text: str) -> None:
+def test_any_text_is_split_into_front_matter_and_body(text: str) -> None:
     try:
         _fields, body = split_front_matter(text)
     except RecordError:

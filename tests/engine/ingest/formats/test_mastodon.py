@@ -66,7 +66,7 @@ def test_a_post_says_what_the_outbox_says() -> None:
     assert document.meta == {"domain": "example.social", "visibility": "public"}
 
 
-def test_a_boost_is_the_address_of_what_was_boosted() -> None:
+def test_a_boost_holds_the_url_of_the_original() -> None:
     document = one(BOOST)
     assert document.flags == Flag.REPOST
     assert document.text == document.url == BOOST["object"]
@@ -74,7 +74,7 @@ def test_a_boost_is_the_address_of_what_was_boosted() -> None:
     assert (document.external_id, document.attribution) == (BOOST["id"], "standard input#8")
 
 
-def test_a_content_warning_stands_above_the_text() -> None:
+def test_a_content_warning_is_placed_above_the_text() -> None:
     document = one(created(summary="weather"))
     assert document.text == "weather\n\nThe storm is coming"
     assert document.meta["content_warning"] == "weather"
@@ -112,7 +112,7 @@ def test_a_picture_without_words_says_what_its_author_wrote_about_it() -> None:
         (["https://b.example/users/bob"], [], "direct"),
     ],
 )
-def test_it_is_known_who_could_see_a_post(to: object, cc: object, visibility: str) -> None:
+def test_the_visibility_of_a_post_is_kept(to: object, cc: object, visibility: str) -> None:
     assert one(created(to=to, cc=cc)).meta["visibility"] == visibility
 
 
@@ -140,6 +140,6 @@ def test_the_export_is_recognised_as_folder_and_file(tmp_path: Path) -> None:
     assert document.attribution == f"{tmp_path.name}/outbox.json#7"
 
 
-def test_of_ones_own_words_boosts_are_none() -> None:
+def test_boosts_do_not_count_as_own_text() -> None:
     good, _ = records(outbox(created(), BOOST), defaults=Defaults(only_mine=True))
     assert [record.external_id for record in good] == [NOTE["id"]]

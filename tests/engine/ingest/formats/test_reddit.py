@@ -51,7 +51,7 @@ def export(path: Path) -> Path:
     return path
 
 
-def test_posts_and_comments_of_an_account(tmp_path: Path) -> None:
+def test_posts_and_comments_of_an_account_are_read(tmp_path: Path) -> None:
     stored, rejects = documents(export(tmp_path / "export.zip"))
     assert rejects == []
     comment, post = sorted(stored, key=lambda document: document.external_id)
@@ -73,12 +73,12 @@ def test_one_file_is_recognised_and_a_relative_link_is_completed() -> None:
     assert (comment.url, comment.reply_to) == (f"{LINK}c1/", "t1_c0")
 
 
-def test_what_was_removed_is_refused() -> None:
+def test_removed_text_is_rejected() -> None:
     _, (reject,) = documents(rows(COMMENT | {"body": "[removed]"}))
     assert (reject.line, reject.reason) == (2, "the text was removed")
 
 
-def test_a_folder_of_other_posts_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_folder_of_other_posts_is_not_detected_as_reddit(tmp_path: Path) -> None:
     from engine.ingest.formats.reddit import RedditReader
 
     assert RedditReader().members(["posts.csv"]) == ()

@@ -57,7 +57,7 @@ NITTER = {
 
 
 @pytest.mark.parametrize("tweet", [SNSCRAPE, TWSCRAPE])
-def test_a_tweet_of_snscrape_or_twscrape(tweet: dict[str, object]) -> None:
+def test_a_tweet_of_snscrape_or_twscrape_is_read(tweet: dict[str, object]) -> None:
     document = one(tweet)
     assert document.external_id == "1131393056299786240"
     assert document.text == "A ship & a canal https://example.org/a"
@@ -68,7 +68,7 @@ def test_a_tweet_of_snscrape_or_twscrape(tweet: dict[str, object]) -> None:
     assert (document.flags, document.meta) == (Flag.NONE, {"device": "Twitter Web Client"})
 
 
-def test_the_fields_of_older_versions() -> None:
+def test_field_names_of_older_versions_are_read() -> None:
     old = {name: value for name, value in SNSCRAPE.items() if name not in {"rawContent", "links"}}
     links = {"tcooutlinks": ["https://t.co/abc"], "outlinks": ["https://example.org/a"]}
     assert (
@@ -76,7 +76,7 @@ def test_the_fields_of_older_versions() -> None:
     )
 
 
-def test_reposts_quotes_replies_and_media() -> None:
+def test_reposts_quotes_replies_and_media_are_flagged() -> None:
     original = SNSCRAPE | {"rawContent": "Old words", "user": USER | {"username": "bob"}}
     repost = one(SNSCRAPE | {"rawContent": "RT @bob: Old…", "retweetedTweet": original})
     assert (repost.text, repost.flags) == ("RT @bob: Old words", Flag.REPOST)
@@ -96,7 +96,7 @@ def test_reposts_quotes_replies_and_media() -> None:
         orjson.dumps({"tweets": [], "threads": [[NITTER]]}, option=orjson.OPT_INDENT_2),
     ],
 )
-def test_a_tweet_of_nitter(content: bytes) -> None:
+def test_a_tweet_of_nitter_is_read(content: bytes) -> None:
     (document,), rejects = documents(content)
     assert rejects == []
     assert (document.external_id, document.text) == ("1131393056299786240", "A ship & a canal")
@@ -107,10 +107,10 @@ def test_a_tweet_of_nitter(content: bytes) -> None:
     assert document.meta == {"attachments": ["A1.jpg"]}
 
 
-def test_without_a_link_there_is_no_id() -> None:
+def test_a_nitter_tweet_without_a_link_is_rejected() -> None:
     assert reason(NITTER | {"link": ""}) == "no id"
 
 
-def test_they_are_told_from_other_formats() -> None:
+def test_scraped_formats_are_detected() -> None:
     for content, form in ((SNSCRAPE, "snscrape"), (TWSCRAPE, "snscrape"), (NITTER, "nitter")):
         assert {record.format for record in records(orjson.dumps(content))[0]} == {form}

@@ -78,7 +78,7 @@ def test_a_single_day_is_read_without_the_names_of_people(tmp_path: Path) -> Non
     assert (document.author, document.thread) == ("U1", "general")
 
 
-def test_people_are_named_as_they_are_shown(tmp_path: Path) -> None:
+def test_people_are_named_by_their_display_names(tmp_path: Path) -> None:
     assert one(tmp_path, user="U2").author == "Bob Roe"
     assert one(tmp_path, user="U9").author == "U9"
     assert one(tmp_path, user=None, subtype="bot_message", username="Deploy").author == "Deploy"
@@ -86,7 +86,7 @@ def test_people_are_named_as_they_are_shown(tmp_path: Path) -> None:
     assert one(tmp_path, user="U9", user_profile=profile).author == "Eve"
 
 
-def test_references_become_words(tmp_path: Path) -> None:
+def test_references_are_replaced_by_readable_text(tmp_path: Path) -> None:
     text = (
         "<@U2> and <@U9|eve> in <#C2|random>: <https://a.example/b|the map> "
         "<https://a.example> <!here> <!subteam^S1|@team> <mailto:a@b.example|a@b.example> 2 &lt; 3"
@@ -106,13 +106,13 @@ def test_an_answer_names_the_message_it_answers(tmp_path: Path) -> None:
     assert (first.reply_to, first.flags) == (None, Flag.NONE)
 
 
-def test_files_are_named(tmp_path: Path) -> None:
+def test_files_are_listed_as_attachments(tmp_path: Path) -> None:
     document = one(tmp_path, text="", subtype="file_share", files=[{"name": "map.png"}])
     assert (document.text, document.search_text) == ("[map.png]", "")
     assert (document.flags, document.meta["attachments"]) == (Flag.MEDIA, ["map.png"])
 
 
-def test_reactions_are_its_engagement(tmp_path: Path) -> None:
+def test_reactions_count_as_engagement(tmp_path: Path) -> None:
     assert (
         one(tmp_path, reactions=[{"name": "a", "count": 2}, {"name": "b", "count": 1}]).engagement
         == 3
@@ -120,12 +120,12 @@ def test_reactions_are_its_engagement(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("subtype", ["channel_join", "channel_topic", "tombstone", "channel_name"])
-def test_what_slack_wrote_by_itself_is_left_out(tmp_path: Path, subtype: str) -> None:
+def test_system_messages_are_left_out(tmp_path: Path, subtype: str) -> None:
     export(tmp_path, general__01=[MESSAGE | {"subtype": subtype}, MESSAGE])
     assert [len(found) for found in records(tmp_path)] == [1, 0]
 
 
-def test_what_a_bot_says_in_attachments_is_read(tmp_path: Path) -> None:
+def test_text_in_attachments_of_a_bot_is_read(tmp_path: Path) -> None:
     attachments = [{"text": "Build failed", "fallback": "x"}, {"fallback": "See the log"}]
     assert one(tmp_path, text="", attachments=attachments).text == "Build failed\n\nSee the log"
 
@@ -145,7 +145,7 @@ def test_ones_own_words_are_known_by_any_of_ones_names(tmp_path: Path, name: str
     assert [record.external_id for record in own] == [mine.external_id]
 
 
-def test_a_message_without_a_time_is_refused_alone(tmp_path: Path) -> None:
+def test_only_the_message_without_a_time_is_rejected(tmp_path: Path) -> None:
     bad = {key: value for key, value in MESSAGE.items() if key != "ts"}
     stored, rejects = documents(export(tmp_path, general__01=[bad, MESSAGE]))
     assert len(stored) == 1

@@ -70,7 +70,7 @@ def test_an_account_knows_its_owner() -> None:
     assert [record.external_id for record in own] == ["99/5"]
 
 
-def test_of_a_single_chat_the_owner_must_be_named() -> None:
+def test_only_mine_needs_an_author_for_a_single_chat() -> None:
     content = orjson.dumps(chat(MESSAGE, MESSAGE | {"id": 6, "from": "Bob", "from_id": "user8"}))
     with pytest.raises(UsageError, match=r"does not say whose it is.*--author"):
         records(content, defaults=Defaults(only_mine=True))
@@ -107,7 +107,7 @@ def test_an_answer_names_the_message_of_its_chat() -> None:
     assert one(elsewhere).reply_to is None
 
 
-def test_a_forwarded_message_holds_the_words_of_another() -> None:
+def test_a_forwarded_message_is_not_own_text() -> None:
     message = MESSAGE | {"forwarded_from": "News"}
     assert one(message).flags == Flag.REPOST
     own = Defaults(only_mine=True, author="Ana")
@@ -140,7 +140,7 @@ def test_a_poll_is_searched() -> None:
     )
 
 
-def test_reactions_are_its_engagement() -> None:
+def test_reactions_count_as_engagement() -> None:
     reactions = [{"type": "emoji", "count": 3}, {"type": "emoji", "count": 2}]
     assert one(MESSAGE | {"reactions": reactions}).engagement == 5
 

@@ -29,7 +29,7 @@ def export(*posts: object) -> bytes:
     return orjson.dumps({"text_post_app_text_posts": list(posts)}, option=orjson.OPT_INDENT_2)
 
 
-def test_posts_and_replies(tmp_path: Path) -> None:
+def test_threads_posts_and_replies_are_read(tmp_path: Path) -> None:
     place = tmp_path / "your_instagram_activity" / "threads"
     place.mkdir(parents=True)
     (place / "threads_and_replies.json").write_bytes(export(WORDS, PICTURE))
@@ -63,7 +63,7 @@ def test_an_export_of_both_places_is_read_whole(tmp_path: Path) -> None:
     assert [post.external_id for post in alone] == [found[1].external_id]
 
 
-def test_ids_are_the_same_in_the_next_export() -> None:
+def test_ids_are_stable_across_exports() -> None:
     first = [record.external_id for record in records(export(WORDS, PICTURE))[0]]
     again = [record.external_id for record in records(export(PICTURE, WORDS))[0]]
     assert first == again[::-1]

@@ -108,6 +108,6 @@ def test_bad_rows_are_rejected_by_line_and_the_rest_goes_in() -> None:
     ]
 
 
-def test_a_table_with_other_columns_is_refused_when_insisted_upon() -> None:
+def test_an_explicit_format_rejects_a_table_with_other_columns() -> None:
     with pytest.raises(InputError, match="does not begin with the columns of the archive"):
         documents(b"a,b\n1,2\n", form="trump-archive-csv")

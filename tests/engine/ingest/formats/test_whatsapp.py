@@ -40,7 +40,7 @@ def lines(*chat: str) -> bytes:
     return "\n".join(chat).encode()
 
 
-def test_the_style_of_android() -> None:
+def test_an_android_export_is_read() -> None:
     stored, rejects = documents(ANDROID.encode())
     assert rejects == []
     assert [(d.author, d.text) for d in stored] == [
@@ -57,7 +57,7 @@ def test_the_style_of_android() -> None:
     assert stored[4].meta["attachments"] == ["map.jpg"]
 
 
-def test_the_style_of_ios() -> None:
+def test_an_ios_export_is_read() -> None:
     stored, rejects = documents(IOS.encode())
     assert rejects == []
     assert [(d.author, d.text, d.search_text) for d in stored] == [
@@ -90,13 +90,13 @@ def test_the_style_of_ios() -> None:
         ("3/4/20, 11:59 PM - Ana: x", "2020-03-04T23:59:00"),
     ],
 )
-def test_dates_of_many_countries(line: str, moment: str) -> None:
+def test_date_formats_of_many_countries_are_read(line: str, moment: str) -> None:
     (document,), rejects = documents(line.encode())
     assert rejects == []
     assert (document.text, moment_of(document).isoformat()) == ("x", f"{moment}+00:00")
 
 
-def test_a_later_date_tells_the_order_of_an_earlier_one() -> None:
+def test_a_later_date_settles_the_day_month_order_of_earlier_ones() -> None:
     first, _ = documents(lines("3/4/20, 10:00 PM - Ana: x", "13/4/20, 10:00 PM - Ana: y"))[0]
     assert moment_of(first).day == 3
     # Both exist either way, but time does not run backwards.
@@ -106,7 +106,7 @@ def test_a_later_date_tells_the_order_of_an_earlier_one() -> None:
     assert (moment_of(first).month, moment_of(first).day) == (1, 12)
 
 
-def test_a_date_that_does_not_exist_is_refused_alone() -> None:
+def test_only_the_message_with_an_impossible_date_is_rejected() -> None:
     stored, rejects = documents(lines("31/12/20, 22:00 - Ana: x", "31/13/20, 22:00 - Ana: y"))
     assert [document.text for document in stored] == ["x"]
     assert [(reject.line, reject.reason) for reject in rejects] == [
@@ -139,7 +139,7 @@ def test_a_zip_of_ios_is_called_like_the_chat(tmp_path: Path) -> None:
     assert len(stored) == 5
 
 
-def test_a_longer_export_of_the_same_chat_knows_the_messages_of_the_shorter() -> None:
+def test_messages_keep_their_ids_in_a_longer_export_of_the_chat() -> None:
     short, _ = records(ANDROID.encode())
     longer, _ = records(ANDROID.encode() + b"02/01/2021, 08:00 - Bob: Sun\n")
     assert [(r.external_id, r.digest) for r in longer][: len(short)] == [
@@ -148,7 +148,7 @@ def test_a_longer_export_of_the_same_chat_knows_the_messages_of_the_shorter() ->
     assert len(longer) == len(short) + 1
 
 
-def test_ones_own_messages_are_told_from_those_of_others() -> None:
+def test_own_messages_are_distinguished_from_those_of_others() -> None:
     stored, _ = documents(ANDROID.encode(), defaults=Defaults(author="ana"))
     assert [d.role for d in stored] == ["me", "others", "others", "me", "me"]
     own, _ = records(ANDROID.encode(), defaults=Defaults(author="ana", only_mine=True))
@@ -163,7 +163,7 @@ SAID = st.tuples(st.sampled_from(["Ana", "Bob"]), st.lists(WORDS, min_size=1))
 
 
 @given(st.lists(SAID, min_size=1))
-def test_every_message_of_any_chat_comes_back(chat: list[tuple[str, list[str]]]) -> None:
+def test_every_message_of_any_chat_is_read(chat: list[tuple[str, list[str]]]) -> None:
     # "m" keeps a line from being taken for the beginning of another message.
     said = [(author, "\n".join(f"m {word} &" for word in words)) for author, words in chat]
     content = "".join(f"31/12/2020, 23:59 - {author}: {text}\n" for author, text in said)

@@ -86,20 +86,20 @@ def test_folder_and_zip_give_the_same(
         assert {document.author for document in stored} == {"someone"}
 
 
-def test_the_data_folder_alone_will_do(tmp_path: Path) -> None:
+def test_the_data_folder_alone_is_sufficient(tmp_path: Path) -> None:
     whole, _ = records(write(tmp_path, NEWEST))
     data, _ = records(tmp_path / "data")
     assert [r.external_id for r in data] == [r.external_id for r in whole]
     assert [r.digest for r in data] == [r.digest for r in whole]
 
 
-def test_one_file_is_read_with_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_single_file_is_read_together_with_its_neighbours(tmp_path: Path) -> None:
     write(tmp_path, NEWEST)
     (document,), _ = documents(tmp_path / "data" / "tweets-part1.js")
     assert (document.external_id, document.author) == ("2", "someone")
 
 
-def test_standard_input_has_nothing_beside_it() -> None:
+def test_standard_input_has_no_neighbouring_files() -> None:
     (document,), _ = documents(NEWEST["data/tweets.js"], defaults=Defaults(author="me"))
     assert (document.external_id, document.author) == ("1", "me")
 
@@ -157,7 +157,7 @@ def test_a_cut_text_is_completed_from_its_note(
     assert (document.text, rejects) == (shown, [])
 
 
-def test_a_note_of_another_time_completes_nothing(tmp_path: Path) -> None:
+def test_a_note_of_another_time_is_not_used(tmp_path: Path) -> None:
     cut = tweet("1", full_text=LONG + "…", created_at="Sat Apr 06 20:03:23 +0000 2024")
     files = {
         "tweets.js": javascript("window.YTD.tweets.part0", [cut]),

@@ -35,7 +35,7 @@ def test_marks_of_notes_and_lists_of_chapters_are_no_text() -> None:
     ]
 
 
-def test_each_row_of_a_table_says_all_that_its_cells_span() -> None:
+def test_each_table_row_repeats_the_cells_that_span_it() -> None:
     table = (
         "<table><caption>Catch</caption><tr><th>Year</th><th>Port</th><th colspan=2>Fish</th></tr>"
         "<tr><td rowspan=2>2011</td><td>Azul</td><td></td><td>7<sup><a href='#n'>a</a></sup></td>"
@@ -51,7 +51,7 @@ def test_each_row_of_a_table_says_all_that_its_cells_span() -> None:
     ]
 
 
-def test_cells_that_claim_to_span_a_million_others_do_not() -> None:
+def test_cells_with_a_huge_span_are_not_expanded() -> None:
     wide = "<table>" + "<tr><td colspan=1000000 rowspan=1000000>x</td><td>y</td></tr>" * 200
     assert sum(len(block.text) for block in parse_epub(epub(wide + "</table>")).blocks) < 60_000
 
@@ -64,7 +64,7 @@ def test_cells_that_claim_to_span_a_million_others_do_not() -> None:
         (epub("<p>Hello.</p>")[:-100], "damaged"),
     ],
 )
-def test_faults_are_told_apart(content: bytes, reason: str) -> None:
+def test_each_fault_of_an_epub_has_its_own_reason(content: bytes, reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
         parse_epub(content)
 
@@ -100,7 +100,7 @@ def test_faults_are_told_apart(content: bytes, reason: str) -> None:
         ),
     ],
 )
-def test_a_date_is_that_of_publication_or_named_for_what_it_is(
+def test_a_date_other_than_publication_is_labelled_by_its_kind(
     dates: str, date: datetime | None, dated_by: DateKind | None
 ) -> None:
     found = parse_epub(epub("<p>Hello.</p>", dates=dates))

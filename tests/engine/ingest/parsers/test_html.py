@@ -33,12 +33,12 @@ from tests.patterns import grows_faster, needs_timer
         ("<a>no address</a>", "no address"),
     ],
 )
-def test_what_people_meant(markup: str, text: str) -> None:
+def test_html_is_converted_to_readable_text(markup: str, text: str) -> None:
     assert html_text(markup) == text
 
 
 @needs_timer
-def test_time_grows_no_faster_than_markup_nested_without_end() -> None:
+def test_html_text_takes_linear_time_on_deep_nesting() -> None:
     def use(markup: str) -> None:
         assert html_text(markup) == "deep"
 

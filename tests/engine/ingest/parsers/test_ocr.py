@@ -29,7 +29,7 @@ def _picture() -> bytes:
 
 
 @needs_tesseract
-def test_a_picture_is_read() -> None:
+def test_text_in_a_picture_is_recognised() -> None:
     signs: list[None] = []
     found = parse_picture(_picture(), Ocr("english", alive=lambda: signs.append(None)))
     assert "Coffee prices rose again" in found.blocks[0].text
@@ -54,7 +54,7 @@ def test_a_scanned_file_is_read_page_by_page() -> None:
 
 
 @needs_tesseract
-def test_what_is_no_picture_is_damaged() -> None:
+def test_an_invalid_picture_is_reported_as_damaged() -> None:
     with pytest.raises(RecordError, match="damaged"):
         parse_picture(b"\x89PNG and nothing else", Ocr("english"))
 
@@ -64,7 +64,7 @@ def test_the_data_of_another_language_is_used_if_its_own_is_missing() -> None:
     assert "rose again" in parse_picture(_picture(), Ocr("icelandic")).blocks[0].text
 
 
-def test_without_the_program_a_picture_says_what_it_needs(
+def test_a_picture_without_tesseract_installed_gives_a_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_program", lambda: None)

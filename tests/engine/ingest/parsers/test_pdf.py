@@ -48,7 +48,7 @@ class _Reading(Ocr):
 _BLIND = _Blind()
 
 
-def test_paragraphs_know_their_pages() -> None:
+def test_paragraphs_carry_their_page_numbers() -> None:
     found = parse_pdf(
         pdf(
             ["Coffee prices rose for the third year in a row, as", "was foretold.", "It rained."],
@@ -110,7 +110,7 @@ def test_running_titles_may_change_by_chapter_and_stand_on_left_pages_alone() ->
     assert not any(name in texts for name in ("Ships", "Storms", "The book"))
 
 
-def test_titles_in_other_letters_stay_apart_from_the_text_below() -> None:
+def test_headings_in_another_font_are_separated_from_the_text() -> None:
     lines = ["{16}In the Beginning", "The project began long ago and it was", "good for a while."]
     bold = [
         "{11b}Prices of all the kinds of coffee here",
@@ -151,12 +151,12 @@ def test_a_table_of_contents_is_no_passage() -> None:
 
 
 @pytest.mark.parametrize("made_up", ["untitled", "Microsoft Word - report.doc", "report.docx", " "])
-def test_titles_that_programs_make_up_are_none(made_up: str) -> None:
+def test_generated_titles_are_ignored(made_up: str) -> None:
     assert parse_pdf(pdf(["Hello."], title=made_up), _BLIND).title is None
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "D:2020", "D:20201350", "D:00010101"])
-def test_dates_that_cannot_be_are_none(date: str) -> None:
+def test_impossible_dates_are_ignored(date: str) -> None:
     found = parse_pdf(pdf(["Hello."], date=date), _BLIND).date
     assert found == (datetime(2020, 1, 1, tzinfo=UTC) if date == "D:2020" else None)
 
@@ -169,7 +169,7 @@ def test_dates_that_cannot_be_are_none(date: str) -> None:
         (b"%PDF-1.4\nno more", "damaged"),
     ],
 )
-def test_faults_are_told_apart(content: bytes, reason: str) -> None:
+def test_each_fault_of_a_pdf_has_its_own_reason(content: bytes, reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
         parse_pdf(content, _BLIND)
 
@@ -190,12 +190,12 @@ def test_a_page_without_text_is_read_as_a_picture() -> None:
     )
 
 
-def test_without_ocr_a_scan_is_refused_with_what_to_install() -> None:
+def test_a_scan_without_tesseract_installed_gives_a_hint() -> None:
     with pytest.raises(RecordError, match="needs the program tesseract"):
         parse_pdf(pdf([], drawn=True), _BLIND)
 
 
-def test_pages_that_cannot_be_read_leave_the_others() -> None:
+def test_unreadable_pages_do_not_affect_the_others() -> None:
     found = parse_pdf(pdf([], ["Typed."], [], drawn=True), _BLIND)
     assert [(block.text, block.page) for block in found.blocks] == [("Typed.", 2)]
     assert found.pages == 3
@@ -204,7 +204,7 @@ def test_pages_that_cannot_be_read_leave_the_others() -> None:
     )
 
 
-def test_a_page_that_takes_too_long_leaves_the_others() -> None:
+def test_a_page_that_times_out_does_not_affect_the_others() -> None:
     found = parse_pdf(pdf([], ["Typed."], drawn=True), _Slow())
     assert [block.text for block in found.blocks] == ["Typed."]
     assert found.unread == "1 of its 2 pages were not read: too slow"

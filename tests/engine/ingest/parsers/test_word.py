@@ -29,7 +29,7 @@ def test_paragraphs_stand_under_their_headings() -> None:
     ("content", "reason"),
     [(word(), "holds no text"), (word("Hello.")[:-200], "damaged"), (b"PK\x03\x04", "damaged")],
 )
-def test_faults_are_told_apart(content: bytes, reason: str) -> None:
+def test_each_fault_of_a_word_file_has_its_own_reason(content: bytes, reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
         parse_word(content)
 
