@@ -16,7 +16,7 @@ from db.pool import Database
 from engine.query.query import Filter, Query, Unit
 from engine.ranking import Bm25
 from engine.search import Term
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus, Flag
 
 
@@ -65,7 +65,7 @@ async def vectors(
                 vector = await connection.fetchval(
                     "SELECT to_lexemes($1, $2)::text",
                     language,
-                    searchable(unit.text),
+                    make_searchable(unit.text),
                 )
                 found[unit, language] = sorted(
                     ((lexeme, p) for lexeme, ps in _read(vector).items() for p in ps),
@@ -78,7 +78,7 @@ async def matching(
     database: Database, corpus: Corpus, rows: Sequence[Row], query: Query
 ) -> set[int]:
     """Return the ids of the documents that match the query."""
-    wanted = [one.unit for group in query.groups for one in group.alternatives]
+    wanted = [alternative.unit for group in query.groups for alternative in group.alternatives]
     read = await vectors(database, corpus, {*wanted, *query.excluded})
     telling = {language for (unit, language), lexemes in read.items() if lexemes and unit in wanted}
     return {
@@ -129,7 +129,7 @@ def _says(
     row: Row, query: Query, read: Mapping[tuple[Unit, str], Sequence[tuple[str, int]]]
 ) -> bool:
     for group in query.groups:
-        chains = [read[one.unit, row.language] for one in group.alternatives]
+        chains = [read[alternative.unit, row.language] for alternative in group.alternatives]
         chains = [chain for chain in chains if chain]
         if chains and not any(_stands(row, chain) for chain in chains):
             return False

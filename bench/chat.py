@@ -80,7 +80,7 @@ class Bench:
             system=f"{system}: over the model's time",
             headlines=count,
             all_seconds=round(max(seconds), 2) if each > 1 else None,
-            **milliseconds([one - each * self.arguments.model for one in seconds]),
+            **milliseconds([second - each * self.arguments.model for second in seconds]),
             **pulse | {"cpu_ms": round(pulse["cpu_ms"] / count, 1)},
             load=round(os.getloadavg()[0], 1),
         )

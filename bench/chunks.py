@@ -82,7 +82,7 @@ async def trial(
     seconds, answers = await timed(systems, len(texts))
     base = float(np.median(seconds["postings"]))
     for name, each in answers.items():
-        scores = (reference.scores(one) for one in tokens)
+        scores = (reference.scores(token) for token in tokens)
         shares = [overlap(s, a, LIMIT, masks[name]) for s, a in zip(scores, each, strict=True)]
         output.row(
             corpus=corpus.name,
@@ -124,8 +124,8 @@ async def run(arguments: argparse.Namespace, place: Path, url: str) -> None:
     output = Output("chunks")
     database = await opened(url, size=2)
     texts = headlines(arguments.data / "headlines" / "en.jsonl", arguments.queries)
-    most = _QUICK if arguments.quick else None
-    real = tweets(arguments.data / "tweets" / "trump_archive.jsonl", most)
+    maximum = _QUICK if arguments.quick else None
+    real = tweets(arguments.data / "tweets" / "trump_archive.jsonl", maximum)
     makers: list[tuple[str, Callable[[], Iterable[Document]]]] = [("tweets", lambda: real)]
     makers += [
         (f"chunks-{size}", lambda size=size: chunks(real, size))  # type: ignore[misc]  # mypy cannot type the default

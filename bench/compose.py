@@ -116,11 +116,13 @@ def show_guard(output: Output) -> None:
     """Print how the guard judges the claims, and each that it gets wrong."""
     claims = read_labelled(CLAIMS)
     for name, right in (("planted", False), ("right", True)):
-        sentences = [one for one in claims if (one.flaw is Flaw.RIGHT) is right]
-        found = [(one, find_faults(one)) for one in sentences]
+        sentences = [claim for claim in claims if (claim.flaw is Flaw.RIGHT) is right]
+        found = [(sentence, find_faults(sentence)) for sentence in sentences]
         refused = [one for one, faults in found if any(fault.vetoes for fault in faults)]
         warned = [one for one, faults in found if faults and one not in refused]
-        wrong = refused if right else [one for one in sentences if one not in refused]
+        wrong = (
+            refused if right else [sentence for sentence in sentences if sentence not in refused]
+        )
         output.row(claims=name, sentences=len(sentences), refused=len(refused), warned=len(warned))
         for one in wrong:
             output.row(claims=f"{name}, judged wrongly", text=one.text)

@@ -127,7 +127,7 @@ class Group:
 
     def holder(self) -> Member | None:
         """Return who noted last that it holds the lease."""
-        noted = [(last, one) for one in self.members if (last := one.last())]
+        noted = [(last, member) for member in self.members if (last := member.last())]
         return max(noted, key=lambda pair: pair[0])[1] if noted else None
 
     async def disturb(self) -> None:
@@ -153,7 +153,7 @@ class Group:
     async def led(self, after: float) -> float | None:
         """Return the seconds after which a process led that does so now, or None if none did."""
         while elapsed_seconds() < after + PATIENCE:
-            last = [noted[0] for one in self.members if (noted := one.last())]
+            last = [noted[0] for member in self.members if (noted := member.last())]
             if last and max(last) > after:
                 return max(last) - after
             await asyncio.sleep(_LOOK)

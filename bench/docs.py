@@ -15,7 +15,7 @@ from bench.house import listing
 from bench.scale import Figures, Prices, tables
 from bot.commands import standard_commands
 from bot.commands.registry import Command
-from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who, may
+from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who, may_act
 from bot.settings.model import Sections
 from bot.settings.writing import example_toml, toml_value
 from engine.settings import Section
@@ -195,7 +195,7 @@ def tabulate_people(_: str) -> str:
 
 
 def _list_effects(who: Who, where: Where) -> str:
-    return "; ".join(effect for effect in Effect if may(who, effect, where))
+    return "; ".join(effect for effect in Effect if may_act(who, effect, where))
 
 
 def tabulate_acts(_: str) -> str:

@@ -34,7 +34,7 @@ from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import DocumentReader
 from engine.ingest.records import Reject, SourceRecord
-from engine.text.chunks import chunks, token_count
+from engine.text.chunks import split_chunks, token_count
 
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)", re.DOTALL)
@@ -76,7 +76,7 @@ def _read(found: SourceRecord | Reject) -> Read:
     blocks = post.blocks or ()
     ended = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     ended += resource.getrusage(others).ru_utime
-    parts = chunks(blocks)
+    parts = split_chunks(blocks)
     unmarked = [part.text for part in parts[:-1] if not _SENTENCE_END.search(part.text)]
     ends = tuple(line.strip()[-30:] for block in blocks for line in block.text.split("\n"))
     headings = dict.fromkeys(heading for block in blocks for heading in block.headings)
@@ -102,17 +102,17 @@ def likeness(text: str, truth: str) -> tuple[float, float, float]:
 
 def with_truth(reads: Sequence[Read]) -> Iterator[tuple[float, float, float]]:
     """Yield the likeness of each file that has its text beside it."""
-    for one in reads:
+    for read in reads:
         for ending in (".truth.md", ".txt"):
-            truth = Path(one.file).with_suffix(ending)
+            truth = Path(read.file).with_suffix(ending)
             if truth.exists():
-                yield likeness(one.text or "", truth.read_text())
+                yield likeness(read.text or "", truth.read_text())
 
 
 def phrases(reads: Sequence[Read], truth: Path) -> tuple[float, float]:
     """Return which shares of the phrases that belong in are read, and of the others left out."""
     known = json.loads(truth.read_text())
-    texts = {Path(one.file).name: " ".join((one.text or "").split()) for one in reads}
+    texts = {Path(read.file).name: " ".join((read.text or "").split()) for read in reads}
     wanted = [(name, phrase) for name, each in known.items() for phrase in each["with"]]
     unwanted = [(name, phrase) for name, each in known.items() for phrase in each["without"]]
     kept = sum(phrase in texts.get(name, "") for name, phrase in wanted)

@@ -38,9 +38,9 @@ from engine.evaluate.measures import (
     read_headlines,
     read_qrels,
 )
-from engine.judge.answer import LEAST_SCORE
+from engine.judge.answer import MIN_SCORE
 from engine.judge.judge import HEADLINE_LENGTH
-from engine.prophecy.expand import MOST_PHRASES
+from engine.prophecy.expand import MAX_PHRASES
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, SearchRequest
 from engine.text.clean import drop_links
@@ -103,9 +103,9 @@ class StandIn:
 
 
 def _judgments(known: Known, asked: Asked) -> dict[str, object]:
-    pairs = [(one["i"], known.label(one["text"])) for one in asked.candidates]
+    pairs = [(candidate["i"], known.label(candidate["text"])) for candidate in asked.candidates]
     scores = [[number, label] for number, label in pairs if label >= _LISTED]
-    why = [{"i": number, "why": _WHY} for number, label in scores if label >= LEAST_SCORE]
+    why = [{"i": number, "why": _WHY} for number, label in scores if label >= MIN_SCORE]
     return {"n": len(pairs), "scores": scores, "why": why}
 
 
@@ -132,8 +132,8 @@ class Bench:
                     text = one_line(drop_links(found.candidate.text), _WHOLE)
                     labels[text] = max(label, labels.get(text, 0))
             asked = one_line(read_headline(headline.headline).text, HEADLINE_LENGTH)
-            of_each = MOST_PHRASES // len(files)
-            named = [phrase for one in files for phrase in one.get(headline.qid, ())[:of_each]]
+            of_each = MAX_PHRASES // len(files)
+            named = [phrase for file in files for phrase in file.get(headline.qid, ())[:of_each]]
             known[asked] = Known(named, labels)
         self.model.known = known
 
@@ -155,9 +155,9 @@ class Bench:
                 environ["PRESAGIO_SEARCH__CANDIDATES"] = str(max(candidates, 150))
             settings = load_settings(environ={**os.environ, **environ})
             async with open_app(settings, progress=progress) as app:
-                chosen = replace(settings.prophecy, most=candidates, most_with_phrases=candidates)
+                chosen = replace(settings.prophecy, maximum=candidates, max_with_phrases=candidates)
                 app.prophet.use(chosen)
-                measured = [await self._measured(app, one) for one in self.headlines]
+                measured = [await self._measured(app, headline) for headline in self.headlines]
             calls = server.calls + len(server.expansions)
         self._print(measured, calls, expansion, candidates, seconds)
 
@@ -215,14 +215,22 @@ class Bench:
 
     def _count_shown(self, runs: Mapping[str, Run]) -> dict[str, object]:
         """Count the texts shown, those labelled less than 3, and headlines that stay silent."""
-        shown = [(one, found) for one in self.headlines for found in runs[one.qid].ids[:TOP]]
-        silent = [one for one in self.headlines if not one.matchable and not runs[one.qid].ids]
+        shown = [
+            (headline, found)
+            for headline in self.headlines
+            for found in runs[headline.qid].ids[:TOP]
+        ]
+        silent = [
+            headline
+            for headline in self.headlines
+            if not headline.matchable and not runs[headline.qid].ids
+        ]
         return {
             "shown": len(shown),
             "labelled 3+": sum(self._label(one, found) >= _LISTED for one, found in shown),
             "labelled 4+": sum(self._label(one, found) >= RIGHT for one, found in shown),
             "unlabelled": sum(found not in self.qrels.get(one.qid, {}) for one, found in shown),
-            "silent": f"{len(silent)} of {sum(not one.matchable for one in self.headlines)}",
+            "silent": f"{len(silent)} of {sum(not asked.matchable for asked in self.headlines)}",
         }
 
     def _label(self, headline: JudgedHeadline, found: str) -> int:
@@ -247,7 +255,7 @@ async def run(arguments: argparse.Namespace, output: Output) -> None:
             for expansion in ("off", "auto"):
                 await bench.row(expansion=expansion, candidates=candidates)
         chosen = app.settings.search
-        usual = {"off": chosen.candidates, "auto": app.settings.prophecy.most_with_phrases}
+        usual = {"off": chosen.candidates, "auto": app.settings.prophecy.max_with_phrases}
         for seconds in arguments.seconds:
             for expansion, candidates in usual.items():
                 await bench.row(expansion=expansion, candidates=candidates, seconds=seconds)

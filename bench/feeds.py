@@ -22,7 +22,7 @@ from bench.feed_server import kind_of
 from bench.store import folder, server
 from bench.timing import Output
 from bot.app import App, open_app
-from bot.jobs.poll import poll
+from bot.jobs.poll import poll_feeds
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
 from engine.feeds.feed import ConfiguredFeed
@@ -72,7 +72,7 @@ class Bench:
         await self._execute("UPDATE feed SET next_poll_at = now(), leased_until = NULL")
         sent, began, moment = await self._sent(), time.perf_counter(), datetime.now(UTC)
         watch = asyncio.create_task(self._watch())
-        polled = await poll(self._jobs.polling, clock=self._jobs.now)
+        polled = await poll_feeds(self._jobs.polling, clock=self._jobs.now)
         watch.cancel()
         seconds, served = time.perf_counter() - began, await self._sent() - sent
         assert polled == self._feeds, polled

@@ -27,13 +27,13 @@ from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.query.filters import conditions
+from engine.query.filters import combine_conditions
 from engine.query.find import Finder
 from engine.query.parser import parse_query
-from engine.query.query import Plan, Query, plan_query, units
+from engine.query.query import Plan, Query, list_units, plan_query
 from engine.ranking import Bm25
 from engine.search import SearchRequest
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 from tests.query_texts import random_query
 
@@ -146,9 +146,9 @@ async def compare(
 
 async def everything(index: DialectIndex, corpus: Corpus, query: Query) -> tuple[Plan, list[int]]:
     """Return the plan, and the ids of all documents that the query finds, in the plan's order."""
-    texts = [searchable(unit.text) for unit in units(query)]
+    texts = [make_searchable(unit.text) for unit in list_units(query)]
     plan = plan_query(query, corpus.languages, await index.read(corpus, texts), corpus.documents)
-    required, limit = conditions(query.filters), max(1, corpus.documents)
+    required, limit = combine_conditions(query.filters), max(1, corpus.documents)
     if plan.plan is Plan.NOTHING:
         return plan.plan, []
     if plan.plan is Plan.RANKED:
@@ -156,7 +156,7 @@ async def everything(index: DialectIndex, corpus: Corpus, query: Query) -> tuple
     else:
         found = await index.newest(corpus, plan.by_language, required, limit)
     assert found.passing == len(found.documents)
-    return plan.plan, [one.candidate.id for one in found.documents]
+    return plan.plan, [document.candidate.id for document in found.documents]
 
 
 async def _ordered(
@@ -169,7 +169,7 @@ async def _ordered(
 ) -> bool:
     if plan is not Plan.RANKED:
         return ids == sorted(ids, key=lambda i: (rows[i].moment, i), reverse=True)
-    texts = [searchable(unit.text) for unit in units(query)]
+    texts = [make_searchable(unit.text) for unit in list_units(query)]
     read = await index.read(corpus, texts)
     terms = plan_query(query, corpus.languages, read, corpus.documents).terms
     by_scan = scores(list(rows.values()), terms, Bm25())

@@ -64,8 +64,12 @@ def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHead
     """Return the headlines that a tweet foretold, and those that no tweet can have."""
     headlines = read_headlines(data / "judged" / f"{code}.headlines.jsonl")
     labels = read_qrels(data / "judged" / f"{code}.qrels.tsv")
-    good = [one for one in headlines if max(labels.get(one.qid, {"": 0}).values()) >= _GOOD]
-    return good, [one for one in headlines if not one.matchable]
+    good = [
+        headline
+        for headline in headlines
+        if max(labels.get(headline.qid, {"": 0}).values()) >= _GOOD
+    ]
+    return good, [headline for headline in headlines if not headline.matchable]
 
 
 async def promised(room: Newsroom, process: Process, titles: Sequence[str]) -> list[float]:
@@ -123,7 +127,7 @@ async def measure(
 def _judged(promises: Sequence[float], sampled: Sequence[float], budget: float) -> int:
     """Count the `promises` judged when `budget` is the judged share of `sampled` stories."""
     places = budget * len(sampled)
-    return sum(sum(other > one for other in sampled) < places for one in promises)
+    return sum(sum(other > promise for other in sampled) < places for promise in promises)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

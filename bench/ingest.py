@@ -70,8 +70,8 @@ class Loads:
                 " (text, content=document, tokenize='porter unicode61')"
             )
             records = self._records()
-            for one in records:
-                values = (one["id"], one["text"], one["created_at"])
+            for record in records:
+                values = (record["id"], record["text"], record["created_at"])
                 connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", values)
             connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
         connection.close()

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from bench.store import folder, opened, postmaster, processor_seconds, server
 from bench.timing import Output, milliseconds, progress
-from bot.jobs.digest import Deciding, digest
+from bot.jobs.digest import Deciding, decide_due_posts
 from bot.jobs.search import Permission, Searching, search_stories
-from db.backup.backup import dump
+from db.backup.backup import dump_tables
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
@@ -93,8 +93,8 @@ async def measure(size: Size, place: Path) -> None:
             output.worked = partial(processor_seconds, await postmaster(database))
             corpora = await _written(database, size, output)
             await _first_searches(url, corpora, output)
-            for most in (len(corpora), PoolSettings().corpora):
-                await _one_connection(url, corpora, most, output)
+            for maximum in (len(corpora), PoolSettings().corpora):
+                await _one_connection(url, corpora, maximum, output)
             await _opening_and_backup(url, place / "many.dump", output)
             if size.chats:
                 await _chats(database, size)
@@ -167,11 +167,13 @@ async def _first_searches(url: str, corpora: Sequence[Corpus], output: Output) -
     )
 
 
-async def _one_connection(url: str, corpora: Sequence[Corpus], most: int, output: Output) -> None:
+async def _one_connection(
+    url: str, corpora: Sequence[Corpus], maximum: int, output: Output
+) -> None:
     """Search every corpus on one connection at a time, which may touch so many, and tell what its
     process holds at most."""
-    async with _single(url, most) as database:
-        seconds, held, steps = [], [0], max(min(most, len(corpora)) // 2, 1)
+    async with _single(url, maximum) as database:
+        seconds, held, steps = [], [0], max(min(maximum, len(corpora)) // 2, 1)
         for number, corpus in enumerate(corpora, 1):
             begun = time.perf_counter()
             await _search(database, corpus)
@@ -181,7 +183,7 @@ async def _one_connection(url: str, corpora: Sequence[Corpus], most: int, output
                     process = await connection.fetchval("SELECT pg_backend_pid()")
                 held.append(_own_megabytes(process) or 0)
         output.row(
-            measured=f"a search in each corpus, {most:,} a connection",
+            measured=f"a search in each corpus, {maximum:,} a connection",
             number=len(seconds),
             **milliseconds(seconds),
             megabytes=max(held),
@@ -210,7 +212,7 @@ async def _opening_and_backup(url: str, file: Path, output: Output) -> None:
         await database.migrate()
     output.row(measured="init of a full database", seconds=round(time.perf_counter() - begun, 2))
     begun = time.perf_counter()
-    size = await dump(url, file, progress=lambda _: None)
+    size = await dump_tables(url, file, progress=lambda _: None)
     output.row(measured="backup", number=size, seconds=round(time.perf_counter() - begun, 1))
 
 
@@ -265,7 +267,7 @@ async def _rounds(database: Database, output: Output) -> None:
         corpora=corpora_of,
     )
     begun, worked = time.perf_counter(), time.process_time()
-    posts = await digest(work, now=_NOW)
+    posts = await decide_due_posts(work, now=_NOW)
     output.row(
         measured="posts decided",
         number=posts,
@@ -275,7 +277,7 @@ async def _rounds(database: Database, output: Output) -> None:
     seconds = []
     for second in range(5):
         begun = time.perf_counter()
-        await digest(work, now=_NOW + timedelta(seconds=15 * second))
+        await decide_due_posts(work, now=_NOW + timedelta(seconds=15 * second))
         seconds.append(time.perf_counter() - begun)
     output.row(measured="idle round of deciding", **milliseconds(seconds))
     await _idle_search(database, output)

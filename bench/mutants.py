@@ -50,7 +50,7 @@ CORE = {
     "bot/jobs/digest.py": ("bot/jobs",),
 }
 RIGHT = 0.9
-_LEAST_SECONDS = 60.0  # for the tests of a fault; else five times what they take without one
+_MIN_SECONDS = 60.0  # for the tests of a fault; else five times what they take without one
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
 _SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -215,7 +215,7 @@ def try_module(
     begun = time.monotonic()
     if copies.is_noticed(module, ast.unparse(ast.parse(source)), tests, 600):
         raise RuntimeError(f"the tests of {module} fail without a fault")
-    seconds = max(_LEAST_SECONDS, 5 * (time.monotonic() - begun))
+    seconds = max(_MIN_SECONDS, 5 * (time.monotonic() - begun))
     faults = list_mutants(source)
     chance = random.Random(f"{arguments.seed} {module}")
     chosen = chance.sample(faults, min(arguments.number, len(faults)))

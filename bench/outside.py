@@ -31,7 +31,7 @@ from bot.settings import load_settings
 from engine.corpora import Document
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Mode, SearchRequest
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 
 _CORPUS = "outside"
@@ -79,7 +79,7 @@ def _documents(texts: Mapping[str, str]) -> Iterator[Document]:
         yield Document(
             external_id=name,
             text=text,
-            search_text=searchable(text),
+            search_text=make_searchable(text),
             created_at=_WRITTEN,
             digest=digest,
         )
@@ -87,7 +87,7 @@ def _documents(texts: Mapping[str, str]) -> Iterator[Document]:
 
 async def by_words(app: App, corpus: Corpus, text: str) -> list[str]:
     """Return the best documents by BM25 alone."""
-    terms = await app.retrieval.index.terms(corpus, searchable(text))
+    terms = await app.retrieval.index.terms(corpus, make_searchable(text))
     found = await app.retrieval.index.top(corpus, terms, Filters(), _DEPTH)
     return [one.external_id for one in found]
 

@@ -25,10 +25,10 @@ from statistics import fmean
 
 from bench.timing import Output, milliseconds
 from bot.app import App, open_app
-from bot.queries.compose import finder
+from bot.queries.compose import build_finder
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourcePassage
-from engine.compose.select import Chooser, topic
+from engine.compose.select import Chooser, extract_topic
 from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.search import Mode
 from engine.values import Corpus
@@ -59,9 +59,9 @@ def judged(headlines: Path, qrels: Path) -> list[Asked]:
     """Return the headlines of one file that another one judges."""
     labels = read_qrels(qrels)
     return [
-        _headline(one.headline, {name for name, label in known.items() if label >= RIGHT})
-        for one in read_headlines(headlines)
-        if (known := labels.get(one.qid))
+        _headline(headline.headline, {name for name, label in known.items() if label >= RIGHT})
+        for headline in read_headlines(headlines)
+        if (known := labels.get(headline.qid))
     ]
 
 
@@ -101,14 +101,14 @@ async def _stages(
     found = RetrievedPassages()
     for way, mode in (("words", Mode.LEXICAL), ("words and meaning", None)):
         began = time.perf_counter()
-        found = await finder(app, mode)(request, now)
+        found = await build_finder(app, mode)(request, now)
         stages.append((way, found.passages, time.perf_counter() - began))
     reranker = app.rerankers([corpus]) if app.rerankers else None
     chosen = ("chosen", None), (f"reranked by {reranker.name}" if reranker else "", reranker)
     for way, chosen_by in chosen[: 2 if reranker else 1]:
         began = time.perf_counter()
         chooser = Chooser(app.settings.compose, chosen_by)
-        best = await chooser.choose(topic(text), found, ())
+        best = await chooser.choose(extract_topic(text), found, ())
         stages.append((way, best.passages, time.perf_counter() - began))
     return stages
 

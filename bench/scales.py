@@ -26,7 +26,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.corpora import Document
 from engine.embed import fill
-from engine.vectors import Scale, embeddable
+from engine.vectors import Scale, join_embeddable
 
 DEMO = Path(__file__).resolve().parents[1] / "examples" / "demo.jsonl"
 _BACKENDS = ("tfidf", "local")
@@ -35,7 +35,7 @@ _PARTS = (1, 3, 8, 20, 40, 80)  # the largest corpus, and parts of it
 
 def texts(path: Path, number: int) -> list[Document]:
     """Return random documents of a file that have content, each text once."""
-    found = {embeddable(one.text): one for one in tweets(path)}
+    found = {join_embeddable(tweet.text): tweet for tweet in tweets(path)}
     found.pop("", None)
     return random.Random(SEED).sample(list(found.values()), min(number, len(found)))
 
@@ -52,7 +52,7 @@ async def measured(
         assert embedders is not None
         embedder = embedders(corpus)
         with patch.object(fill, "ENOUGH", 2):  # also measure corpora that are too small for it
-            await fill.fill(store, embedder, corpus, progress=lambda _, __: None)
+            await fill.fill_vectors(store, embedder, corpus, progress=lambda _, __: None)
     space = await store.space(corpus, embedder.name)
     assert space is not None
     assert space.scale is not None

@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     async def ask_all(url: str) -> None:
         if not arguments.url:
-            names = {one.archive: one.language for one in archives}
+            names = {archive.archive: archive.language for archive in archives}
             await load(url, arguments.data, names)
         await load_samples(url, arguments.data, archives)
         async with open_archives(url, "") as app:

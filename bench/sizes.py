@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench.store import opened
 from bench.timing import Output, progress
-from db.connection import statements
-from db.corpus.corpora import Corpora, partition, postings_table
+from db.connection import load_statements
+from db.corpus.corpora import Corpora, name_partition, postings_table
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.search.embeddings import Embeddings, KeptModel
@@ -50,7 +50,7 @@ async def run(url: str) -> None:
 
 async def _texts(database: Database, corpus: Corpus) -> dict[str, object]:
     async with database.connection() as connection:
-        texts = await connection.fetchval(_TABLE, partition(corpus.id))
+        texts = await connection.fetchval(_TABLE, name_partition(corpus.id))
         postings = await connection.fetchval(_TABLE, postings_table(corpus.id))
     return {
         "documents": corpus.documents,
@@ -63,7 +63,7 @@ async def _texts(database: Database, corpus: Corpus) -> dict[str, object]:
 async def _vectors(database: Database, corpus: Corpus, model: KeptModel) -> dict[str, object]:
     """Return the bytes of a vector in its table, and in an index of this corpus."""
     table, own = embedding_table(model.id), await Embeddings(database).count(corpus, model.id)
-    create = statements("embeddings")["index"].format(
+    create = load_statements("embeddings")["index"].format(
         index=_INDEX, embedding=table, corpus=corpus.id
     )
     async with database.own_connection() as connection:

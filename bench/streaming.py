@@ -97,7 +97,7 @@ def _peak_mb(pid: int) -> int:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     except OSError:
         return 0
-    return next((int(one.split()[1]) // 1024 for one in lines if one.startswith("VmHWM:")), 0)
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")), 0)
 
 
 async def run(sizes: Sequence[int], place: Path, url: str) -> None:

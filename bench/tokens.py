@@ -18,8 +18,8 @@ from engine.judge.judge import (
     HEADLINE_LENGTH,
     JUDGE_WITH_REASONS,
     TEXT_LENGTH,
-    around,
     build_judge_request,
+    cut_around,
 )
 from engine.prophecy.expand import EXPANSION
 from engine.search import Candidate, Headline
@@ -50,10 +50,10 @@ def main() -> None:
 
 
 def _print_counts(archive: str, candidates: int, counts: dict[str, int]) -> None:
-    most = max(counts.values())
+    maximum = max(counts.values())
     for form, tokens in counts.items():
         row = {"archive": archive, "candidates": candidates, "form": form, "tokens": tokens}
-        print(json.dumps({**row, "share": round(tokens / most, 3)}))
+        print(json.dumps({**row, "share": round(tokens / maximum, 3)}))
 
 
 def _forms(tweets: list[Candidate], title: str, archive: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _json_lines(tweets: list[Candidate], title: str) -> str:
         {
             "i": number,
             "date": tweet.created_at and tweet.created_at.date().isoformat(),
-            "text": around(tweet.text, title, TEXT_LENGTH),
+            "text": cut_around(tweet.text, title, TEXT_LENGTH),
         }
         for number, tweet in enumerate(tweets, start=1)
     )

@@ -13,7 +13,7 @@ from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Flag
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -25,11 +25,11 @@ _WINDOW = (6, 12)  # words
 _CHUNK, _RUN = (240, 400), (40, 90)  # words: some 300 to 500 tokens
 
 
-def tweets(path: Path, most: int | None = None) -> list[Document]:
-    """Return the usable tweets of the first `most` records, numbered from 0 by date."""
+def tweets(path: Path, maximum: int | None = None) -> list[Document]:
+    """Return the usable tweets of the first `maximum` records, numbered from 0 by date."""
     found = []
     with open_source(str(path)) as stream:
-        for record in islice(stream, most):
+        for record in islice(stream, maximum):
             if isinstance(record, Reject):
                 continue
             try:
@@ -88,7 +88,7 @@ def headlines(path: Path, number: int) -> list[str]:
     with path.open(encoding="utf-8") as file:
         titles = [json.loads(line)["title"] for line in file]
     random.Random(SEED).shuffle(titles)
-    texts = (searchable(read_headline(title).text) for title in titles)
+    texts = (make_searchable(read_headline(title).text) for title in titles)
     return list(islice((text for text in texts if text), number))
 
 

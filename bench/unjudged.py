@@ -111,10 +111,10 @@ class Asked:
 def find_unmatched(headlines: Sequence[JudgedHeadline], qrels: Qrels) -> list[JudgedHeadline]:
     """Return the headlines, with those marked as unmatched that have no label of 3 or more."""
     return [
-        one
-        if max(qrels.get(one.qid, {}).values(), default=0) >= _USEFUL
-        else replace(one, kind=NO_MATCH)
-        for one in headlines
+        headline
+        if max(qrels.get(headline.qid, {}).values(), default=0) >= _USEFUL
+        else replace(headline, kind=NO_MATCH)
+        for headline in headlines
     ]
 
 
@@ -122,11 +122,11 @@ def read_collections(
     data: Path, splits: Sequence[str]
 ) -> Iterator[tuple[Collection, list[JudgedHeadline], Qrels]]:
     """Yield each collection of these splits with its headlines and labels."""
-    for one in COLLECTIONS:
-        if one.split in splits:
-            headlines, labels = one.paths(data)
+    for collection in COLLECTIONS:
+        if collection.split in splits:
+            headlines, labels = collection.paths(data)
             qrels = read_qrels(labels)
-            yield one, find_unmatched(read_headlines(headlines), qrels), qrels
+            yield collection, find_unmatched(read_headlines(headlines), qrels), qrels
 
 
 async def ask(
@@ -235,10 +235,10 @@ async def sample(app: App, asked: Asked) -> tuple[str, Sample] | None:
     """Return the model, and what it makes of the texts that words propose for a headline."""
     assert app.retrieval.meaning is not None
     assert app.retrieval.meaning.reranker is not None
-    most, archive = app.retrieval.meaning.reranker.best, asked.collection.archive
-    found = await ask(app, archive, asked.headline, Mode.LEXICAL, limit=most)
+    maximum, archive = app.retrieval.meaning.reranker.best, asked.collection.archive
+    found = await ask(app, archive, asked.headline, Mode.LEXICAL, limit=maximum)
     corpus = await app.corpora.get(archive)
-    best = [hit.candidate for hit in (*found.hits, *found.near)][:most]
+    best = [hit.candidate for hit in (*found.hits, *found.near)][:maximum]
     compared = await app.retrieval.meaning.reranker.compare(corpus, found.headline.text, best)
     if compared is None:
         return None
@@ -265,7 +265,7 @@ async def learn(app: App, asked: Sequence[Asked], output: Output) -> None:
         for name, *figures in zip(
             FEATURES, fitted.centre, fitted.deviation, fitted.weights, strict=True
         ):
-            print(f'    "{name}": Feature({", ".join(f"{one:.4f}" for one in figures)}),')
+            print(f'    "{name}": Feature({", ".join(f"{figure:.4f}" for figure in figures)}),')
 
 
 async def load(url: str, data: Path, archives: Mapping[str, str]) -> None:
@@ -299,9 +299,9 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
     async with open_archives(url, arguments.fit) as app:
         if arguments.fit:
             every = [
-                Asked(collection, one, qrels.get(one.qid, {}), ())
+                Asked(collection, headline, qrels.get(headline.qid, {}), ())
                 for collection, headlines, qrels in collections
-                for one in headlines
+                for headline in headlines
                 if collection.language == _LEARNED_IN[arguments.fit]
             ]
             await learn(app, every, output)
@@ -327,10 +327,12 @@ def print_rows(
 ) -> None:
     """Print a row for each collection, for each language, and for all."""
     groups = {
-        f"{one.split} {one.files}": [each for each in asked if each.collection == one]
-        for one in COLLECTIONS
+        f"{collection.split} {collection.files}": [
+            each for each in asked if each.collection == collection
+        ]
+        for collection in COLLECTIONS
     }
-    for language in dict.fromkeys(one.language for one in COLLECTIONS):
+    for language in dict.fromkeys(collection.language for collection in COLLECTIONS):
         groups[language] = [each for each in asked if each.collection.language == language]
     for name, group in {**groups, "all": asked}.items():
         if group:

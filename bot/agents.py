@@ -45,9 +45,9 @@ def search_tools(app: App) -> FunctionToolset[object]:
 
     return FunctionToolset(
         tools=[
-            Tool(personal, name="personal_search", description=_description(PersonalSearch)),
-            Tool(social, name="social_search", description=_description(SocialSearch)),
-            Tool(published, name="published_search", description=_description(PublishedSearch)),
+            Tool(personal, name="personal_search", description=_describe_search(PersonalSearch)),
+            Tool(social, name="social_search", description=_describe_search(SocialSearch)),
+            Tool(published, name="published_search", description=_describe_search(PublishedSearch)),
         ]
     )
 
@@ -66,5 +66,5 @@ async def _answer_search(
             raise ModelRetry(str(error)) from error
 
 
-def _description(search: type[SearchContract]) -> str:
+def _describe_search(search: type[SearchContract]) -> str:
     return " ".join((search.__doc__ or "").split())

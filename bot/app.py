@@ -18,7 +18,7 @@ from bot.evidence import (
     open_rerankers,
     open_web,
 )
-from bot.query_log import log_of, log_search, search_logged, source
+from bot.query_log import current_source, log_of, log_search, search_logged
 from bot.settings import Settings
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
@@ -27,7 +27,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
-from engine.glossary.groups import keys
+from engine.glossary.groups import fold_terms
 from engine.isolation.process import Isolation
 from engine.ports import Descriptions, PhraseIndex, SearchIndex
 from engine.prophecy.merge import prophesy_from_all
@@ -156,7 +156,7 @@ async def open_app(
             await bring_up_to_date(settings, database, server, progress)
         else:
             await database.require_current()
-        glossaries = Glossaries(database, keys(settings.glossary.protected))
+        glossaries = Glossaries(database, fold_terms(settings.glossary.protected))
         weight = settings.glossary.headline_weight
         search = AliasedSearch(database, glossaries, weight=weight)
         embeddings = Embeddings(database)
@@ -210,7 +210,7 @@ async def _open_model(
         ChatClient(
             settings.llm,
             api_key=settings.chat_endpoint().api_key,
-            account=Account(Ledger(database), settings.budget, source),
+            account=Account(Ledger(database), settings.budget, current_source),
             clock=time.monotonic,
         )
     )
@@ -253,5 +253,5 @@ def glossary_service(app: App) -> "GlossaryService":
         resolve=app.corpus,
         searches=log_of(app.database, app.settings),
         approve_sure=chosen.approve_sure,
-        protected=frozenset(keys(chosen.protected)),
+        protected=frozenset(fold_terms(chosen.protected)),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.settings import Settings
 from db.embedded.server import EmbeddedServer
-from db.migrate import check
+from db.migrate import check_migrations
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.messages import join_messages
@@ -32,7 +32,7 @@ async def open_with_server(
     """Open the database and yield it with the embedded server, which is None for an external
     database. Raises storage errors.
     """
-    async with _address(settings, progress) as (url, server):
+    async with _open_address(settings, progress) as (url, server):
         database = await Database.open(
             url,
             PoolSettings(
@@ -64,11 +64,11 @@ async def bring_up_to_date(
     if server is None:
         return await database.migrate()
     async with database.connection() as connection:
-        if not await check(connection):
+        if not await check_migrations(connection):
             return []
-    from db.backup.backup import upgrade  # noqa: PLC0415 - needed once a release
+    from db.backup.backup import upgrade_database  # noqa: PLC0415 - needed once a release
 
-    return await upgrade(database, server.url(), settings.data_dir, progress=progress)
+    return await upgrade_database(database, server.url(), settings.data_dir, progress=progress)
 
 
 @asynccontextmanager
@@ -76,12 +76,12 @@ async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> As
     """Yield the URL of the configured database, or of the embedded one, which is started if
     necessary. Raises storage errors.
     """
-    async with _address(settings, progress) as (url, _):
+    async with _open_address(settings, progress) as (url, _):
         yield url
 
 
 @asynccontextmanager
-async def _address(
+async def _open_address(
     settings: Settings, progress: Callable[[str], None]
 ) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
     if url := settings.database.url.get_secret_value():

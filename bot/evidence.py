@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.query_log import source
+from bot.query_log import current_source
 from bot.settings import Settings
 from bot.settings.model import Secrets, model_environment, reveal_secret
 from db.pool import Database
@@ -122,7 +122,9 @@ class LateWeb:
             Pages(fetcher, reader, robots, cache),
             settings.web_search,
             # Searches use no tokens.
-            account=Account(Ledger(self._database), replace(settings.budget, tokens=None), source),
+            account=Account(
+                Ledger(self._database), replace(settings.budget, tokens=None), current_source
+            ),
         )
 
 
@@ -193,7 +195,9 @@ class _RemoteRerankers:
                 self._settings.rerank,
                 api_key=self._key,
                 account=Account(
-                    Ledger(self._database), Budget.for_embeddings(self._settings.llm), source
+                    Ledger(self._database),
+                    Budget.for_embeddings(self._settings.llm),
+                    current_source,
                 ),
                 clock=lambda: datetime.now(UTC),
             )
@@ -315,7 +319,7 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     return RemoteEmbedder(
         settings.embeddings,
         api_key=reveal_secret(settings.secrets.embeddings_api_key),
-        account=Account(Ledger(database), Budget.for_embeddings(settings.llm), source),
+        account=Account(Ledger(database), Budget.for_embeddings(settings.llm), current_source),
         clock=lambda: datetime.now(UTC),
     )
 

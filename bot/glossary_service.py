@@ -14,13 +14,13 @@ from engine.glossary.groups import (
     GroupStatus,
     Pair,
     check_terms,
+    drop_heard_pairs,
     frequent_terms,
-    pairs,
+    list_pairs,
     telling_terms,
-    unheard,
 )
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, Suggestions, WordLists
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 
 _SAMPLE = 5_000  # texts in which terms are counted
@@ -55,7 +55,7 @@ class GlossaryService:
         self, corpus: str | None = None, status: GroupStatus | None = None
     ) -> list[AliasGroup]:
         """Return all groups, or those that apply to a corpus. Raises CorpusNotFound."""
-        return await self.groups.groups(status=status, corpus=await self._corpus(corpus))
+        return await self.groups.groups(status=status, corpus=await self._find_corpus(corpus))
 
     async def check_terms_for(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
@@ -71,7 +71,7 @@ class GlossaryService:
         Raises InputError for terms that cannot form a group, CorpusNotFound.
         """
         clean = await self.check_terms_for(corpus, terms)
-        return clean, await self.groups.add(await self._corpus(corpus), clean, now=now)
+        return clean, await self.groups.add(await self._find_corpus(corpus), clean, now=now)
 
     async def suggest(
         self, suggester: Suggester, corpus: Corpus, *, now: datetime
@@ -80,12 +80,12 @@ class GlossaryService:
 
         Raises ModelError and storage errors.
         """
-        terms = await self._terms(corpus)
+        terms = await self._list_terms(corpus)
         answer = await suggester.suggest(corpus, terms, now=now)
-        fresh = await self._unheard(corpus, answer.pairs)
+        fresh = await self._list_unheard(corpus, answer.pairs)
         stored: dict[GroupStatus, list[SuggestedPair]] = {status: [] for status in GroupStatus}
         for pair in fresh:
-            status = self._status(pair)
+            status = self._choose_status(pair)
             if await self.groups.propose(
                 corpus, pair.terms, sure=pair.sure, status=status, now=now
             ):
@@ -98,35 +98,37 @@ class GlossaryService:
             answer=answer,
         )
 
-    def _status(self, pair: SuggestedPair) -> GroupStatus:
+    def _choose_status(self, pair: SuggestedPair) -> GroupStatus:
         trusted = self.approve_sure and pair.sure
         return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
-    async def _terms(self, corpus: Corpus) -> list[AskedTerm]:
+    async def _list_terms(self, corpus: Corpus) -> list[AskedTerm]:
         """Return the terms to ask about: of failed searches first, then frequent in the corpus."""
         is_word = WordLists(corpus.languages)
-        most = self.suggest_terms // 2
-        missed = await self.searches.list_missed(corpus, most) if self.searches else ()
+        maximum = self.suggest_terms // 2
+        missed = await self.searches.list_missed(corpus, maximum) if self.searches else ()
         texts = await self.groups.sample(corpus, _SAMPLE)
         frequent = partial(frequent_terms, is_word=is_word, names=self.protected)
         words = frequent(texts)[: _READ * self.suggest_terms]
-        terms = list(dict.fromkeys([*frequent(missed, least=1), *words]))
-        readings = await self.index.read(corpus, [searchable(term) for term in terms])
+        terms = list(dict.fromkeys([*frequent(missed, minimum=1), *words]))
+        readings = await self.index.read(corpus, [make_searchable(term) for term in terms])
         in_vain = set(missed)
         return [
             AskedTerm(term, missed=term in in_vain)
             for term in telling_terms(terms, readings, self.suggest_terms)
         ]
 
-    async def _unheard(self, corpus: Corpus, found: Sequence[SuggestedPair]) -> list[SuggestedPair]:
+    async def _list_unheard(
+        self, corpus: Corpus, found: Sequence[SuggestedPair]
+    ) -> list[SuggestedPair]:
         """Return the pairs not yet known or rejected in any form of their words."""
         heard: list[Pair] = [barred.pair for barred in await self.groups.rejected_pairs(corpus)]
         for group in await self.groups.groups(corpus=corpus):
-            heard += pairs(group.terms)
+            heard += list_pairs(group.terms)
         texts = [term for pair in found for term in pair.terms]
         texts += [term for pair in heard for term in pair]
-        readings = await self.index.read(corpus, [searchable(text) for text in texts])
-        return unheard(found, heard, readings)
+        readings = await self.index.read(corpus, [make_searchable(text) for text in texts])
+        return drop_heard_pairs(found, heard, readings)
 
-    async def _corpus(self, name: str | None) -> Corpus | None:
+    async def _find_corpus(self, name: str | None) -> Corpus | None:
         return await self.corpora.get(name) if name else None

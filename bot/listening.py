@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from engine.errors import StorageError, reason
+from engine.errors import StorageError, explain_error
 
 port_logger = logging.getLogger("presagio.port")
 
@@ -25,7 +25,7 @@ logger = logging.getLogger("presagio.connections")
 
 # The other half is for the database, the platforms, the model and the feeds.
 _SHARE = 2
-_MOST_CONNECTIONS = 2000  # where files are plenty; each takes some memory
+_MAX_CONNECTIONS = 2000  # where files are plenty; each takes some memory
 _FEWEST = 8  # a few more than a browser opens at once
 # Accepted by the event loop in one go: until then no limit applies to them.
 ACCEPTED_AT_ONCE = 16
@@ -55,7 +55,7 @@ class Webhook:
             port_logger.warning("%s: an event was not taken: %s", self.platform, error)
             return Response(status_code=503)
         except Exception as error:
-            port_logger.error("%s: an event was not taken: %s", self.platform, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            port_logger.error("%s: an event was not taken: %s", self.platform, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
             return Response(status_code=500)
 
 
@@ -75,17 +75,17 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def most_of_port() -> int:
+def limit_of_port() -> int:
     """Return how many connections the port may hold, given the process's limit on open files."""
     if sys.platform == "win32":
-        return _MOST_CONNECTIONS
+        return _MAX_CONNECTIONS
     import resource  # noqa: PLC0415 - missing on Windows
 
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return (
-        _MOST_CONNECTIONS
+        _MAX_CONNECTIONS
         if files == resource.RLIM_INFINITY
-        else max(min(_MOST_CONNECTIONS, files // _SHARE), _FEWEST)
+        else max(min(_MAX_CONNECTIONS, files // _SHARE), _FEWEST)
     )
 
 
@@ -111,10 +111,10 @@ class Connections:
     idle longest is closed; if all are busy, the newcomer is.
     """
 
-    def __init__(self, most: int) -> None:
-        """An address may hold a quarter of `most`."""
-        self._most = most
-        self._most_of_address = max(most // 4, _FEWEST)
+    def __init__(self, maximum: int) -> None:
+        """An address may hold a quarter of `maximum`."""
+        self._maximum = maximum
+        self._limit_of_address = max(maximum // 4, _FEWEST)
         self._of_address: Counter[str] = Counter()
         self._addresses: dict[asyncio.Transport, str | None] = {}
         self._idle: OrderedDict[asyncio.Transport, None] = OrderedDict()
@@ -124,10 +124,10 @@ class Connections:
 
     def enter(self, connection: asyncio.Transport, address: str | None) -> None:
         """Add a new, idle connection; an `address` of None may hold any number of them."""
-        if address is not None and self._of_address[address] >= self._most_of_address:
-            crowded = self._cut(connection, address)
-        elif len(self) >= self._most:
-            crowded = self._cut(connection, None)
+        if address is not None and self._of_address[address] >= self._limit_of_address:
+            crowded = self._cut_connection(connection, address)
+        elif len(self) >= self._maximum:
+            crowded = self._cut_connection(connection, None)
         else:
             crowded = False
         if not crowded:
@@ -154,7 +154,7 @@ class Connections:
             if not self._of_address[address]:
                 del self._of_address[address]
 
-    def _cut(self, newcomer: asyncio.Transport, address: str | None) -> bool:
+    def _cut_connection(self, newcomer: asyncio.Transport, address: str | None) -> bool:
         """Close one connection, of `address` if it is given; return whether it was the newcomer."""
         logger.warning("too many connections: those that ask nothing are closed")
         those = (
@@ -193,15 +193,15 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         host = self.client[0] if self.client else ""
         self._open.enter(transport, None if host in self._proxies else network_of(host))
-        self._note()
+        self._note_state()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._note()
+        self._note_state()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._note()
+        self._note_state()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -216,7 +216,7 @@ class PatientProtocol(H11Protocol):
         self._open.leave(self.transport)
         super().connection_lost(exc)
 
-    def _note(self) -> None:
+    def _note_state(self) -> None:
         """Record whether a request is awaited or being answered."""
         cycle = self.cycle
         busy = cycle is not None and not cycle.more_body and not cycle.response_complete

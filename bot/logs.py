@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
-from bot.console.screen import printable
+from bot.console.screen import make_printable
 from bot.settings.sections import LoggingSettings
 
-_MOST = 5  # times per window that the same message is written
+_MAXIMUM = 5  # times per window that the same message is written
 _WINDOW = 60.0  # seconds
 _KINDS = 1000  # distinct messages counted per window
 
@@ -49,9 +49,9 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
         if now - self._since >= _WINDOW or len(self._seen) >= _KINDS:
             self._sum_up()
             self._since = now
-        key = _key(record)
+        key = _identify_record(record)
         self._seen[key] += 1
-        if self._seen[key] <= _MOST:
+        if self._seen[key] <= _MAXIMUM:
             super().emit(record)
 
     def close(self) -> None:
@@ -64,25 +64,25 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
         super().close()
 
     def _sum_up(self) -> None:
-        for summary in _summaries(self._seen):
+        for summary in _build_summaries(self._seen):
             super().emit(summary)
         self._seen.clear()
 
 
-def _key(record: logging.LogRecord) -> _Key:
+def _identify_record(record: logging.LogRecord) -> _Key:
     error = record.exc_info[1] if record.exc_info else None
-    return record.name, record.levelno, _text(record), repr(error) if error else ""
+    return record.name, record.levelno, _format_record(record), repr(error) if error else ""
 
 
-def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+def _read_fields(record: logging.LogRecord) -> Mapping[str, object]:
     """Return the figures of an event: logger.info("polled", extra={"fields": {"feeds": 3}})."""
     fields: Mapping[str, object] = getattr(record, "fields", {})
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _text(record: logging.LogRecord) -> str:
+def _format_record(record: logging.LogRecord) -> str:
     """Return the message and its fields: "polled feeds=3"."""
-    fields = (f"{name}={_quote_value(value)}" for name, value in _fields(record).items())
+    fields = (f"{name}={_quote_value(value)}" for name, value in _read_fields(record).items())
     return " ".join((record.getMessage(), *fields))
 
 
@@ -91,10 +91,10 @@ def _quote_value(value: object) -> str:
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 
 
-def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
+def _build_summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
     for (name, level, message, _), times in seen.items():
-        if times > _MOST:
-            summary = f"{message} (repeated {times - _MOST} times)"
+        if times > _MAXIMUM:
+            summary = f"{message} (repeated {times - _MAXIMUM} times)"
             yield logging.makeLogRecord(
                 {
                     "name": name,
@@ -114,7 +114,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_fields(record),
+            **_read_fields(record),
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
@@ -129,12 +129,14 @@ class TextFormatter(logging.Formatter):
         self._traceback = traceback
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {_text(record)}"
+        line = (
+            f"{self.formatTime(record)} {record.levelname} {record.name}: {_format_record(record)}"
+        )
         if record.exc_info:
             line += f" ({type(record.exc_info[1]).__name__}: {record.exc_info[1]})"
-        line = " ".join(printable(line).split("\n"))
+        line = " ".join(make_printable(line).split("\n"))
         if record.exc_info and self._traceback:
-            line += f"\n{printable(self.formatException(record.exc_info))}"
+            line += f"\n{make_printable(self.formatException(record.exc_info))}"
         return line
 
 
@@ -160,8 +162,8 @@ def configure_logging(settings: LoggingSettings, *, verbose: int = 0, serves: bo
     handler.addFilter(_may_be_written)
     handler.addFilter(_is_news)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for name, least in _QUIET.items():
-        logging.getLogger(name).setLevel(least)
+    for name, minimum in _QUIET.items():
+        logging.getLogger(name).setLevel(minimum)
 
 
 def _may_be_written(record: logging.LogRecord) -> bool:

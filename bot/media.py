@@ -78,7 +78,7 @@ class Media:
     def of(self, corpus: Corpus, external_id: str) -> Sequence[MediaFile]:
         """Return the files of a text, by name."""
         try:
-            files = sorted(self._folder(corpus, external_id).iterdir())
+            files = sorted(self._find_folder(corpus, external_id).iterdir())
         except (OSError, ValueError):
             return ()
         return [
@@ -92,7 +92,7 @@ class Media:
         found = (file for file in self.of(corpus, external_id) if file.name == name)
         if (file := next(found, None)) is None:
             return None
-        path = self._folder(corpus, external_id) / file.name
+        path = self._find_folder(corpus, external_id) / file.name
         return (path, file.media_type) if stat.S_ISREG(path.lstat().st_mode) else None
 
     def bring(self, corpus: Corpus, files: Sequence[Path], known: Collection[str]) -> Brought:
@@ -106,12 +106,12 @@ class Media:
                 reason = _find_refusal(file, known)
                 if reason is None:
                     texts.add(id_of(file) or "")
-                    self._copy(corpus, file)
+                    self._copy_file(corpus, file)
                     copied += 1
                 else:
                     left_out[reason] += 1
             except OSError as error:
-                raise _unread(file, error) from error
+                raise _map_read_error(file, error) from error
         return Brought(files=copied, texts=len(texts), left_out=left_out)
 
     def drop(self, corpus: Corpus) -> None:
@@ -141,7 +141,7 @@ class Media:
                 part.replace(file)
         except OSError as error:
             message = Message(
-                "{file} cannot be written: {reason}.", file=file, reason=_reason(error)
+                "{file} cannot be written: {reason}.", file=file, reason=_describe_error(error)
             )
             raise InputError(message) from error
         return count
@@ -161,23 +161,23 @@ class Media:
                 make_folder(fresh, within=data)
                 count = _unpack_archive(file, fresh, within=data)
             except (OSError, tarfile.TarError) as error:
-                raise _unread(file, error) from error
+                raise _map_read_error(file, error) from error
             yield count
             with suppress(FileNotFoundError):
                 self._root.rename(old)
             fresh.rename(self._root)
 
-    def _copy(self, corpus: Corpus, file: Path) -> None:
+    def _copy_file(self, corpus: Corpus, file: Path) -> None:
         found = _NAME.fullmatch(file.name)
         assert found  # noqa: S101 - refused before
-        folder = self._folder(corpus, found["id"])
+        folder = self._find_folder(corpus, found["id"])
         make_folder(folder, within=self._root.parent)
         part = folder / f".{found['name']}.part"  # no page shows half a file
         shutil.copyfile(file, part, follow_symlinks=False)
         give_to_owner(part, of=self._root.parent)
         part.replace(folder / f"{found['name'].rpartition('.')[0]}.{found['suffix'].lower()}")
 
-    def _folder(self, corpus: Corpus, external_id: str) -> Path:
+    def _find_folder(self, corpus: Corpus, external_id: str) -> Path:
         # By the id of the corpus: another one may have its name after it was dropped.
         if not _ID.fullmatch(external_id):
             raise ValueError("no id of a post")
@@ -210,7 +210,7 @@ def files_in(name: str) -> list[Path]:
         with os.scandir(folder) as entries:
             return sorted(Path(entry) for entry in entries if entry.is_file(follow_symlinks=False))
     except OSError as error:
-        raise _unread(folder, error) from error
+        raise _map_read_error(folder, error) from error
 
 
 def id_of(file: Path) -> str | None:
@@ -263,13 +263,13 @@ def _unpack_archive(file: Path, folder: Path, *, within: Path) -> int:
     return count
 
 
-def _unread(file: Path, error: OSError | tarfile.TarError) -> InputError:
+def _map_read_error(file: Path, error: OSError | tarfile.TarError) -> InputError:
     return InputError(
-        Message("{file} cannot be read: {error}.", file=str(file), error=_reason(error))
+        Message("{file} cannot be read: {error}.", file=str(file), error=_describe_error(error))
     )
 
 
-def _reason(error: OSError | tarfile.TarError) -> str:
+def _describe_error(error: OSError | tarfile.TarError) -> str:
     if isinstance(error, tarfile.ReadError) and "opened" in str(error):  # and then as what
         return "it is no archive of backup --media, or was cut off"
     message = error.strerror if isinstance(error, OSError) else None

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from engine.settings import UNLIMITED
 
 _WINDOW = 60.0  # seconds
-_MOST_ASKERS = 10_000
+_MAX_ASKERS = 10_000
 _SLACK = 1e-6  # seconds, for rounding
 
 
@@ -16,13 +16,15 @@ class RateLimit:
     """The generic cell rate algorithm: a burst of one window's worth, then an even pace.
 
     One number is kept per asker: when its last request would have been due at an even pace.
-    Beyond `most` askers, the least recently seen one is forgotten.
+    Beyond `maximum` askers, the least recently seen one is forgotten.
     """
 
-    def __init__(self, allowed: int, *, window: float = _WINDOW, most: int = _MOST_ASKERS) -> None:
+    def __init__(
+        self, allowed: int, *, window: float = _WINDOW, maximum: int = _MAX_ASKERS
+    ) -> None:
         self._pace = 0.0 if allowed == UNLIMITED else window / allowed
         self._window = window
-        self._most = most
+        self._maximum = maximum
         self._due: OrderedDict[str, float] = OrderedDict()
 
     def __len__(self) -> int:
@@ -31,13 +33,13 @@ class RateLimit:
     def wait(self, who: str, now: float) -> float:
         """Count a request and return 0, or the seconds until one would be accepted."""
         due, late = self._next_due(who, now)
-        self._note(who, due - self._pace if late else due)
+        self._remember_due(who, due - self._pace if late else due)
         return late
 
     def reserve(self, who: str, now: float) -> float:
         """Count a request and return the seconds until its turn."""
         due, late = self._next_due(who, now)
-        self._note(who, due)
+        self._remember_due(who, due)
         return late
 
     def _next_due(self, who: str, now: float) -> tuple[float, float]:
@@ -45,10 +47,10 @@ class RateLimit:
         late = due - now - self._window
         return due, late if late > _SLACK else 0.0
 
-    def _note(self, who: str, due: float) -> None:
+    def _remember_due(self, who: str, due: float) -> None:
         self._due.pop(who, None)
         self._due[who] = due
-        if len(self._due) > self._most:
+        if len(self._due) > self._maximum:
             self._due.popitem(last=False)
 
 

@@ -22,14 +22,14 @@ _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 _Answer = TypeVar("_Answer")
 
 
-def asker() -> Asker:
+def current_asker() -> Asker:
     """Return the current asker."""
     return _asker.get() or _CONSOLE
 
 
-def source() -> BudgetSource:
+def current_source() -> BudgetSource:
     """Return the budget source of the current asker."""
-    return asker().source
+    return current_asker().source
 
 
 @contextmanager
@@ -61,7 +61,7 @@ async def log_search(
 
     Errors of `work` are logged by name and raised again; logging itself raises nothing.
     """
-    asked_by, started = asker(), time.perf_counter()
+    asked_by, started = current_asker(), time.perf_counter()
     entry = LoggedSearch(
         asker=asked_by,
         job=job,

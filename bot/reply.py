@@ -32,7 +32,7 @@ _LONGEST_ACTION = 64  # bytes
 _LARGEST_ID = 2**63 - 1
 
 LONGEST_SMALL = 140  # characters of a hit that is shown in one line
-MOST_HITS = 15  # fits in one message on every platform
+MAX_HITS = 15  # fits in one message on every platform
 VOTE_UP = "up"  # the action of a button
 _DATED_BY = {
     DateKind.CREATED: marked("file made {date}"),
@@ -85,7 +85,7 @@ class Button:
     action: Action
 
 
-def signature(voice: str | None, author: str | None, *, in_item: bool = False) -> str | None:
+def format_signature(voice: str | None, author: str | None, *, in_item: bool = False) -> str | None:
     """Return the display name of an author, or the account with its @, or None.
 
     Who wrote an item of a library is named as it says, and what holds a space is no account.
@@ -103,7 +103,7 @@ def say_date(moment: datetime | None, dated_by: DateKind | None, words: Words) -
     return words.say(_DATED_BY[dated_by], date=date) if dated_by else date
 
 
-def labels(flags: Iterable[str], words: Words) -> tuple[str, ...]:
+def name_flags(flags: Iterable[str], words: Words) -> tuple[str, ...]:
     """Return what to say beside a text with these flags: whose words it holds, what became of it.
 
     They stay with a text wherever it is shown, as a quoted fan would stand there as its author.
@@ -148,7 +148,7 @@ class HitView:
     @property
     def signature(self) -> str | None:
         """The name of the author as shown to people: the display name or the account."""
-        return signature(self.voice, self.author, in_item=self.place is not None)
+        return format_signature(self.voice, self.author, in_item=self.place is not None)
 
     @property
     def introduction(self) -> tuple[str, ...]:
@@ -162,11 +162,11 @@ class HitView:
         A small one only has those of the text itself.
         """
         if self.small:
-            return labels(self.flags, words)
+            return name_flags(self.flags, words)
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
         place = (self.place,) if self.place else ()
-        return (*place, *sure, *unjudged, *labels(self.flags, words))
+        return (*place, *sure, *unjudged, *name_flags(self.flags, words))
 
     def reason(self, words: Words) -> str | None:
         """Return the model's reason, attributed to the model."""
@@ -224,7 +224,7 @@ class Reply:
         return self.words.language if votes else None
 
 
-def aside(request: "Request", text: str) -> Reply:
+def reply_aside(request: "Request", text: str) -> Reply:
     """Return a short reply to the asker alone: a toast for a button, otherwise a message."""
     from bot.request import Trigger  # noqa: PLC0415 - as above
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from bot.i18n.words import Words, words_for
 from engine.corpora import require_zone
-from engine.text.clean import storable
+from engine.text.clean import make_storable
 
 if TYPE_CHECKING:
     from engine.chat import Chat
@@ -169,7 +169,7 @@ class Request:
 
     def strip_unstorable(self) -> Self:
         """Return a copy without unstorable characters, its text cut to 10,000 characters."""
-        title, around = storable(self.place.title or "") or None, self.around_name
+        title, around = make_storable(self.place.title or "") or None, self.around_name
         return replace(
             self,
             # A NUL byte between words becomes a space.
@@ -177,7 +177,7 @@ class Request:
             quoted=replace(self.quoted, text=_clean_text(self.quoted.text)),
             around_name=around and (_clean_text(around[0]), _clean_text(around[1])),
             place=replace(self.place, title=title),
-            person=replace(self.person, name=storable(self.person.name)),
+            person=replace(self.person, name=make_storable(self.person.name)),
         )
 
     def with_quoted(self) -> Self:
@@ -271,4 +271,4 @@ def split_around(text: str, name: re.Pattern[str]) -> tuple[str, str] | None:
 
 def _clean_text(text: str) -> str:
     # People copy what the bot wrote, with the word joiners that keep its names from being mentions.
-    return storable(text[:_LONGEST].replace("\0", " ").replace("\u2060", "")).strip()
+    return make_storable(text[:_LONGEST].replace("\0", " ").replace("\u2060", "")).strip()

@@ -34,7 +34,7 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.embedded.server import EmbeddedServer, keep_running
 from db.lease import Lease
-from engine.errors import PresagioError, reason
+from engine.errors import PresagioError, explain_error
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ async def report_failure(name: str, running: Awaitable[None], tell: Callable[[st
     except PresagioError as error:
         tell(f"{name}: {error}")
     except Exception as error:
-        logger.error("%s stopped: %s", name, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        logger.error("%s stopped: %s", name, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
         tell(f"{name}: stopped by an error that the log describes.")
 
 
@@ -115,7 +115,7 @@ async def stop_all(
         tell("Some answers were not finished; their events may be delivered again.")
     for closed in await asyncio.gather(*map(_close_service, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
-            logger.warning("an adapter was not closed: %s", reason(closed))
+            logger.warning("an adapter was not closed: %s", explain_error(closed))
 
 
 async def _close_service(service: Service | Poster) -> None:
@@ -148,7 +148,7 @@ async def serve(
         )
         platforms = list_platforms(app.settings)
         wants_page = web or app.settings.web.enabled
-        page = _web(app) if wants_page or not platforms else None
+        page = _build_web_adapter(app) if wants_page or not platforms else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
@@ -204,7 +204,7 @@ async def serve(
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watchdog.watch()),
             asyncio.create_task(troubles.run()),
-            asyncio.create_task(_tidy(app, claims, now)),
+            asyncio.create_task(_delete_expired(app, claims, now)),
             asyncio.create_task(log_status_changes(services)),
         ]
         await _listen_until_stopped(
@@ -268,7 +268,7 @@ def _create_port(
     webhooks = [service.webhook for service in services.values() if service.webhook]
     if not page and not webhooks:
         return None
-    return (page or _web(app)).create_service(
+    return (page or _build_web_adapter(app)).create_service(
         now=now,
         tell=tell,
         read_headline=partial(read_pasted, fetcher, app.isolation),
@@ -320,7 +320,7 @@ def _log_start(app: App, adapters: Collection[str]) -> None:
     logger.info("started", extra={"fields": fields})
 
 
-async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> Never:
+async def _delete_expired(app: App, claims: EventClaims, now: Callable[[], datetime]) -> Never:
     """Delete expired data every hour."""
     database = app.database
     tables = (
@@ -351,7 +351,7 @@ async def freeze_what_stays() -> None:
     gc.freeze()
 
 
-def _web(app: App) -> "WebAdapter":
+def _build_web_adapter(app: App) -> "WebAdapter":
     from bot.web.service import WebAdapter  # noqa: PLC0415 - brings a web framework
 
     return WebAdapter.of(app)

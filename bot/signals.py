@@ -20,13 +20,13 @@ def exit_on_signals() -> None:
 
     The exit code is 128 plus the signal's number, as shells report it: 130 for Ctrl-C.
     """
-    _handle(_exit)
+    _install_handler(_exit)
 
 
 def exit_while_asking() -> AbstractContextManager[object]:
     """Make signals end a question to a person at once: `run_until_signal` would cancel work that
     waits for the answer, and so never notices."""
-    return _handle(_exit)
+    return _install_handler(_exit)
 
 
 def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
@@ -49,10 +49,10 @@ def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
 
         def cancel(number: int, _: FrameType | None) -> None:
             received.append(number)
-            _handle(signal.SIG_DFL)
+            _install_handler(signal.SIG_DFL)
             loop.call_soon_threadsafe(task.cancel)
 
-        with _handle(cancel):
+        with _install_handler(cancel):
             return await work
 
     try:
@@ -68,7 +68,7 @@ def _exit(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _handle(handler: _Handler) -> AbstractContextManager[object]:
+def _install_handler(handler: _Handler) -> AbstractContextManager[object]:
     """Set the handler of every signal that is not ignored (nohup), and restore it on exit."""
     back = ExitStack()
     for number in _SIGNALS:

@@ -54,7 +54,7 @@ def targets_of(settings: Settings) -> dict[str, WebhookTarget]:
 
     Raises SettingsError if two have the same name, or one has no usable secret.
     """
-    keys = _keys(settings.secrets.webhook_secrets)
+    keys = _parse_secrets(settings.secrets.webhook_secrets)
     found: dict[str, WebhookTarget] = {}
     for hook in settings.webhooks:
         if hook.name in found:
@@ -73,16 +73,16 @@ def targets_of(settings: Settings) -> dict[str, WebhookTarget]:
     return found
 
 
-def _keys(secrets: SecretStr | None) -> Mapping[str, list[bytes]]:
+def _parse_secrets(secrets: SecretStr | None) -> Mapping[str, list[bytes]]:
     """Read "name=whsec_..., name=whsec_...". A name that occurs twice has two keys."""
     keys: dict[str, list[bytes]] = {}
     for entry in (reveal_secret(secrets) or "").replace(",", " ").split():
         name, _, secret = entry.partition("=")
-        keys.setdefault(name, []).append(_key(name, secret))
+        keys.setdefault(name, []).append(_decode_secret(name, secret))
     return keys
 
 
-def _key(name: str, secret: str) -> bytes:
+def _decode_secret(name: str, secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
     except binascii.Error:
@@ -125,7 +125,7 @@ async def subscribe_webhooks(
     """
     chats, subscriptions = Chats(database), Subscriptions(database)
     for hook in hooks:
-        chat = await _chat(chats, hook)
+        chat = await _meet_chat(chats, hook)
         wanted = Subscription(
             chat=chat, mode=PostingMode.INSTANT, threshold=hook.threshold, unjudged=hook.unjudged
         )
@@ -138,7 +138,7 @@ async def subscribe_webhooks(
             await _unsubscribe(subscriptions, chat, now)
 
 
-async def _chat(chats: Chats, hook: WebhookSettings) -> Chat:
+async def _meet_chat(chats: Chats, hook: WebhookSettings) -> Chat:
     title = address_title(hook.url)
     chat = await chats.find_chat(WEBHOOKS, hook.name)
     if chat is None or chat.title != title:
@@ -180,10 +180,10 @@ async def webhook_states(
     database: Database, hooks: Sequence[WebhookSettings]
 ) -> list[WebhookState]:
     """Return how the webhooks of the settings fare. Raises StorageError."""
-    return [await _state(database, hook) for hook in hooks]
+    return [await _read_state(database, hook) for hook in hooks]
 
 
-async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
+async def _read_state(database: Database, hook: WebhookSettings) -> WebhookState:
     chat = await Chats(database).find_chat(WEBHOOKS, hook.name)
     past = await Outbox(database).history(chat, _LOOKED_AT) if chat else []
     states = [delivery.state for delivery in past]

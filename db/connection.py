@@ -251,7 +251,7 @@ def mapped_storage_errors() -> Iterator[None]:
 
 
 @cache
-def statements(file: str) -> dict[str, str]:
+def load_statements(file: str) -> dict[str, str]:
     """Return the statements of `db/sql/<file>.sql` by name."""
     text = (files("db") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
     _, *parts = _HEADER.split(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from db.connection import FOREIGN, INTERRUPTED, find_worker, statements
+from db.connection import FOREIGN, INTERRUPTED, find_worker, load_statements
 from engine.errors import StorageInterrupted
 from engine.messages import Message
 
@@ -77,17 +77,17 @@ class CountingConnection(_Connection):
         touched = self.corpora if statement == _COMMIT else named
         if not touched or self.connect is None:
             return await ask()
-        watch = asyncio.create_task(self._watch(touched))
+        watch = asyncio.create_task(self._watch_workers(touched))
         try:
             return await ask()
         except FOREIGN as error:
-            if lost := self._lost or await self._explain(error, touched):
+            if lost := self._lost or await self._explain_error(error, touched):
                 raise lost from error
             raise
         finally:
             watch.cancel()
 
-    async def _watch(self, corpora: Collection[int]) -> None:
+    async def _watch_workers(self, corpora: Collection[int]) -> None:
         """Drop the connection as soon as a worker that holds one of `corpora` does not answer.
 
         Its session waits for the worker, and could not even be told to give up.
@@ -97,7 +97,7 @@ class CountingConnection(_Connection):
             self._lost = await self._find_lost(corpora)
         self.terminate()
 
-    async def _explain(
+    async def _explain_error(
         self, error: BaseException, corpora: Collection[int]
     ) -> StorageInterrupted | None:
         may_be_workers = isinstance(error, (*INTERRUPTED, asyncpg.InternalServerError))
@@ -115,7 +115,7 @@ class CountingConnection(_Connection):
             session = await self.connect()
             try:
                 await session.execute(_ANSWER)
-                silent = statements("placement")["silent"]
+                silent = load_statements("placement")["silent"]
                 row = await session.fetchrow(silent, f"{{{','.join(map(str, corpora))}}}", worker)
             finally:
                 session.terminate()

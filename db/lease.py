@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import uuid4
 
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.pool import Database
 from engine.errors import StorageError
 from engine.values import Closable
@@ -86,7 +86,7 @@ class Lease(Closable):
     ) -> None:
         self._database, self.name, self._clock = database, name, clock
         self._times = times or LeaseTimes()
-        self._sql = statements("lease")
+        self._sql = load_statements("lease")
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4()}"
         self._seen: _Seen | None = None
         self._place: str | None = None

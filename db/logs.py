@@ -110,7 +110,7 @@ class Log(Store, sql="log"):
 
     async def recent(self, *, now: datetime, limit: int, failed: bool = False) -> list[LogEntry]:
         """Return the last searches, newest first; with `failed`, those that found nothing."""
-        rows = await self._fetch_rows("recent", self._since(now), failed, limit)
+        rows = await self._fetch_rows("recent", self._find_retention_start(now), failed, limit)
         return [_read_entry(row) for row in rows]
 
     async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
@@ -129,7 +129,7 @@ class Log(Store, sql="log"):
         words = (unit.text for unit in units if isinstance(unit, Word))
         return list(dict.fromkeys(words))[:limit]
 
-    def _since(self, now: datetime) -> datetime:
+    def _find_retention_start(self, now: datetime) -> datetime:
         """Return the time from which searches are kept.
 
         If nothing is kept, searches at `now` itself are excluded.
@@ -141,7 +141,7 @@ class Log(Store, sql="log"):
     def _log_values(self, search: LoggedSearch) -> tuple[object, ...]:
         usage = search.usage
         return (
-            self._since(search.asked_at),
+            self._find_retention_start(search.asked_at),
             search.asked_at,
             search.asker.task,
             search.asker.origin.value,

@@ -44,7 +44,7 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def available() -> list[Migration]:
+def list_migrations() -> list[Migration]:
     """Return the migrations that ship with this version, by number."""
     found = []
     for entry in (files("db") / "migrations").iterdir():
@@ -107,7 +107,7 @@ def translate_unreleased(applied: dict[int, str]) -> dict[int, str]:
                 "Bring its database up to date with the last version before, and back it up again."
             ),
         )
-    first = available()[0]
+    first = list_migrations()[0]
     return {first.version: first.checksum}
 
 
@@ -122,7 +122,7 @@ async def migrate(connection: Connection, *, version: int | None = None) -> list
     ran: list[str] = []
     with mapped_storage_errors():
         await _require_unicode(connection)
-        while migration := await _next(connection, version):
+        while migration := await _apply_next_migration(connection, version):
             ran.append(f"{migration.version:04} {migration.name}")
     return ran
 
@@ -136,25 +136,25 @@ async def _require_unicode(connection: Connection) -> None:
         )
 
 
-async def _next(connection: Connection, version: int | None) -> Migration | None:
+async def _apply_next_migration(connection: Connection, version: int | None) -> Migration | None:
     """Run the next migration and return it, or None if none is left."""
     async with connection.transaction():
         await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
         await connection.execute(_TABLE)
-        todo = select_pending(available(), await read_applied(connection))
+        todo = select_pending(list_migrations(), await read_applied(connection))
         if not todo or (version is not None and todo[0].version > version):
             return None
-        await _apply(connection, todo[0])
+        await _apply_migration(connection, todo[0])
         return todo[0]
 
 
-async def check(connection: Fetches) -> list[Migration]:
+async def check_migrations(connection: Fetches) -> list[Migration]:
     """Return the migrations that still have to run, without running any."""
     with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
         applied = await read_applied(connection) if exists else {}
-    return select_pending(available(), applied)
+    return select_pending(list_migrations(), applied)
 
 
 async def read_applied(connection: Fetches) -> dict[int, str]:
@@ -163,7 +163,7 @@ async def read_applied(connection: Fetches) -> dict[int, str]:
     return {row["version"]: row["checksum"] for row in rows}
 
 
-async def _apply(connection: Connection, migration: Migration) -> None:
+async def _apply_migration(connection: Connection, migration: Migration) -> None:
     await connection.execute(migration.sql, timeout=_PATIENCE)
     await connection.execute(
         "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",

@@ -90,7 +90,7 @@ class ModelAnswers(_Answers[ModelAnswer]):
 
     def _read_row(self, row: asyncpg.Record) -> ModelAnswer:
         return ModelAnswer(
-            claims=tuple(_claim(*entry) for entry in orjson.loads(row["claims"])),
+            claims=tuple(_read_claim(*entry) for entry in orjson.loads(row["claims"])),
             model=row["model"],
             prompt_version=row["prompt_version"],
             damage=orjson.loads(row["damage"]),
@@ -109,7 +109,7 @@ def _claim_entry(claim: Claim) -> list[object]:
     return entry
 
 
-def _claim(
+def _read_claim(
     text: str, numbers: list[int], supported: bool = True, written: str = "", why: str = ""
 ) -> Claim:
     """Return a claim as it was stored; the last three are there if the check objected."""
@@ -122,7 +122,7 @@ class Ledger(Store, sql="model"):
 
     async def spent(self, day: date) -> dict[BudgetSource, Usage]:
         """Return the sums of that day (UTC); unknown figures count as 0."""
-        return _sums(await self._fetch_rows("spent", *_bounds(day), None))
+        return _read_usages(await self._fetch_rows("spent", *_find_day_bounds(day), None))
 
     async def spent_in_all(self) -> Usage:
         """Return the sums of all calls ever made; unknown figures count as 0."""
@@ -153,10 +153,10 @@ class Ledger(Store, sql="model"):
         now: datetime,
     ) -> int:
         """Count a call as in progress if `check` allows it, one process at a time."""
-        bounds = _bounds(now.astimezone(UTC).date())
+        bounds = _find_day_bounds(now.astimezone(UTC).date())
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_ledger"])
-            check(_sums(await connection.fetch(self._sql["spent"], *bounds, now)))
+            check(_read_usages(await connection.fetch(self._sql["spent"], *bounds, now)))
             return int(
                 await connection.fetchval(
                     self._sql["reserve"],
@@ -173,12 +173,12 @@ class Ledger(Store, sql="model"):
         await self._execute("release", place)
 
 
-def _bounds(day: date) -> tuple[datetime, datetime]:
+def _find_day_bounds(day: date) -> tuple[datetime, datetime]:
     start = datetime.combine(day, time(), tzinfo=UTC)
     return start, start + timedelta(days=1)
 
 
-def _sums(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
+def _read_usages(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
     return {
         BudgetSource(row["source"]): Usage(
             prompt_tokens=row["prompt_tokens"],
@@ -225,9 +225,9 @@ class WebPages(Store, sql="web_cache"):
             page.fetched_at,
         )
 
-    async def forget(self, *, before: datetime, most_bytes: int) -> int:
-        """Remove pages fetched before `before`, and the oldest ones beyond `most_bytes` of text.
+    async def forget(self, *, before: datetime, max_bytes: int) -> int:
+        """Remove pages fetched before `before`, and the oldest ones beyond `max_bytes` of text.
 
         Returns how many were removed.
         """
-        return int(await self._fetch_value("forget_pages", before, most_bytes))
+        return int(await self._fetch_value("forget_pages", before, max_bytes))

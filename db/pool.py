@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import asyncpg
 
 from db import migrate
-from db.connection import FOREIGN, Connection, Lent, mapped_storage_errors, statements
+from db.connection import FOREIGN, Connection, Lent, load_statements, mapped_storage_errors
 from db.replicas import Primary, Replicas, ReplicaState, Replication, Server
 from db.sessions import (
     SEARCH_PATH,
@@ -17,8 +17,8 @@ from db.sessions import (
     adapt_settings,
     find_lacking,
     give_role,
-    refuse,
-    renew,
+    refuse_settings,
+    renew_session,
     server_settings,
 )
 from engine.errors import StorageOutdated, StorageUnreachable
@@ -184,7 +184,7 @@ class Database:
         async with self.own_connection() as connection:  # interrupted, it ends with its session
             ran = await migrate.migrate(connection)
             if ran and self.is_pooled:
-                await renew(connection)
+                await renew_session(connection)
         return ran
 
     async def _ready_behind_pooler(self) -> None:
@@ -192,20 +192,20 @@ class Database:
             settings = await adapt_settings(connection, server_settings(self._settings))
             await give_role(connection, settings)
             if await find_lacking(connection, settings):
-                await renew(connection)
+                await renew_session(connection)
 
     async def require_current(self) -> None:
         """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""
         async with self.read_anywhere(latest=True) as reader:
-            missing = await migrate.check(reader)
+            missing = await migrate.check_migrations(reader)
         if self.is_pooled:
             async with self.connection() as connection:
                 needed = await adapt_settings(connection, server_settings(self._settings))
                 lacked = await find_lacking(connection, needed)
             if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
-                refuse(lacked)
+                refuse_settings(lacked)
         if missing:
-            new = missing == migrate.available()
+            new = missing == migrate.list_migrations()
             raise StorageOutdated(
                 Message("The database is not set up.")
                 if new
@@ -239,7 +239,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = statements(self._file)
+        self._sql = load_statements(self._file)
 
     async def _fetch_rows(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         async with self._database.connection() as connection:

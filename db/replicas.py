@@ -11,7 +11,7 @@ from typing import Protocol
 
 import asyncpg
 
-from db.connection import FOREIGN, LOST, Lent, Route, hosts_of, statements
+from db.connection import FOREIGN, LOST, Lent, Route, hosts_of, load_statements
 from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 
@@ -133,7 +133,7 @@ class Lookout:
         async with asyncio.timeout(ANSWER):
             if self._connection is None or self._connection.is_closed():
                 self._connection = await sessions.connect()
-            row = await self._connection.fetchrow(statements("replicas")["look"])
+            row = await self._connection.fetchrow(load_statements("replicas")["look"])
         assert row  # noqa: S101 - the database that is connected to has a row
         return Sight(**row)
 
@@ -309,7 +309,9 @@ class Replicas:
             return [*promoted, *there, self._primary, *promoted, *there]
         there = [replica for replica in there if not replica.is_primary]
         free = [
-            standby for standby in there if standby.held_until >= self._since() and not standby.full
+            standby
+            for standby in there
+            if standby.held_until >= self._find_minimum_freshness() and not standby.full
         ]
         if latest or not free:
             return [self._primary, *there]
@@ -318,7 +320,7 @@ class Replicas:
 
     def states(self) -> list[ReplicaState]:
         """Return what is known about each standby."""
-        now, since = time.monotonic(), self._since()
+        now, since = time.monotonic(), self._find_minimum_freshness()
         states = [replica.state(now, since=since) for replica in self._replicas]
         return states if self._primary_answers else [_read_anyway(state) for state in states]
 
@@ -328,7 +330,7 @@ class Replicas:
             logger.warning("the database does not answer: standbys are read, however late")
         self._primary_answers = False
 
-    def _since(self) -> float:
+    def _find_minimum_freshness(self) -> float:
         return max(self._changed, time.monotonic() - self._replication.max_lag)
 
     async def _watch_primary(self) -> None:

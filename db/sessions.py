@@ -88,7 +88,7 @@ async def give_role(connection: Connection, settings: Mapping[str, str]) -> None
         await connection.execute(statement)
 
 
-async def renew(connection: Connection) -> None:
+async def renew_session(connection: Connection) -> None:
     """End the idle sessions that presagio used, and this one: new ones have the role's settings.
 
     They also know the tables as they are now.
@@ -114,7 +114,7 @@ async def find_lacking(connection: Connection, settings: Mapping[str, str]) -> l
     return found
 
 
-def refuse(names: list[str]) -> None:
+def refuse_settings(names: list[str]) -> None:
     """Raise StorageOutdated if settings are lacking: searches would find other things."""
     if names:
         raise StorageOutdated(
@@ -172,9 +172,9 @@ class Sessions:
             asked["default_transaction_read_only"] = "on"
         try:
             try:
-                return await cls._direct(url, settings, asked, at_once)
+                return await cls._open_direct_sessions(url, settings, asked, at_once)
             except _Pooled:
-                return await cls._behind(url, settings, at_once)
+                return await cls._open_pooled_sessions(url, settings, at_once)
         except (
             asyncpg.PostgresError,
             asyncpg.InterfaceError,
@@ -182,7 +182,7 @@ class Sessions:
             ValueError,
             OSError,
         ) as exc:
-            raise _unreachable(exc) from exc
+            raise _map_connect_error(exc) from exc
 
     @classmethod
     async def later(cls, url: str, settings: PoolSettings) -> Self:
@@ -194,18 +194,18 @@ class Sessions:
         connect = partial(
             _connect_either,
             route.connect,
-            direct=_arguments(settings, server_settings(settings)),
+            direct=_build_arguments(settings, server_settings(settings)),
             behind=_arguments_behind(settings, Pooler()),
             needed=server_settings(settings),
         )
-        return await cls._pool(url, settings, {}, 0, route=route, connect=connect)
+        return await cls._open_pool(url, settings, {}, 0, route=route, connect=connect)
 
     @classmethod
-    async def _direct(
+    async def _open_direct_sessions(
         cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int
     ) -> Self:
         with _refused_settings():
-            opened = await cls._pool(url, settings, _arguments(settings, asked), at_once)
+            opened = await cls._open_pool(url, settings, _build_arguments(settings, asked), at_once)
         async with opened.pool.acquire() as connection:
             pooled = await is_pooled(connection)
         if pooled:
@@ -214,16 +214,18 @@ class Sessions:
         return opened
 
     @classmethod
-    async def _behind(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
+    async def _open_pooled_sessions(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
         connection = await Route(url).connect(url, **_arguments_behind(settings, Pooler()))
         try:
             pooler = await examine_pooler(connection)
         finally:
             await connection.close()
-        return await cls._pool(url, settings, _arguments_behind(settings, pooler), at_once, pooler)
+        return await cls._open_pool(
+            url, settings, _arguments_behind(settings, pooler), at_once, pooler
+        )
 
     @classmethod
-    async def _pool(
+    async def _open_pool(
         cls,
         url: str,
         settings: PoolSettings,
@@ -241,7 +243,7 @@ class Sessions:
             url,
             min_size=at_once,
             max_size=settings.size,
-            init=partial(_prepare, begin),
+            init=partial(_prepare_connection, begin),
             connection_class=CountingConnection,
             reset=_left_as_found,
             connect=way,
@@ -290,14 +292,14 @@ async def _connect_either(
         await connection.close()
     connection = await connect(url, **behind, **given)
     try:
-        refuse(await find_lacking(connection, await adapt_settings(connection, needed)))
+        refuse_settings(await find_lacking(connection, await adapt_settings(connection, needed)))
     except BaseException:
         connection.terminate()
         raise
     return connection
 
 
-def _arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, Any]:
+def _build_arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return the driver's arguments for a connection."""
     return {
         "timeout": settings.connect_timeout,
@@ -308,7 +310,7 @@ def _arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, An
 
 
 def _arguments_behind(settings: PoolSettings, pooler: Pooler) -> dict[str, Any]:
-    arguments = _arguments(settings, {"application_name": _application_name()})
+    arguments = _build_arguments(settings, {"application_name": _application_name()})
     if not pooler.keeps_statements:
         arguments["statement_cache_size"] = 0
     return arguments
@@ -347,7 +349,7 @@ async def _left_as_found(_: Connection) -> None:
     """
 
 
-async def _prepare(begin: Connect, connection: CountingConnection) -> None:
+async def _prepare_connection(begin: Connect, connection: CountingConnection) -> None:
     if await connection.fetchval(_WITH_CITUS):
         connection.connect = begin
     # Bound as parsed values: a text cast to tsquery would be parsed again for every row.
@@ -356,7 +358,7 @@ async def _prepare(begin: Connect, connection: CountingConnection) -> None:
     )
 
 
-def _unreachable(error: Exception) -> Exception:
+def _map_connect_error(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresConnectionError):
         return storage_unreachable(str(error))
     if isinstance(error, asyncpg.PostgresError | PrimaryLost):

@@ -58,13 +58,13 @@ class Budget:
     @classmethod
     def of(cls, llm: LlmSettings, *, closed: frozenset[BudgetSource] = frozenset()) -> Self:
         """Return the budget of [llm] for calls that judge and write."""
-        return replace(cls.for_embeddings(llm), tokens=_limit(llm.daily_tokens), closed=closed)
+        return replace(cls.for_embeddings(llm), tokens=_read_limit(llm.daily_tokens), closed=closed)
 
     @classmethod
     def for_embeddings(cls, llm: LlmSettings) -> Self:
         """Return the budget of [llm] for embedding calls, which is limited in money only."""
         return cls(
-            cost_usd=_limit(llm.daily_usd),
+            cost_usd=_read_limit(llm.daily_usd),
             shares={
                 BudgetSource.CHATS: llm.chat_share,
                 BudgetSource.API: llm.api_share,
@@ -83,7 +83,7 @@ class Budget:
         return self.tokens is not None or self.cost_usd is not None
 
 
-def _limit(amount: _Number) -> _Number | None:
+def _read_limit(amount: _Number) -> _Number | None:
     return None if amount == UNLIMITED else amount
 
 
@@ -119,17 +119,17 @@ def require_budget(
     """
     require_open(budget, source)
     if budget.tokens is not None:
-        used = {spender: _tokens(usage) for spender, usage in spent.items()}
+        used = {spender: _count_tokens(usage) for spender, usage in spent.items()}
         limit = _Limit(
             budget.tokens, Message("{number:,} tokens", number=budget.tokens), "llm.daily_tokens"
         )
-        _require(budget, limit, used, source, now)
+        _require_budget(budget, limit, used, source, now)
     if budget.cost_usd is not None:
         cost = {spender: usage.cost_usd or 0.0 for spender, usage in spent.items()}
         limit = _Limit(
             budget.cost_usd, Message("${amount:.2f}", amount=budget.cost_usd), "llm.daily_usd"
         )
-        _require(budget, limit, cost, source, now)
+        _require_budget(budget, limit, cost, source, now)
 
 
 def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: datetime) -> bool:
@@ -138,8 +138,8 @@ def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: d
     They may if all sources together have used less than the elapsed fraction of the day's limit
     (current hour included), or if the posts have used less than that fraction of their reserve.
     """
-    gone = min(1.0, (_hour(now) + 1) / 24)
-    tokens = {source: _tokens(usage) for source, usage in spent.items()}
+    gone = min(1.0, (_count_hours(now) + 1) / 24)
+    tokens = {source: _count_tokens(usage) for source, usage in spent.items()}
     dollars = {source: usage.cost_usd or 0.0 for source, usage in spent.items()}
 
     def in_pace(limit: float | None, used: Mapping[BudgetSource, float]) -> bool:
@@ -151,7 +151,7 @@ def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: d
     return in_pace(budget.tokens, tokens) and in_pace(budget.cost_usd, dollars)
 
 
-def _hour(now: datetime) -> float:
+def _count_hours(now: datetime) -> float:
     """Return the hours since midnight, UTC."""
     utc = now.astimezone(UTC)
     return utc.hour + utc.minute / 60
@@ -164,14 +164,14 @@ class _Limit:
     setting: str
 
 
-def _require(
+def _require_budget(
     budget: Budget,
     limit: _Limit,
     used: Mapping[BudgetSource, float],
     source: BudgetSource,
     now: datetime,
 ) -> None:
-    total, again = sum(used.values()), _tomorrow(now)
+    total, again = sum(used.values()), _format_tomorrow(now)
     if total >= limit.amount:
         raise BudgetExhausted(
             Message("The daily model budget of {limit} is spent.", limit=limit.written),
@@ -204,9 +204,9 @@ def _require(
         )
 
 
-def _tokens(usage: Usage) -> int:
+def _count_tokens(usage: Usage) -> int:
     return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
 
 
-def _tomorrow(now: datetime) -> str:
+def _format_tomorrow(now: datetime) -> str:
     return (now.astimezone(UTC).date() + timedelta(days=1)).isoformat()

@@ -61,8 +61,8 @@ def zone_named(name: str | None) -> ZoneInfo | None:
     if not name:
         return None
     written = name.strip().replace(" ", "_")
-    city = _by_city().get(_plain(written))
-    if _plain(written) in _UTC:
+    city = _by_city().get(_fold_name(written))
+    if _fold_name(written) in _UTC:
         return ZoneInfo("UTC")
     for spelling in (written, written.title(), written.upper(), *filter(None, [city])):
         try:
@@ -78,11 +78,11 @@ def _by_city() -> Mapping[str, str]:
     """Return the zones by the name of their city, in lower case."""
     zones = (zone for zone in available_timezones() if zone.startswith(_CONTINENTS))
     # Of several, which are the same under older names, the first in the alphabet.
-    known = {_plain(zone.rpartition("/")[2]): zone for zone in sorted(zones, reverse=True)}
+    known = {_fold_name(zone.rpartition("/")[2]): zone for zone in sorted(zones, reverse=True)}
     return {**_OTHER_CITIES, **known}
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name.lower())
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 

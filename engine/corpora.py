@@ -86,7 +86,7 @@ class Document:
 
     external_id: str
     text: str  # as shown
-    search_text: str  # as searched: engine.text.clean.searchable(text)
+    search_text: str  # as searched: engine.text.clean.make_searchable(text)
     created_at: datetime | None  # None: nothing tells when it was written
     digest: int  # 64-bit signed hash of the source record; equal digest = unchanged
     dated_by: DateKind | None = None  # what the date tells, if not when it was written

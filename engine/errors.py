@@ -333,19 +333,21 @@ class BudgetClosed(BudgetExhausted):
     """No model is asked for whoever asks, on any day."""
 
 
-def reason(error: BaseException) -> str:
+def explain_error(error: BaseException) -> str:
     """Return the types and code locations of an error and its causes, in one line.
 
     Subclasses of StorageError are given with their message, which comes from the server and not
     from the value of a parameter.
     """
     if isinstance(error, StorageError) and type(error) is not StorageError:
-        came_from = [type(cause).__name__ for cause in _chain(error)][1:]
+        came_from = [type(cause).__name__ for cause in _list_causes(error)][1:]
         return ", from ".join([f"{type(error).__name__}: {error}", *came_from])
-    return ", from ".join(f"{type(cause).__name__} ({_places(cause)})" for cause in _chain(error))
+    return ", from ".join(
+        f"{type(cause).__name__} ({_format_places(cause)})" for cause in _list_causes(error)
+    )
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _list_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield the error and its causes, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
@@ -356,7 +358,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or (None if hidden else current.__context__)
 
 
-def _places(error: BaseException) -> str:
+def _format_places(error: BaseException) -> str:
     """Return the calls that led to the error, outermost first: "module:line function"."""
     return " > ".join(
         f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"

@@ -30,10 +30,10 @@ class Message(str):
     _values: Mapping[str, Value]
 
     def __new__(cls, template: LiteralString, /, **values: object) -> "Message":
-        return cls._of(template, values)
+        return cls._build_message(template, values)
 
     @classmethod
-    def _of(cls, template: str, values: Mapping[str, object]) -> "Message":
+    def _build_message(cls, template: str, values: Mapping[str, object]) -> "Message":
         message = super().__new__(cls, template.format(**values) if values else template)
         message._template = template
         kept = {name: _keep_value(value) for name, value in values.items()}
@@ -51,7 +51,7 @@ class Message(str):
         return self._values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._of, (self._template, dict(self._values))
+        return type(self)._build_message, (self._template, dict(self._values))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -89,7 +89,7 @@ def join_messages(*messages: str | None) -> Message | None:
         return None
     if len(kept) == 1 and isinstance(kept[0], Message):
         return kept[0]
-    return _Sentences._of(
+    return _Sentences._build_message(
         " ".join(f"{{sentence{number}}}" for number in range(len(kept))),
         {f"sentence{number}": message for number, message in enumerate(kept)},
     )
@@ -110,10 +110,10 @@ def for_operators(technical: str, plain: str | None = None) -> Message:
     People in chats and on pages are told `plain` in its place, or nothing.
     """
     values = {"for_operators": as_message(technical), "plain": as_message(plain or "")}
-    return Message._of(_TWO_AUDIENCES, values)
+    return Message._build_message(_TWO_AUDIENCES, values)
 
 
-def wordings(message: Message) -> tuple[Message, Message] | None:
+def list_wordings(message: Message) -> tuple[Message, Message] | None:
     """Return the texts for operators and for people, or None if both get the same."""
     if message.template != _TWO_AUDIENCES:
         return None
@@ -151,7 +151,7 @@ def _read_message(stored: Any) -> Message:
         case str():
             return as_message(stored)
         case {"template": str(template), "values": dict(values)}:
-            return Message._of(
+            return Message._build_message(
                 template, {name: _read_value(value) for name, value in values.items()}
             )
         case _:

@@ -34,9 +34,9 @@ _COMPARED = 5_000
 # Most pairs of longer texts are told apart by how often they have each pair of letters, which takes
 # a tenth of the time.
 _LONG = 400
-_KINDS, _MOST = 512, 32  # of pairs of letters, and how often one of a kind is counted
+_KINDS, _MAXIMUM = 512, 32  # of pairs of letters, and how often one of a kind is counted
 _CHANGED = 3  # pairs that a letter more or less makes or removes at most
-_COUNTED = [((1 << number) - 1).to_bytes(_MOST // 8, "little") for number in range(_MOST + 1)]
+_COUNTED = [((1 << number) - 1).to_bytes(_MAXIMUM // 8, "little") for number in range(_MAXIMUM + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def expected_threshold(
     independent: the distribution of the sum of weights is their convolution, in bins of 0.1.
     `parts` are what one unit of weight adds to the score of a document, each in as many documents.
     """
-    least = wanted * _NEGLIGIBLE
+    minimum = wanted * _NEGLIGIBLE
     numbers = {0: documents}  # of documents, by the bin of their sum
     for weight, probability in weights:
         shift = int(weight / _BIN)
         wider = {bin_: number * (1 - probability) for bin_, number in numbers.items()}
         for bin_, number in numbers.items():
-            if number * probability > least:
+            if number * probability > minimum:
                 wider[bin_ + shift] = wider.get(bin_ + shift, 0.0) + number * probability
         numbers = wider
     scores: dict[int, float] = defaultdict(float)
@@ -111,15 +111,15 @@ def scores_of(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> list[flo
         for term in dict.fromkeys(wanted)
         if (frequency := sum(term in count for count in counts))
     }
-    most = sum(weights.values()) * (DEFAULT.k1 + 1)
+    maximum = sum(weights.values()) * (DEFAULT.k1 + 1)
     return [
         sum(
             weight * DEFAULT.part(count[term], len(text), average)
             for term, weight in weights.items()
             if term in count
         )
-        / most
-        if most
+        / maximum
+        if maximum
         else 0.0
         for text, count in zip(texts, counts, strict=True)
     ]
@@ -137,7 +137,7 @@ def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
     return sorted(scores, key=lambda item: -scores[item])
 
 
-def ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
+def list_ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
     """Return for each item its rank, from 1, in each named ranking that contains it."""
     found: dict[_Item, dict[str, int]] = {}
     for name, ranking in rankings.items():
@@ -160,7 +160,7 @@ def best_first(score: float, candidate: Candidate) -> tuple[float, object, int]:
     return (-round(score, 9), order_by_date(candidate.created_at), candidate.id)
 
 
-def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
+def level_parts(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
     """Return the parts of texts that are ranked together, with those in `names` made comparable.
 
     A part that only some of the texts have becomes 0 in the others; otherwise a text could rank
@@ -172,7 +172,9 @@ def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
     ]
 
 
-def alike(candidates: Sequence[Candidate], *, similarity: float = ALIKE) -> list[list[Candidate]]:
+def group_alike(
+    candidates: Sequence[Candidate], *, similarity: float = ALIKE
+) -> list[list[Candidate]]:
     """Return the groups of near-identical texts; groups and members keep their order.
 
     `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Parts of one item are never
@@ -184,7 +186,7 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = ALIKE) -> list
     for candidate in candidates:
         # Texts without a word are the same only if equal character by character.
         text = candidate.text[:_COMPARED]
-        key = bare(text) or text
+        key = strip_dress(text) or text
         own = _letter_pairs(key)
         may_be = _may_be_alike(key, own, keys, pairs, similarity)
         found = process.extractOne(key, may_be, scorer=fuzz.ratio, score_cutoff=similarity)
@@ -208,7 +210,7 @@ def _letter_pairs(key: str) -> int:
     counts = [0] * _KINDS
     for (first, second), number in Counter(pairwise(key)).items():
         counts[(37 * ord(first) + ord(second)) % _KINDS] += number
-    return int.from_bytes(b"".join(_COUNTED[min(count, _MOST)] for count in counts), "little")
+    return int.from_bytes(b"".join(_COUNTED[min(count, _MAXIMUM)] for count in counts), "little")
 
 
 def _may_be_alike(
@@ -232,12 +234,12 @@ def _shares_item(candidate: Candidate, group: Sequence[Candidate]) -> bool:
     )
 
 
-def eldest(group: Sequence[Candidate]) -> Candidate:
+def choose_eldest(group: Sequence[Candidate]) -> Candidate:
     """Return the oldest of near-identical texts, which are equally relevant.
 
     A text by somebody else is returned only if none is the account's own.
     """
-    return min(group, key=_seniority)
+    return min(group, key=_build_seniority_key)
 
 
 def first_of_items(
@@ -255,12 +257,12 @@ def first_of_items(
     return kept
 
 
-def bare(text: str) -> str:
+def strip_dress(text: str) -> str:
     """Return only the words of `text`: no links, no repost mark, no case, no punctuation."""
     return _NOT_WORD.sub(" ", _LINK.sub(" ", _REPOST.sub("", text))).strip().lower()
 
 
-def _seniority(candidate: Candidate) -> tuple[bool, bool, object, int]:
+def _build_seniority_key(candidate: Candidate) -> tuple[bool, bool, object, int]:
     repost = bool(candidate.flags & Flag.REPOST)
     cut = bool(candidate.flags & Flag.TRUNCATED)
     return (repost, cut, order_by_date(candidate.created_at), candidate.id)

@@ -22,7 +22,7 @@ from engine.llm.wire import said_by
 from engine.messages import Message
 from engine.ports import Embedder, SetAsideTexts
 from engine.settings.models import RerankSettings
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.text.terms import FUNCTION_WORDS, folded_words
 from engine.values import Closable, ScoredText, Usage
 
@@ -99,19 +99,19 @@ class RemoteReranker:
                 source=planned.source,
                 now=now,
             )
-        return probabilities(scores)
+        return compute_probabilities(scores)
 
     async def _within_timeout(self, query: str, texts: Sequence[str]) -> list[float]:
         seconds = self._settings.timeout
         try:
             async with asyncio.timeout(seconds):
-                return await self._scores(query, texts)
+                return await self._fetch_scores(query, texts)
         except TimeoutError as exc:
             raise too_slow(self._endpoint, seconds, "timeout") from exc
         except Fault as fault:
             raise fault.error from fault.__cause__
 
-    async def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _fetch_scores(self, query: str, texts: Sequence[str]) -> list[float]:
         if not self._inference:
             body: dict[str, object] = {"query": query, "documents": texts}
             if self._settings.model:
@@ -165,7 +165,7 @@ def read_scores(content: bytes, number: int) -> list[float] | None:
     return [float(found[place]) for place in range(number)]
 
 
-def probabilities(scores: Sequence[float]) -> list[float]:
+def compute_probabilities(scores: Sequence[float]) -> list[float]:
     """Return scores that are 0..1 as they are, and any others through the logistic function."""
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
@@ -220,7 +220,7 @@ class CrossEncoderReranker(Closable):
             some = pairs[start : start + _AT_ONCE]
             made = await self._process.run(score_pairs, some, Urgency.QUESTION)
             scores += made
-        known = iter(probabilities([score for score in scores if score is not None]))
+        known = iter(compute_probabilities([score for score in scores if score is not None]))
         return [0.0 if score is None else next(known) for score in scores]
 
 
@@ -229,7 +229,7 @@ def terms_of(text: str) -> list[str]:
 
     Function words of English and Spanish are none: among a few passages they may be rare.
     """
-    words = folded_words(searchable(text[:_LONGEST_READ]))
+    words = folded_words(make_searchable(text[:_LONGEST_READ]))
     return [word[:_BEGINNING] for word in words if word not in FUNCTION_WORDS]
 
 
@@ -271,10 +271,10 @@ class MeaningReranker:
             return [text.score for text in texts]
         return [
             (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
-            for text, cosine in zip(texts, await self._compare(query, texts), strict=True)
+            for text, cosine in zip(texts, await self._compare_texts(query, texts), strict=True)
         ]
 
-    async def _compare(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
+    async def _compare_texts(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
         """Return the cosine of each text, stored or new."""
         new = [text.text[:_LONGEST_COMPARED] for text in texts if text.cosine is None]
         made = iter(await self._compare_new(query, new) if new else ())
@@ -284,7 +284,7 @@ class MeaningReranker:
         clock = asyncio.get_running_loop().time
         until = clock() + self._seconds
         asked = await self._embedder.embed_query(query[:_LONGEST_QUERY])
-        left = sum(map(_effort, texts))
+        left = sum(map(_measure_effort, texts))
         cosines: list[float] = []
         for text in texts:
             # The first is always tried, or a pace that was once slow would never be measured again.
@@ -298,17 +298,17 @@ class MeaningReranker:
                 )
             began = clock()
             (vector,) = await self._embedder.embed_documents([text])
-            self._pace = (self._pace + (clock() - began) / _effort(text)) / 2
-            left -= _effort(text)
-            cosines.append(_cosine(asked, vector))
+            self._pace = (self._pace + (clock() - began) / _measure_effort(text)) / 2
+            left -= _measure_effort(text)
+            cosines.append(_measure_cosine(asked, vector))
         return cosines
 
 
-def _effort(text: str) -> int:
+def _measure_effort(text: str) -> int:
     return _EACH + len(text)
 
 
-def _cosine(vector: Sequence[float], other: Sequence[float]) -> float:
+def _measure_cosine(vector: Sequence[float], other: Sequence[float]) -> float:
     product = sum(a * b for a, b in zip(vector, other, strict=True))
     lengths = sum(a * a for a in vector) * sum(b * b for b in other)
     return product / lengths**0.5 if lengths else 0.0

@@ -120,7 +120,7 @@ class ScoredText:
     has_peers: bool = True  # False: none of the texts beside it that a corpus holds has a vector
 
 
-def _sum(first: _Number | None, other: _Number | None) -> _Number | None:
+def _add_numbers(first: _Number | None, other: _Number | None) -> _Number | None:
     if first is None or other is None:
         return other if first is None else first
     return first + other
@@ -137,9 +137,9 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         """Sum each figure; if only one side knows a figure, take that one."""
         return Usage(
-            prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
-            completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
-            cost_usd=_sum(self.cost_usd, other.cost_usd),
+            prompt_tokens=_add_numbers(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens=_add_numbers(self.completion_tokens, other.completion_tokens),
+            cost_usd=_add_numbers(self.cost_usd, other.cost_usd),
         )
 
 

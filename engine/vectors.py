@@ -42,7 +42,7 @@ class Scale:
         The range of cosines differs between models (e5: 0.7 to 0.9); this figure is comparable.
         """
         floor = self.mean + self.deviation
-        return _within(floor, self.same, cosine)
+        return _scale_cosine(floor, self.same, cosine)
 
     def place_on_scale(self, cosine: float) -> float:
         """Return the cosine on a scale, 0..1, that begins below most unrelated texts.
@@ -50,10 +50,10 @@ class Scale:
         It is for ordering texts, where `calibrated` would be 0 for nearly all of them: questions
         are less similar to the passages that answer them than headlines to old posts.
         """
-        return _within(self.mean - _BELOW * self.deviation, self.same, cosine)
+        return _scale_cosine(self.mean - _BELOW * self.deviation, self.same, cosine)
 
 
-def _within(floor: float, top: float, cosine: float) -> float:
+def _scale_cosine(floor: float, top: float, cosine: float) -> float:
     return min(1.0, max(0.0, (cosine - floor) / (top - floor))) if top > floor else 0.0
 
 
@@ -78,7 +78,7 @@ class CorpusWords:
     generation: int = 0  # of the vectors: how often they were made anew
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share as a percentage: 100 % only for all, 0 % only for none."""
     if 0 < share < 0.01:
         return "<1 %"
@@ -103,7 +103,7 @@ class NewVector:
     vector: Vector | None
 
 
-def embeddable(*parts: str | None) -> str:
+def join_embeddable(*parts: str | None) -> str:
     """Return the parts of a document (title, text, context) as one text to embed.
 
     Links, the repost mark and line ends are removed; "" if nothing is left.

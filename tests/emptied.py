@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import asyncpg
 
 # Deleted rows leave their pages behind, which slow down whoever comes next.
-_MOST_GROWTH = 2_000_000
+_MAX_GROWTH = 2_000_000
 _OTHERS_END_SECONDS = 30
 
 _END_OTHERS = f"""
@@ -122,7 +122,7 @@ class Pristine:
             await session.execute(self.empty)
             if await _definitions(session) != self.definitions:
                 return False
-            return await _size(session) < self.size + _MOST_GROWTH
+            return await _size(session) < self.size + _MAX_GROWTH
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return False
 

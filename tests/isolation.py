@@ -39,7 +39,7 @@ class InThisProcess(Isolation):
 def forked_workers() -> Iterator[None]:
     """Have isolated processes forked from this one, which has imported what they need."""
     if sys.platform == "linux":
-        with patch.object(process, "_spawn", fork_worker):
+        with patch.object(process, "_spawn_process", fork_worker):
             yield
     else:  # nothing may be done after a fork
         yield

@@ -25,7 +25,7 @@ import pytest
 Pattern = re.Pattern[Any]
 _ENDS = ("", "\x01", "\n", " ", "a", "!")
 _ANY = "aA1 .-_/:;,&#@<>[](){}\"'\t\n\x01é"
-_MOST_TEXTS = 150
+_MAX_TEXTS = 150
 _TIMES = 8
 _ATTEMPTS = 3
 _RESOLUTION = 0.0005  # seconds; shorter times say nothing about growth
@@ -141,9 +141,9 @@ def hostile_texts(pattern: Pattern) -> list[HostileText]:
                 made[HostileText(before, pump, end, as_bytes)] = None
             made[HostileText("", before + pump * 3, "", as_bytes)] = None
     texts = list(made)
-    if len(texts) > _MOST_TEXTS:
-        step = len(texts) / _MOST_TEXTS
-        texts = [texts[int(place * step)] for place in range(_MOST_TEXTS)]
+    if len(texts) > _MAX_TEXTS:
+        step = len(texts) / _MAX_TEXTS
+        texts = [texts[int(place * step)] for place in range(_MAX_TEXTS)]
     return texts
 
 
@@ -248,7 +248,7 @@ def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int
     if not seconds_over(3 * _TIMES * _RESOLUTION, lambda: use(long)):
         return False
     for _ in range(_ATTEMPTS):
-        spent = _least_seconds(lambda: use(short))
+        spent = _min_seconds(lambda: use(short))
         if spent >= _ENDLESS:
             break
         if not seconds_over(3 * _TIMES * max(spent, _RESOLUTION), lambda: use(long)):
@@ -256,7 +256,7 @@ def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int
     return True
 
 
-def _least_seconds(work: Callable[[], object]) -> float:
+def _min_seconds(work: Callable[[], object]) -> float:
     spent = _ENDLESS
     for _ in range(_ATTEMPTS):
         started = time.thread_time()  # that of the process is coarse while a timer of it runs

@@ -90,9 +90,9 @@ async def test_an_older_relevant_tweet_outranks_its_newer_near_duplicate(
 
 
 async def test_what_nobody_foretold_is_answered_with_silence(demo: Database) -> None:
-    for one in read_headlines(EXAMPLES / "judged.headlines.jsonl"):
-        prophecy = await ask(demo, one.headline)
-        assert bool(prophecy.hits) is one.matchable, one.qid
+    for headline in read_headlines(EXAMPLES / "judged.headlines.jsonl"):
+        prophecy = await ask(demo, headline.headline)
+        assert bool(prophecy.hits) is headline.matchable, headline.qid
         assert prophecy.near  # for whoever asks
 
 

@@ -163,7 +163,7 @@ def read_with_included(path: Path) -> set[str]:
 def pinned_versions() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     return {
-        canonicalize_name(name): version for name, version in (one.split("==") for one in lines)
+        canonicalize_name(name): version for name, version in (line.split("==") for line in lines)
     }
 
 
@@ -204,7 +204,9 @@ def test_the_install_checks_the_hashes() -> None:
     for text in (recipe, image, guide):
         installs = re.findall(r"pip install (.+)", text)
         assert installs
-        assert all("--require-hashes" in one or "--no-deps" in one for one in installs), installs
+        assert all(
+            "--require-hashes" in install or "--no-deps" in install for install in installs
+        ), installs
 
 
 def test_the_demo_installs_no_tools_of_developers() -> None:

@@ -21,7 +21,7 @@ def base_level(text: str) -> int:
     return 0
 
 
-def levels(text: str, base: int) -> list[int]:
+def resolve_levels(text: str, base: int) -> list[int]:
     """Return the embedding level of each character: even reads rightwards, odd leftwards."""
     kinds = _resolve_weak([unicodedata.bidirectional(character) or "L" for character in text], base)
     _resolve_brackets(text, kinds, base)

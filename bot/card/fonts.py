@@ -20,7 +20,7 @@ _LIGHTER_THAN_ASKED = 150
 _EMBOLDENED = 0.02
 _OPTICAL_SIZE = 32  # headlines and dates: the cut of a serif made for large sizes
 PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
-_MOST_SYSTEM_FONTS = 600
+_MAX_SYSTEM_FONTS = 600
 _SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
 # Fonts that map every character to a box or a blank.
 _PRETENDERS = ("lastresort", "blank", "redacted", "notdef", "tofu")
@@ -49,7 +49,7 @@ def open_faces(path: Path, weight: int) -> tuple[FontFace, ...]:
     return tuple(_at_weight(face, path, weight) for face in _outline_faces(path))
 
 
-def coverage(path: Path) -> hb.Set:
+def read_coverage(path: Path) -> hb.Set:
     """Return the code points that the faces of one file have glyphs for."""
     covered = hb.Set()
     for face in _outline_faces(path):
@@ -192,15 +192,15 @@ class _SystemFonts:
         with self._lock:
             if self._coverage is None:
                 files = {path for folder in self._folders for path in _font_files(folder)}
-                self._coverage = tuple(_useful(sorted(files, key=_plain_first)))
+                self._coverage = tuple(_list_useful_fonts(sorted(files, key=_plain_first)))
             return self._coverage
 
 
-def _useful(paths: Sequence[Path]) -> Iterator[tuple[Path, hb.Set]]:
+def _list_useful_fonts(paths: Sequence[Path]) -> Iterator[tuple[Path, hb.Set]]:
     """Yield each font that draws something no earlier one does, with what it covers."""
     together = hb.Set()
-    for path in paths[:_MOST_SYSTEM_FONTS]:
-        covered, before = coverage(path), len(together)
+    for path in paths[:_MAX_SYSTEM_FONTS]:
+        covered, before = read_coverage(path), len(together)
         together.update(covered)
         if len(together) > before:
             yield path, covered

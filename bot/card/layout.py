@@ -294,7 +294,7 @@ def _place_initials(sketch: _Sketch, name: str, circle: Box) -> bool:
 
     Return False, with nothing placed, if none can be drawn.
     """
-    letters = sketch.fit_line(initials(name), sketch.measures.initials, circle.width - 12)
+    letters = sketch.fit_line(read_initials(name), sketch.measures.initials, circle.width - 12)
     if not letters.width:
         return False
     sketch.plates.append(Plate(circle, theme.AVATAR, circle.width / 2))
@@ -302,7 +302,7 @@ def _place_initials(sketch: _Sketch, name: str, circle: Box) -> bool:
     return True
 
 
-def initials(name: str) -> str:
+def read_initials(name: str) -> str:
     """Return the initials of the first and the last word of a name, or its first letter.
 
     Only scripts with capitals have two: letters of others may join. A name without letters gives

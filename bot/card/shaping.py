@@ -35,7 +35,7 @@ def ellipsis_of(role: Role, fonts: FontLibrary) -> Cluster:
     return Cluster(ELLIPSIS, fonts.face(role, ELLIPSIS))
 
 
-def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
+def shape_text(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
     """Give each grapheme a face or a picture; each undrawable stretch becomes one ellipsis."""
     in_gap = False
     for written, cluster in _dress_graphemes(text, role, fonts):
@@ -173,14 +173,14 @@ class ShapedLine:
 
 def read_paragraph(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
     """Return `text` (cleaned, see `content`) as measured clusters."""
-    return measure_clusters(tuple(dress(text, role, fonts)))
+    return measure_clusters(tuple(shape_text(text, role, fonts)))
 
 
 def measure_clusters(clusters: tuple[Cluster, ...]) -> Paragraph:
     """Return clusters with their levels and advances."""
     text = "".join(cluster.text for cluster in clusters)
     base = bidi.base_level(text)
-    by_character = bidi.levels(text, base)
+    by_character = bidi.resolve_levels(text, base)
     levels, at = [], 0
     for cluster in clusters:
         levels.append(by_character[at])

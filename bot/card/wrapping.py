@@ -79,14 +79,16 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
     """
     flow = find_breaks(read_paragraph(text, style.role, fonts))
     for size in style.sizes:
-        most = style.lines_in(height, size)
-        spans, whole_words = wrap(flow, width / size, most)
+        maximum = style.lines_in(height, size)
+        spans, whole_words = wrap(flow, width / size, maximum)
         smallest = size == style.sizes[-1]
-        if len(spans) <= most and (whole_words or smallest):
+        if len(spans) <= maximum and (whole_words or smallest):
             return _choose_setting(flow, spans, style, size, width)
-    flow = _cut_flow(flow, spans[most - 1], width / size, most, ellipsis_of(style.role, fonts))
-    spans, _ = wrap(flow, width / size, most)
-    return replace(_choose_setting(flow, spans[:most], style, size, width), cut=True)
+    flow = _cut_flow(
+        flow, spans[maximum - 1], width / size, maximum, ellipsis_of(style.role, fonts)
+    )
+    spans, _ = wrap(flow, width / size, maximum)
+    return replace(_choose_setting(flow, spans[:maximum], style, size, width), cut=True)
 
 
 def _choose_setting(
@@ -104,17 +106,17 @@ def find_breaks(paragraph: Paragraph) -> Flow:
     return Flow(paragraph, tuple(_may_break(clusters, at) for at in range(len(clusters) + 1)))
 
 
-def wrap(flow: Flow, width: float, most: int) -> tuple[list[Span], bool]:
+def wrap(flow: Flow, width: float, maximum: int) -> tuple[list[Span], bool]:
     """Return the lines of at most `width` ems, and whether no word had to be broken.
 
-    Stops after more than `most` lines, so that a long text costs no more than a page.
+    Stops after more than `maximum` lines, so that a long text costs no more than a page.
     """
     clusters, advances = flow.paragraph.clusters, flow.paragraph.advances
     spans: list[Span] = []
     whole_words = True
     start = at = chance = 0
     used = 0.0
-    while at < len(clusters) and len(spans) <= most:
+    while at < len(clusters) and len(spans) <= maximum:
         text = clusters[at].text
         too_wide = used + advances[at] > width and at > start and not text.isspace()
         if text == "\n" or too_wide:
@@ -128,7 +130,7 @@ def wrap(flow: Flow, width: float, most: int) -> tuple[list[Span], bool]:
         at += 1
         if flow.chances[at]:
             chance = at
-    if start < len(clusters) and len(spans) <= most:
+    if start < len(clusters) and len(spans) <= maximum:
         spans.append((start, len(clusters)))
     return spans, whole_words
 
@@ -169,7 +171,7 @@ def _balance_lines(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[
     return spans
 
 
-def _cut_flow(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> Flow:
+def _cut_flow(flow: Flow, last: Span, width: float, maximum: int, ellipsis: Cluster) -> Flow:
     """Return the text up to the last word that leaves room for the ellipsis on the last line."""
     start, end = last
     clusters = flow.paragraph.clusters
@@ -178,7 +180,7 @@ def _cut_flow(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster
         while kept > start and clusters[kept - 1].text in _LOOSE_ENDS:
             kept -= 1
         shortened = find_breaks(measure_clusters((*clusters[:kept], ellipsis)))
-        if kept <= start or len(wrap(shortened, width, most)[0]) <= most:
+        if kept <= start or len(wrap(shortened, width, maximum)[0]) <= maximum:
             return shortened
         words = (at for at in range(kept - 1, start, -1) if flow.chances[at])
         end = next(words, kept - 1)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import After, Before, CorpusNames, Json, NoLlm, SearchMode, command_of, text
+from bot.cli.shared import (
+    After,
+    Before,
+    CorpusNames,
+    Json,
+    NoLlm,
+    SearchMode,
+    command_of,
+    parse_string,
+)
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
@@ -23,7 +32,9 @@ if TYPE_CHECKING:
 
 async def write_answer(
     app: "App",
-    question: Annotated[str, typer.Argument(help="The question, in quotes.", callback=text)],
+    question: Annotated[
+        str, typer.Argument(help="The question, in quotes.", callback=parse_string)
+    ],
     *,
     corpus: CorpusNames = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="All corpora of this kind.")] = None,

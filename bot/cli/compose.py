@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusNames, Json, NoWeb, now, run_in_app, spread_options, text
+from bot.cli.shared import (
+    CorpusNames,
+    Json,
+    NoWeb,
+    parse_string,
+    read_clock,
+    run_in_app,
+    spread_options,
+)
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -40,7 +48,9 @@ class ComposeOptions:
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", help="To write in, such as es. Default: the prompt's.", callback=text
+            "--language",
+            help="To write in, such as es. Default: the prompt's.",
+            callback=parse_string,
         ),
     ] = None
     voice: Annotated[
@@ -76,12 +86,12 @@ async def write_composition(
         parts = record_parts(parts, record)
     try:
         composition = await Composer(parts).compose(
-            request, now=now, progress=_progress(output, words)
+            request, now=now, progress=_build_progress(output, words)
         )
     finally:
         if options.record:
             save_record(record, options.record)
-    show(composition, options, output, words)
+    print_composition(composition, options, output, words)
 
 
 async def write_again(record: Path, options: ComposeOptions, *, output: Output) -> None:
@@ -89,10 +99,12 @@ async def write_again(record: Path, options: ComposeOptions, *, output: Output) 
     recorded = read_record(record)
     parts = replay_parts(recorded, clock=time.perf_counter)
     composition = await Composer(parts).compose(recorded.request, now=recorded.now)
-    show(composition, options, output, words_for(DEFAULT, operator=True))
+    print_composition(composition, options, output, words_for(DEFAULT, operator=True))
 
 
-def show(composition: Composition, options: ComposeOptions, output: Output, words: Words) -> None:
+def print_composition(
+    composition: Composition, options: ComposeOptions, output: Output, words: Words
+) -> None:
     """Write a composition to the terminal or as JSON. Raises ModelError if a model failed."""
     if options.json:
         output.json(ComposeAnswer.of(composition).to_json())
@@ -103,7 +115,7 @@ def show(composition: Composition, options: ComposeOptions, output: Output, word
         raise ModelError(composition.notice or "Nothing was written.")
 
 
-def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None:
+def _build_progress(output: Output, words: Words) -> Callable[[StepName], None] | None:
     if not output.remarks.isatty():
         return None
     return lambda step: output.remark(words.say(STEPS[step]))
@@ -113,7 +125,7 @@ def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None
 def command(
     context: typer.Context,
     prompt: Annotated[
-        str | None, typer.Argument(help="What to write about, in quotes.", callback=text)
+        str | None, typer.Argument(help="What to write about, in quotes.", callback=parse_string)
     ] = None,
     *,
     options: ComposeOptions,
@@ -128,4 +140,6 @@ def command(
     if options.replay:
         run_until_signal(write_again(options.replay, options, output=output))
     else:
-        run_in_app(context, write_composition, prompt or "", options, now=now(), output=output)
+        run_in_app(
+            context, write_composition, prompt or "", options, now=read_clock(), output=output
+        )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, settings_of, text
+from bot.cli.shared import Json, parse_string, settings_of
 from bot.console.screen import Output
 from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
@@ -52,10 +52,12 @@ def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Outpu
         if section:
             output.line(f"[{section}]")
         for origin in keys:
-            output.line(f"{f'{origin.key} = {_value(origin)}':{_LONGEST}}  # {origin.source}")
+            output.line(
+                f"{f'{origin.key} = {_format_value(origin)}':{_LONGEST}}  # {origin.source}"
+            )
 
 
-def _value(origin: SettingOrigin) -> str:
+def _format_value(origin: SettingOrigin) -> str:
     return "" if origin.source == UNSET else toml_value(origin.value)
 
 
@@ -87,7 +89,7 @@ def _require_section(section: str) -> None:
         )
 
 
-def _sections(incomplete: str) -> list[str]:
+def _complete_section(incomplete: str) -> list[str]:
     return [name for name in _SECTIONS if name.startswith(incomplete)]
 
 
@@ -97,7 +99,9 @@ def config_show(
     section: Annotated[
         str,
         typer.Argument(
-            help="One section, such as llm; default: all.", callback=text, autocompletion=_sections
+            help="One section, such as llm; default: all.",
+            callback=parse_string,
+            autocompletion=_complete_section,
         ),
     ] = "",
     changed: Annotated[

@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.corpora_contents import contents
-from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, ask_line, confirm, text
+from bot.cli.shared import (
+    Csv,
+    Json,
+    Name,
+    Yes,
+    app_command,
+    ask_line,
+    confirm,
+    parse_account,
+    parse_string,
+)
 from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
 from db.search.shown import DocumentLookup
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind
-from engine.vectors import percent
+from engine.vectors import format_percent
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -34,7 +44,8 @@ commands = typer.Typer(
     "Example: presagio corpora list",
 )
 Author = Annotated[
-    str | None, typer.Option("--author", help="Account of texts that name none.", callback=account)
+    str | None,
+    typer.Option("--author", help="Account of texts that name none.", callback=parse_account),
 ]
 commands.add_typer(contents)
 
@@ -86,12 +97,12 @@ async def list_corpora(app: "App", *, json: Json = False, csv: Csv = False, outp
     rows = [
         _corpus_row(corpus)
         | {"author": await app.corpora.find_author(corpus)}
-        | {"vectors": _share(app, corpus, coverage)}
+        | {"vectors": _find_embedded_share(app, corpus, coverage)}
         for corpus in corpora
     ]
     shown = [
         {name: value for name, value in row.items() if name != "outdated"}
-        | {"vectors": _percent(row["vectors"])}
+        | {"vectors": _format_percent(row["vectors"])}
         for row in rows
     ]
     none = "There is no corpus yet. Load one with: presagio ingest FILE"
@@ -108,10 +119,10 @@ async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Out
     """
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
-    share = _share(app, corpus, await app.embeddings.coverage())
+    share = _find_embedded_share(app, corpus, await app.embeddings.coverage())
     items = {"items": await app.corpora.items(corpus)} if corpus.in_parts else {}
     details = {
-        "vectors": share if json else _percent(share),
+        "vectors": share if json else _format_percent(share),
         "languages": list(corpus.languages),
         "average_length": round(corpus.average_length, 2),
         "oldest": oldest.isoformat() if oldest else None,
@@ -145,7 +156,9 @@ async def set_corpus(
     url_template: Annotated[
         str | None,
         typer.Option(
-            "--url-template", help="Link of a text; {author} and {id} are filled in.", callback=text
+            "--url-template",
+            help="Link of a text; {author} and {id} are filled in.",
+            callback=parse_string,
         ),
     ] = None,
     json: Json = False,
@@ -178,7 +191,7 @@ async def describe_corpus(
         typer.Option(
             "--description",
             help="Whose texts these are and what about, for the model; empty takes it away.",
-            callback=text,
+            callback=parse_string,
         ),
     ] = None,
     author: Author = None,
@@ -187,7 +200,7 @@ async def describe_corpus(
         typer.Option(
             "--name",
             help='How people know the author, for answers and pictures: "Ana Ruiz".',
-            callback=text,
+            callback=parse_string,
         ),
     ] = None,
     avatar: Annotated[
@@ -215,7 +228,7 @@ async def describe_corpus(
 async def bring_media(
     app: "App",
     name: Name,
-    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=text)],
+    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=parse_string)],
     *,
     json: Json = False,
     output: Output,
@@ -287,7 +300,9 @@ def _corpus_row(corpus: Corpus) -> dict[str, object]:
     }
 
 
-def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float]]) -> float | None:
+def _find_embedded_share(
+    app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float]]
+) -> float | None:
     """Return the share of the corpus that the configured model has embedded, None without one."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
@@ -295,5 +310,5 @@ def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float
     return coverage.get(corpus.name, {}).get(embedder.name, 0.0)
 
 
-def _percent(share: object) -> str | None:
-    return percent(share) if isinstance(share, float) else None
+def _format_percent(share: object) -> str | None:
+    return format_percent(share) if isinstance(share, float) else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.shared import Json, Name, app_command, corpus_names, text
+from bot.cli.shared import Json, Name, app_command, corpus_names, parse_string
 from bot.console.screen import Output, progress_bar
 from db.corpus.corpora import Postings
 from db.corpus.documents import StoredDocuments
@@ -59,7 +59,7 @@ async def list_threads(
 async def show_thread(
     app: "App",
     name: Name,
-    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=parse_string)],
     *,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
@@ -81,7 +81,7 @@ async def show_thread(
         )
     for message in found[:limit]:
         if json:
-            output.json(_fields(message))
+            output.json(_build_message_fields(message))
         else:
             written = f"{message.created_at:%Y-%m-%d %H:%M}" if message.created_at else "-"
             output.line(f"{written}  {message.author or '-'}")
@@ -102,7 +102,7 @@ def _thread_row(thread: Thread) -> dict[str, object]:
     }
 
 
-def _fields(message: ThreadMessage) -> dict[str, object]:
+def _build_message_fields(message: ThreadMessage) -> dict[str, object]:
     return {
         "id": message.external_id,
         "created_at": iso_moment(message.created_at),
@@ -132,7 +132,10 @@ async def export_corpus(
         ExportFormat, typer.Option("--format", help="JSON lines, or a CSV for spreadsheets.")
     ] = ExportFormat.JSONL,
     path: Annotated[
-        str, typer.Option("--output", "-o", help="File to write [standard output].", callback=text)
+        str,
+        typer.Option(
+            "--output", "-o", help="File to write [standard output].", callback=parse_string
+        ),
     ] = "",
     output: Output,
 ) -> None:
@@ -149,7 +152,7 @@ async def export_corpus(
         progress_bar(output.remarks, f"export {name}", corpus.documents) as tell,
     ):
         if format is ExportFormat.CSV:
-            write(_rows([COLUMNS]))
+            write(_format_csv([COLUMNS]))
         async for page in StoredDocuments(app.database).pages(corpus):
             write(_page_text(page, corpus.kind, format))
             written += len(page)
@@ -167,11 +170,11 @@ def _page_text(page: Sequence[Document], kind: Kind, form: ExportFormat) -> str:
     """Return a page of documents. Raises RecordError for what a CSV cannot hold."""
     records = (record_of(document, kind) for document in page)
     if form is ExportFormat.CSV:
-        return _rows(cells_of(record) for record in records)
+        return _format_csv(cells_of(record) for record in records)
     return "".join(f"{orjson.dumps(record).decode()}\n" for record in records)
 
 
-def _rows(rows: "Sequence[Sequence[str]] | Iterator[Sequence[str]]") -> str:
+def _format_csv(rows: "Sequence[Sequence[str]] | Iterator[Sequence[str]]") -> str:
     out = io.StringIO()
     csv.writer(out).writerows(rows)
     return out.getvalue()
@@ -191,7 +194,7 @@ def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callab
     try:
         number, unfinished = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     except OSError as exc:
-        raise _unwritable(path, exc) from exc
+        raise _map_write_error(path, exc) from exc
     try:
         with os.fdopen(
             number, "w", encoding="utf-8-sig" if has_bom else "utf-8", newline=""
@@ -203,12 +206,12 @@ def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callab
             yield write
         Path(unfinished).replace(target)
     except OSError as exc:
-        raise _unwritable(path, exc) from exc
+        raise _map_write_error(path, exc) from exc
     finally:
         Path(unfinished).unlink(missing_ok=True)
 
 
-def _unwritable(path: str, exc: OSError) -> InputError:
+def _map_write_error(path: str, exc: OSError) -> InputError:
     reason = exc.strerror or str(exc)
     return InputError(f"{path} cannot be written: {reason.lower()}.", fix="Name another place.")
 
@@ -219,7 +222,9 @@ async def reindex_corpora(
     name: Annotated[
         str,
         typer.Argument(
-            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
+            help="Name of the corpus; default: all.",
+            callback=parse_string,
+            autocompletion=corpus_names,
         ),
     ] = "",
     *,
@@ -237,7 +242,7 @@ async def reindex_corpora(
     if not corpora:
         output.remark("There is no corpus.")
     for corpus in corpora:
-        documents, changed = await _reindex(Reindexing(app.database), corpus, output=output)
+        documents, changed = await _reindex_corpus(Reindexing(app.database), corpus, output=output)
         posted = await _store_postings(Postings(app.database), corpus, output=output)
         if json:
             figures = {"documents": documents, "changed": changed, "postings": posted}
@@ -251,7 +256,9 @@ async def reindex_corpora(
             output.line(f"{corpus.name} is up to date.")
 
 
-async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) -> tuple[int, int]:
+async def _reindex_corpus(
+    reindexing: Reindexing, corpus: Corpus, *, output: Output
+) -> tuple[int, int]:
     """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
     documents = changed = 0
     rest = await reindexing.rest(corpus)

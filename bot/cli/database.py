@@ -18,9 +18,15 @@ from bot.console.screen import Output, progress_bar
 from bot.database import bring_up_to_date, open_database, open_url, open_with_server
 from bot.media import Media
 from bot.settings import Settings
-from db.backup.backup import dump, holds_something, is_set_up, others_work, require_known_tables
-from db.backup.programs import environment
-from db.backup.restore import check_backup, restore, unknown_languages
+from db.backup.backup import (
+    dump_tables,
+    holds_something,
+    is_set_up,
+    others_work,
+    require_known_tables,
+)
+from db.backup.programs import build_environment
+from db.backup.restore import check_backup, restore_into, unknown_languages
 from db.corpus.corpora import Corpora, add_languages
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
@@ -72,9 +78,9 @@ def run_program(settings: Settings, command: Sequence[str], *, output: Output) -
         if not url:
             server = EmbeddedServer(settings.data_dir, progress=output.remark)
             url = stack.enter_context(server).url()
-        within = environment(url)
+        within = build_environment(url)
         try:
-            code = _outcome(command, within)
+            code = _run_program(command, within)
         except FileNotFoundError:
             output.remark(f"presagio: There is no program {command[0]}.")
             return _NOT_FOUND
@@ -84,7 +90,7 @@ def run_program(settings: Settings, command: Sequence[str], *, output: Output) -
     return code if code >= 0 else _SIGNALLED - code
 
 
-def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
+def _run_program(command: Sequence[str], within: dict[str, str]) -> int:
     """Run a program with this process's input and output, and return its exit status."""
     # Looked up in the PATH it will run with, in which PostgreSQL's programs come first.
     path = shutil.which(command[0], path=within["PATH"])
@@ -180,8 +186,8 @@ async def back_up(
             _require_direct(database)
             if not await is_set_up(database):
                 raise InputError("There is nothing to back up: the database is not set up.")
-        with _bar(output, "backup") as progress:
-            size = await dump(url, file, progress=progress)
+        with _show_progress_bar(output, "backup") as progress:
+            size = await dump_tables(url, file, progress=progress)
     files = await _save_media(settings, media, output=output)
     if json:
         output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
@@ -257,8 +263,8 @@ async def bring_back(
         with ExitStack() as unpacking:  # first, so that a damaged archive changes nothing
             unpacked = Media(settings.data_dir).unpacked(media) if media else nullcontext()
             files = await asyncio.to_thread(unpacking.enter_context, unpacked)
-            with _bar(output, "restore") as progress:
-                placed = await restore(url, found, progress=progress, known_only=known_only)
+            with _show_progress_bar(output, "restore") as progress:
+                placed = await restore_into(url, found, progress=progress, known_only=known_only)
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()
@@ -270,7 +276,7 @@ async def bring_back(
         )
     for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
-    _report(file, corpora, files, json=json, output=output)
+    _report_restore(file, corpora, files, json=json, output=output)
 
 
 restore_backup = command_of(bring_back)
@@ -314,12 +320,12 @@ def _require_direct(database: Database) -> None:
 
 
 @contextmanager
-def _bar(output: Output, label: str) -> Iterator[Callable[[int], None]]:
+def _show_progress_bar(output: Output, label: str) -> Iterator[Callable[[int], None]]:
     with progress_bar(output.remarks, label, None) as tell:
         yield lambda size: tell(size, f"{size / _MEGABYTE:,.0f} MB")
 
 
-def _report(
+def _report_restore(
     file: Path, corpora: Sequence[Corpus], files: int | None, *, json: bool, output: Output
 ) -> None:
     documents = sum(corpus.documents for corpus in corpora)

@@ -13,7 +13,7 @@ import typer
 from bot.app import App, Retrieval
 from bot.cli.chat import converse
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
-from bot.cli.shared import now, settings_of, with_app
+from bot.cli.shared import read_clock, settings_of, with_app
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
@@ -97,7 +97,7 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     await load_demo(app, output=output)
     judged, by_words = judged_by_people(app), _replace_judge(app, None, None)
     output.line()
-    *headlines, last = _headlines()
+    *headlines, last = _read_headlines()
     for row in headlines:
         await _answer_row(judged, row, now=now, output=output)
     output.remark("The last headline twice: by words alone, and as people judged it.")
@@ -132,7 +132,7 @@ def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | Non
     return replace(app, prophet=retrieval.prophet(app.settings.prophecy))
 
 
-def _headlines() -> list[Mapping[str, str]]:
+def _read_headlines() -> list[Mapping[str, str]]:
     lines = bundled_file("headlines.jsonl").read_text(encoding="utf-8").splitlines()
     return [orjson.loads(line) for line in lines]
 
@@ -157,6 +157,6 @@ def command(
             await load_demo(opened, output=output)
             await converse(opened, corpus=DEMO_CORPUS, chat_id=DEMO_CORPUS)
         else:
-            await answer_bundled(opened, now=now(), output=output)
+            await answer_bundled(opened, now=read_clock(), output=output)
 
     with_app(settings_of(context), answer, set_up=True)

@@ -18,7 +18,7 @@ import typer
 from bot.card import can_draw
 from bot.cli.doctor_checks import Check, database_checks
 from bot.cli.doctor_servers import failover_check, standby_checks
-from bot.cli.shared import Json, now, settings_of
+from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server
 from bot.platforms import PLATFORMS, list_platforms
@@ -30,7 +30,7 @@ from engine.extras import how_to_install
 from engine.ingest.parsers.ocr import Ocr
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
-_LEAST_FREE, _FEW_FREE = 500_000_000, 2_000_000_000  # bytes
+_MIN_FREE, _FEW_FREE = 500_000_000, 2_000_000_000  # bytes
 _LARGEST_OFFSET = timedelta(seconds=30)
 _HEALTH_SECONDS = 3.0
 _TELEGRAM_PORTS = (443, 80, 88, 8443)
@@ -70,7 +70,7 @@ def disk_check(folder: Path, free: int | None = None) -> Check:
     if free >= _FEW_FREE:
         return Check(check="disk", ok=True, detail=detail)
     fix = "Free some, or name a folder on a larger disk in PRESAGIO_DATA_DIR"
-    return Check(check="disk", ok=None if free >= _LEAST_FREE else False, detail=detail, fix=fix)
+    return Check(check="disk", ok=None if free >= _MIN_FREE else False, detail=detail, fix=fix)
 
 
 def clock_check(offsets: dict[str, timedelta]) -> Check:
@@ -78,13 +78,13 @@ def clock_check(offsets: dict[str, timedelta]) -> Check:
     if not offsets:
         detail = "nothing here to compare it with"
         return Check(check="clock", ok=None, detail=detail, fix="Compare it with another: date -u")
-    differences = [f"{_ahead(offset)} that of {name}" for name, offset in offsets.items()]
+    differences = [f"{_format_offset(offset)} that of {name}" for name, offset in offsets.items()]
     wrong = any(abs(offset) > _LARGEST_OFFSET for offset in offsets.values())
     fix = "Set the clocks by NTP, on Linux: timedatectl set-ntp true" if wrong else None
     return Check(check="clock", ok=not wrong, detail=", ".join(differences), fix=fix)
 
 
-def _ahead(offset: timedelta) -> str:
+def _format_offset(offset: timedelta) -> str:
     seconds = round(offset.total_seconds())
     if seconds == 0:
         return "like"
@@ -167,7 +167,7 @@ def public_address_check(settings: Settings) -> Check | None:
     return Check(check="public address", ok=False, detail=detail, fix=fix)
 
 
-async def examine(
+async def run_checks(
     settings: Settings, *, json: bool, output: Output, now: Callable[[], datetime]
 ) -> bool:
     """Run the checks, writing one line for each, and return True if none has failed."""
@@ -302,6 +302,6 @@ def command(context: typer.Context, json: Json = False) -> None:
     Example: presagio doctor
     """
     if not run_until_signal(
-        examine(settings_of(context), json=json, output=Output.of_process(), now=now)
+        run_checks(settings_of(context), json=json, output=Output.of_process(), now=read_clock)
     ):
         sys.exit(1)

@@ -40,7 +40,7 @@ from engine.feeds.feed import Feed
 from engine.posting.delivery import OutboxHealth
 from engine.text.address import public_address
 from engine.values import Corpus, Kind
-from engine.vectors import percent
+from engine.vectors import format_percent
 
 _COUNTED = timedelta(days=7)
 _LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
@@ -66,14 +66,14 @@ async def news_checks(database: Database, settings: Settings, now: datetime) -> 
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
     return [
-        _feeds(feeds),
-        _jobs(outcomes),
-        _outbox(health, now),
-        *await _webhooks(database, settings, now),
+        _check_feeds(feeds),
+        _check_jobs(outcomes),
+        _check_outbox(health, now),
+        *await _check_webhooks(database, settings, now),
     ]
 
 
-def _feeds(feeds: Sequence[Feed]) -> Check:
+def _check_feeds(feeds: Sequence[Feed]) -> Check:
     if not feeds:
         none_yet = "Add one with: presagio feeds add URL"
         return Check(check="feeds", ok=None, detail="none yet", fix=none_yet)
@@ -86,7 +86,7 @@ def _feeds(feeds: Sequence[Feed]) -> Check:
     return Check(check="feeds", ok=not is_reported, detail=detail, fix=fix)
 
 
-def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
+def _check_jobs(outcomes: Sequence[JobOutcome]) -> Check:
     if not outcomes:
         none_yet = "They run in: presagio serve, or once: presagio run-once"
         return Check(check="jobs", ok=None, detail="none has run in 7 days", fix=none_yet)
@@ -111,7 +111,7 @@ def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
     return bool(runs) and max(runs, key=lambda end: end.last_at).outcome is not RunOutcome.DONE
 
 
-def _outbox(health: OutboxHealth, now: datetime) -> Check:
+def _check_outbox(health: OutboxHealth, now: datetime) -> Check:
     detail = f"{health.owed:,} owed, {health.retried:,} of them tried before"
     detail += f"; {health.failed:,} given up in 7 days"
     if health.last_error:
@@ -121,7 +121,7 @@ def _outbox(health: OutboxHealth, now: datetime) -> Check:
     return Check(check="outbox", ok=not late, detail=detail, fix=fix)
 
 
-async def _webhooks(database: Database, settings: Settings, now: datetime) -> list[Check]:
+async def _check_webhooks(database: Database, settings: Settings, now: datetime) -> list[Check]:
     if not settings.webhooks:
         return []
     try:
@@ -131,12 +131,12 @@ async def _webhooks(database: Database, settings: Settings, now: datetime) -> li
     corpora = {corpus.name: corpus.kind for corpus in await Corpora(database).list()}
     states = await webhook_states(database, settings.webhooks)
     return [
-        _webhook(hook, state, _unreadable(hook, corpora, settings), now)
+        _check_webhook(hook, state, _find_corpus_fix(hook, corpora, settings), now)
         for hook, state in zip(settings.webhooks, states, strict=True)
     ]
 
 
-def _unreadable(
+def _find_corpus_fix(
     hook: WebhookSettings, corpora: Mapping[str, Kind], settings: Settings
 ) -> str | None:
     """Return how to mend that a webhook cannot be told of its corpus, or None."""
@@ -148,7 +148,7 @@ def _unreadable(
     return None
 
 
-def _webhook(
+def _check_webhook(
     hook: WebhookSettings, state: WebhookState, unreadable: str | None, now: datetime
 ) -> Check:
     late = state.oldest_owed_at is not None and now - state.oldest_owed_at > _LATE
@@ -238,10 +238,10 @@ async def _extensions_check(database: Database) -> Check:
 async def _migrations_check(database: Database) -> Check:
     try:
         async with database.connection() as connection:
-            pending = await migrate.check(connection)
+            pending = await migrate.check_migrations(connection)
     except PresagioError as error:
         return Check(check="migrations", ok=False, detail=error.message, fix=error.fix)
-    known = len(migrate.available())
+    known = len(migrate.list_migrations())
     detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
     fix = "Run: presagio init" if pending else None
     return Check(check="migrations", ok=not pending, detail=detail, fix=fix)
@@ -254,7 +254,7 @@ async def _pgvector_check(database: Database) -> Check:
         fix = "Install pgvector 0.7 or newer on the server, to search by meaning as well"
         return Check(check=name, ok=None, detail="not on the server", fix=fix)
     version = offered.installed or offered.available
-    if _numbers(version) < _OLDEST:
+    if _parse_version(version) < _OLDEST:
         fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
         return Check(check=name, ok=False, detail=f"{version} is too old", fix=fix)
     if not offered.installed and not offered.installable:
@@ -264,7 +264,7 @@ async def _pgvector_check(database: Database) -> Check:
     return Check(check=name, ok=True, detail=f"{version}{use}")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
@@ -335,7 +335,7 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
     """Return a check with the share of each corpus that has vectors, by model."""
     name, coverage = "vectors", await ToEmbed(database).coverage()
     shares = [
-        f"{corpus} {percent(share)} ({model})"
+        f"{corpus} {format_percent(share)} ({model})"
         for corpus, models in coverage.items()
         for model, share in models.items()
     ]
@@ -348,7 +348,9 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
         detail += "; no model is set up"
         return Check(check=name, ok=None, detail=detail, fix=how_to_embed())
     if not lacking:
-        return Check(check=name, ok=True if shares else None, detail=detail, fix=_first(shares))
+        return Check(
+            check=name, ok=True if shares else None, detail=detail, fix=_suggest_ingest(shares)
+        )
     missing = "; ".join(
         f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {model}"
         for model in dict.fromkeys(lacking.values())
@@ -373,7 +375,7 @@ def _set_aside_check(found: SetAsideOfModel) -> Check:
     )
 
 
-def _first(shares: list[str]) -> str | None:
+def _suggest_ingest(shares: list[str]) -> str | None:
     return None if shares else "They are made after: presagio ingest FILE"
 
 

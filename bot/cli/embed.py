@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
+from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
 from bot.console.screen import Output, progress_bar
 from bot.evidence import batch_of, remote_embedder
 from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import FillResult, fill
+from engine.embed.fill import FillResult, fill_vectors
 from engine.embed.local import LocalEmbedder, how_to_embed
 from engine.embed.native import SHIPPED
 from engine.errors import CorpusWithheld, ModelError, UsageError, VectorsUnsupported
@@ -117,7 +117,7 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> FillRes
                 lines.tell(done, missing)
 
         try:
-            return await fill(
+            return await fill_vectors(
                 app.embeddings, embedder, corpus, progress=progress, batch=batch_of(app.settings)
             )
         except asyncio.CancelledError:
@@ -208,14 +208,14 @@ def command(
             "-c",
             autocompletion=corpus_names,
             help="One corpus; default: all.",
-            callback=text,
+            callback=parse_string,
         ),
     ] = "",
     status: Annotated[bool, typer.Option("--status", help="Show what there is.")] = False,
     clear: Annotated[
         str,
         typer.Option(
-            "--clear", metavar="MODEL", help="Remove all vectors of a model.", callback=text
+            "--clear", metavar="MODEL", help="Remove all vectors of a model.", callback=parse_string
         ),
     ] = "",
     json: Json = False,

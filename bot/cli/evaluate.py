@@ -17,11 +17,11 @@ from bot.cli.shared import (
     SearchMode,
     app_command,
     corpus_names,
-    now,
+    parse_string,
+    parse_texts,
+    read_clock,
     run_in_app,
     spread_options,
-    text,
-    texts,
 )
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
@@ -80,7 +80,7 @@ async def measure_compositions(
             metavar="<str>",
             autocompletion=corpus_names,
             help="Corpus to write from; may be given several times.",
-            callback=texts,
+            callback=parse_texts,
         ),
     ] = None,
     no_web: NoWeb = False,
@@ -104,7 +104,9 @@ async def measure_compositions(
     shown, support, rows = TraceFigures(), SupportFigures(), list[dict[str, object]]()
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
-            composition = await Composer(parts).compose(_request(case, chosen, not no_web), now=now)
+            composition = await Composer(parts).compose(
+                _build_request(case, chosen, not no_web), now=now
+            )
             async with parts.models.reserve_steps([StepName.CHECK] * 2, now=now) as models:
                 length = parts.settings.passage_length
                 judged = await measure_support(
@@ -141,7 +143,7 @@ async def measure_compositions(
     output.measures(report, rows)
 
 
-def _request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> ComposeRequest:
+def _build_request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> ComposeRequest:
     return ComposeRequest(
         prompt=case.prompt,
         corpora=tuple(corpora),
@@ -158,7 +160,11 @@ class EvaluationOptions:
     corpus: Annotated[
         str,
         typer.Option(
-            "--corpus", "-c", autocompletion=corpus_names, help="Corpus to search.", callback=text
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus to search.",
+            callback=parse_string,
         ),
     ] = ""
     headlines: Annotated[
@@ -176,7 +182,7 @@ class EvaluationOptions:
     json: Json = False
 
 
-async def evaluation(
+async def evaluate_headlines(
     app: "App",
     headlines_file: Path,
     qrels_file: Path,
@@ -190,7 +196,7 @@ async def evaluation(
     runs: dict[str, Run] = {}
     with progress_bar(output.remarks, "headlines", len(headlines)) as tell:
         for headline in headlines:
-            runs[headline.qid] = await _run(app, headline, options, now)
+            runs[headline.qid] = await _run_headline(app, headline, options, now)
             tell(len(runs), "")
     report = evaluate(headlines, qrels, runs)
     if options.run_out:
@@ -200,7 +206,7 @@ async def evaluation(
     _write_report(report, options, output)
 
 
-async def _run(
+async def _run_headline(
     app: "App", headline: JudgedHeadline, options: EvaluationOptions, now: datetime
 ) -> Run:
     request = SearchRequest(
@@ -250,4 +256,6 @@ def headlines_alone(context: typer.Context, options: EvaluationOptions) -> None:
     if not options.corpus or options.headlines is None or options.qrels is None:
         raise UsageError("Name --corpus, --headlines and --qrels.")
     files = options.headlines, options.qrels
-    run_in_app(context, evaluation, *files, options, now=now(), output=Output.of_process())
+    run_in_app(
+        context, evaluate_headlines, *files, options, now=read_clock(), output=Output.of_process()
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Csv, Json, app_command, now, read_input, run_in_app, text
+from bot.cli.shared import Csv, Json, app_command, parse_string, read_clock, read_input, run_in_app
 from bot.console.screen import Output
 from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
@@ -28,11 +28,15 @@ _LONGEST = 60  # characters of a name
 _SHOWN = 5
 _LONGEST_FILE = 10_000_000  # bytes
 ChatName = Annotated[
-    str, typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text)
+    str,
+    typer.Option(
+        "--chat", help="Of one chat alone, such as telegram:-1001234.", callback=parse_string
+    ),
 ]
-Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
+Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=parse_string)]
 Page = Annotated[
-    str, typer.Argument(help="Address of the feed, or of a page that names it.", callback=text)
+    str,
+    typer.Argument(help="Address of the feed, or of a page that names it.", callback=parse_string),
 ]
 commands = typer.Typer(
     invoke_without_command=True,
@@ -54,7 +58,7 @@ def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
         "category": feed.category,
         "everybody": feed.configured,
         "chats": health.chats,
-        "state": _state(feed),
+        "state": _name_feed_state(feed),
         "last_success": feed.succeeded_at,
         "next_poll": None if feed.gone else feed.next_poll_at,
         "failures": feed.failures,
@@ -64,7 +68,7 @@ def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
     }
 
 
-def _state(feed: Feed) -> str:
+def _name_feed_state(feed: Feed) -> str:
     if feed.gone:
         return "gone"
     if feed.failing_since is not None:
@@ -80,15 +84,15 @@ def feed_cells(row: dict[str, object]) -> dict[str, object]:
         "category": row["category"],
         "for": "everybody" if row["everybody"] else f"{row['chats']} chats",
         "state": row["state"],
-        "last success": _moment(row["last_success"]),
-        "next poll": _moment(row["next_poll"]),
+        "last success": _format_moment(row["last_success"]),
+        "next poll": _format_moment(row["next_poll"]),
         "failures": row["failures"],
         "a day": str(row["headlines_a_day"]),
         "error": row["error"],
     }
 
 
-def _moment(value: object) -> str:
+def _format_moment(value: object) -> str:
     return f"{value:%Y-%m-%d %H:%M}Z" if isinstance(value, datetime) else "-"
 
 
@@ -96,7 +100,9 @@ def _moment(value: object) -> str:
 def feeds_alone(context: typer.Context, json: Json = False, csv: Csv = False) -> None:
     """List the feeds when no command is named."""
     if context.invoked_subcommand is None:
-        run_in_app(context, list_feeds, json=json, csv=csv, now=now(), output=Output.of_process())
+        run_in_app(
+            context, list_feeds, json=json, csv=csv, now=read_clock(), output=Output.of_process()
+        )
 
 
 @app_command(commands, "list")
@@ -119,7 +125,7 @@ async def list_feeds(
             health,
             health.feed.url if health.feed.configured or chat else public_address(health.feed.url),
         )
-        for health in await _healths(app, chat, now)
+        for health in await _list_feed_health(app, chat, now)
     ]
     output.rows(
         rows,
@@ -136,7 +142,8 @@ async def add_feed(
     url: Page,
     *,
     category: Annotated[
-        str, typer.Option("--category", help="Any word, such as news or tech.", callback=text)
+        str,
+        typer.Option("--category", help="Any word, such as news or tech.", callback=parse_string),
     ] = "",
     chat: ChatName = "",
     json: Json = False,
@@ -147,12 +154,12 @@ async def add_feed(
 
     Example: presagio feeds add https://example.org/rss --category news
     """
-    whose = await _chat(app, chat)
+    whose = await _find_chat(app, chat)
     found = await _looked_up(app, url)
     if not isinstance(found, ReadableFeed):
         _write_found(found, json=json, output=output)
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
-    await _add(app, whose, found.url, category or None, now)
+    await _add_feed(app, whose, found.url, category or None, now)
     title = found.parsed.title
     output.tell(
         {"added": found.url, "title": title, "category": category or None},
@@ -175,7 +182,7 @@ async def remove_feed(
 
     Example: presagio feeds remove https://example.org/rss
     """
-    whose = await _chat(app, chat)
+    whose = await _find_chat(app, chat)
     if whose is not None:
         removed = await Feeds(app.database).remove(whose, url)
     else:
@@ -225,13 +232,13 @@ async def import_feeds(
 
     Example: presagio feeds import feeds.opml
     """
-    whose = await _chat(app, chat)
+    whose = await _find_chat(app, chat)
     body = await asyncio.to_thread(read_input, file, _LONGEST_FILE)
     feeds = await read_list(app.isolation, body)
     known = {feed.url for feed in await _list_feeds_of(app, chat, now)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
-        await _add(app, whose, feed.url, feed.category, now)
+        await _add_feed(app, whose, feed.url, feed.category, now)
     output.tell(
         {"added": len(new), "there": len(feeds) - len(new)},
         f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.",
@@ -250,10 +257,10 @@ async def export_feeds(app: "App", *, chat: ChatName = "", now: datetime, output
     output.exact(write_opml(listed, title="Presagio").decode())
 
 
-async def _healths(app: "App", chat: str, now: datetime) -> list[FeedHealth]:
+async def _list_feed_health(app: "App", chat: str, now: datetime) -> list[FeedHealth]:
     """Return all feeds, or those that the chat gets, with their health."""
     await _store_configured(app, now)
-    feeds, whose = Feeds(app.database), await _chat(app, chat)
+    feeds, whose = Feeds(app.database), await _find_chat(app, chat)
     found = await feeds.health(now=now)
     if whose is None:
         return found
@@ -267,7 +274,7 @@ async def _list_feeds_of(app: "App", chat: str, now: datetime) -> list[Feed]:
     The former exclude chats' own feeds, which must not become everybody's when the list is
     imported elsewhere.
     """
-    feeds = [health.feed for health in await _healths(app, chat, now)]
+    feeds = [health.feed for health in await _list_feed_health(app, chat, now)]
     return feeds if chat else [feed for feed in feeds if feed.configured]
 
 
@@ -275,7 +282,7 @@ async def _store_configured(app: "App", now: datetime) -> None:
     await Feeds(app.database).configure_feeds(configured_feeds(app.settings), now=now)
 
 
-async def _add(
+async def _add_feed(
     app: "App", chat: Chat | None, url: str, category: str | None, now: datetime
 ) -> None:
     if chat is not None:
@@ -285,7 +292,7 @@ async def _add(
     await _store_configured(app, now)
 
 
-async def _chat(app: "App", name: str) -> Chat | None:
+async def _find_chat(app: "App", name: str) -> Chat | None:
     return await chat_named(app, name) if name else None
 
 

@@ -13,7 +13,15 @@ from typing import Annotated
 import typer
 
 from bot.app import App, glossary_service
-from bot.cli.shared import CorpusName, Json, app_command, corpus_names, read_input, text, texts
+from bot.cli.shared import (
+    CorpusName,
+    Json,
+    app_command,
+    corpus_names,
+    parse_string,
+    parse_texts,
+    read_input,
+)
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
@@ -39,7 +47,7 @@ Scope = Annotated[
         "-c",
         autocompletion=corpus_names,
         help="For one corpus alone; default: for all.",
-        callback=text,
+        callback=parse_string,
     ),
 ]
 
@@ -94,7 +102,7 @@ async def list_pending(app: App, *, corpus: Scope = "", json: Json = False, outp
 
 
 def _write_groups(groups: Sequence[AliasGroup], *, json: bool, none: str, output: Output) -> None:
-    rows = [_row(group) for group in groups]
+    rows = [_build_row(group) for group in groups]
     output.rows(rows, json=json, none=none, shown=[_group_row(row) for row in rows])
 
 
@@ -105,7 +113,9 @@ async def approve_groups(app: App, ids: Ids, *, json: Json = False, output: Outp
     Example: presagio glossary approve 3 4
     """
     for group in await glossary_service(app).groups.approve(ids):
-        output.tell(_row(group), f"Approved {group.id}: {_BETWEEN.join(group.terms)}", json=json)
+        output.tell(
+            _build_row(group), f"Approved {group.id}: {_BETWEEN.join(group.terms)}", json=json
+        )
 
 
 @app_command(commands, "reject")
@@ -138,7 +148,9 @@ async def remove_groups(
 @app_command(commands, "add")
 async def add(
     app: App,
-    terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=texts)],
+    terms: Annotated[
+        list[str], typer.Argument(help="Terms that mean the same.", callback=parse_texts)
+    ],
     *,
     corpus: Scope = "",
     now: datetime,
@@ -241,7 +253,7 @@ async def import_file(
     ]
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
-        done = await _store(app, glossary, entry, terms, now)
+        done = await _store_entry(app, glossary, entry, terms, now)
         counts[entry.status.value if done else "left_out"] += 1
     if json:
         output.json(dict(counts))
@@ -262,7 +274,7 @@ async def _check_entry(
         raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
 
 
-async def _store(
+async def _store_entry(
     app: App, glossary: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
 ) -> bool:
     corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
@@ -273,7 +285,7 @@ async def _store(
     return await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
 
 
-def _row(group: AliasGroup) -> dict[str, object]:
+def _build_row(group: AliasGroup) -> dict[str, object]:
     return {
         "id": group.id,
         "corpus": group.corpus,

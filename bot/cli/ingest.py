@@ -23,12 +23,12 @@ from bot.cli.ingest_tables import (
 from bot.cli.shared import (
     Json,
     Yes,
-    account,
     corpus_names,
+    parse_account,
+    parse_string,
+    parse_texts,
     settings_of,
     spread_options,
-    text,
-    texts,
 )
 from bot.console.screen import Output, progress_bar
 from bot.media import REJECTS
@@ -67,7 +67,7 @@ class IngestOptions:
             "-c",
             autocompletion=corpus_names,
             help="Corpus to fill [named like its kind].",
-            callback=text,
+            callback=parse_string,
         ),
     ] = ""
     kind: Annotated[
@@ -76,7 +76,9 @@ class IngestOptions:
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", help="Of texts that name none: english, spanish, simple...", callback=text
+            "--language",
+            help="Of texts that name none: english, spanish, simple...",
+            callback=parse_string,
         ),
     ] = None
     format: Annotated[
@@ -93,7 +95,7 @@ class IngestOptions:
         typer.Option(
             "--author",
             help="Account of records that name none; in chats, whose messages are mine.",
-            callback=account,
+            callback=parse_account,
         ),
     ] = None
     description: Annotated[
@@ -101,7 +103,7 @@ class IngestOptions:
         typer.Option(
             "--description",
             help="Whose texts these are and what about, for the model.",
-            callback=text,
+            callback=parse_string,
         ),
     ] = None
     only_mine: Annotated[
@@ -113,7 +115,7 @@ class IngestOptions:
             "--columns",
             metavar="FIELD=NAME,...",
             help="Columns of a table: id=tweet_id,text=full_text,created_at=date.",
-            callback=texts,
+            callback=parse_texts,
         ),
     ] = None
     timezone: Annotated[
@@ -195,7 +197,7 @@ async def ingest_files(
         await tell_other_language(app, report, output, is_new=is_new)
     seconds = time.monotonic() - begun
     if seconds > _LONG:
-        output.remark(f"It took {seconds:,.0f} s: {_rate(report, seconds)}.")
+        output.remark(f"It took {seconds:,.0f} s: {_format_rate(report, seconds)}.")
     if corpus.is_outdated:
         output.remark(
             f"What was in {corpus.name} before is indexed by older rules."
@@ -217,7 +219,7 @@ async def _load_sources(
     damage: InputError | None = None
     with (
         RejectsReport(app.settings.data_dir / REJECTS / f"{corpus.name}.jsonl") as rejects,
-        progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
+        progress_bar(output.remarks, f"ingest {corpus.name}", _sum_source_bytes(sources)) as tell,
     ):
         loader = Loader(
             documents, corpus, rejected=rejects.add, progress=_build_progress(tell, sources)
@@ -306,7 +308,7 @@ async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
         await app.corpora.drop(corpus.name)
 
 
-def _total(sources: Sequence[ReadSource]) -> int | None:
+def _sum_source_bytes(sources: Sequence[ReadSource]) -> int | None:
     sizes = [source.total_bytes for source in sources]
     return None if None in sizes else sum(size or 0 for size in sizes)
 
@@ -318,18 +320,20 @@ def _build_progress(
 
     def progress(report: IngestReport) -> None:
         done = sum(source.bytes_read for source in sources)
-        rate = _rate(report, time.monotonic() - begun)
+        rate = _format_rate(report, time.monotonic() - begun)
         tell(done, f"{report.read:,} read, {report.rejected:,} rejected, {rate}")
 
     return progress
 
 
-def _rate(report: IngestReport, seconds: float) -> str:
+def _format_rate(report: IngestReport, seconds: float) -> str:
     return f"{report.read / max(seconds, 0.001):,.0f} records a second"
 
 
 def _write_counts(report: IngestReport, options: IngestOptions, output: Output) -> None:
-    output.tell({"corpus": report.corpus, **_counts(report)}, _in_words(report), json=options.json)
+    output.tell(
+        {"corpus": report.corpus, **_build_counts(report)}, _in_words(report), json=options.json
+    )
     if report.replaced:
         output.remark(
             f"{count_records(report.replaced)} gave way to a later one of the same id."
@@ -341,11 +345,11 @@ def _write_counts(report: IngestReport, options: IngestOptions, output: Output) 
 
 
 def _in_words(report: IngestReport) -> str:
-    counts = (f"{number:,} {name}" for name, number in _counts(report).items())
+    counts = (f"{number:,} {name}" for name, number in _build_counts(report).items())
     return f"{report.corpus}: {', '.join(counts)}"
 
 
-def _counts(report: IngestReport) -> dict[str, int]:
+def _build_counts(report: IngestReport) -> dict[str, int]:
     return {
         "read": report.read,
         "inserted": report.inserted,

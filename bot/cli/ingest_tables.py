@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Self
 
 import orjson
 
-from bot.cli.shared import ask_line, confirm, text
-from bot.console.screen import Output, printable
+from bot.cli.shared import ask_line, confirm, parse_string
+from bot.console.screen import Output, make_printable
 from bot.media import give_to_owner, make_folder
 from engine.errors import StorageError, UsageError
 from engine.ingest.records import Reject
@@ -53,7 +53,7 @@ def timezone_key(value: str | None) -> str | None:
 
     if value is None:
         return None
-    zone = zone_named(text(value))
+    zone = zone_named(parse_string(value))
     if zone is None:
         raise UsageError(
             f"There is no time zone {value!r}.", fix="Name one such as Europe/Madrid, or its city."
@@ -101,7 +101,7 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
     yield f"{name} is a table: {shape}{headless}{written}."
     width = max(map(len, table.columns))
     for field_name, column in table.columns.items():
-        how = _dates(table) if field_name == "created_at" else ""
+        how = _describe_dates(table) if field_name == "created_at" else ""
         yield f"  {field_name.ljust(width)}  {column}{how}"
     if "id" not in table.columns:
         yield f"  {'id'.ljust(width)}  made from the text, the date, the author and the link"
@@ -117,7 +117,7 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
         )
 
 
-def _dates(table: "TableLayout") -> str:
+def _describe_dates(table: "TableLayout") -> str:
     guesses = []
     if table.is_day_first is not None:
         guesses.append("day before month" if table.is_day_first else "month before day")
@@ -199,9 +199,9 @@ class RejectsReport:
     def add(self, reject: Reject) -> None:
         """Write one record's file, line and reason."""
         entry = {
-            "file": printable(reject.file),
+            "file": make_printable(reject.file),
             "line": reject.line,
-            "reason": printable(reject.reason),
+            "reason": make_printable(reject.reason),
             "stored": reject.stored,
         }
         with self._map_errors():

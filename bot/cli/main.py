@@ -193,7 +193,7 @@ COMMANDS = tuple(
 )
 
 
-def _plain(message: str) -> str:
+def _reword_message(message: str) -> str:
     for pattern, words in _PLAIN:
         message = pattern.sub(words, message)
     return message
@@ -222,7 +222,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = _plain(error.message)
+            error.message = _reword_message(error.message)
             raise
         except TyperException as error:
             _mention_quotes(error)
@@ -254,12 +254,12 @@ def main() -> None:
     try:
         app(prog_name="presagio")
     except PresagioError as error:
-        _remark(" ".join(f"presagio: {error}".splitlines()))
+        _print_remark(" ".join(f"presagio: {error}".splitlines()))
         sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
     except OSError as error:  # from writing output; others were mapped where they occurred
         discard_results()
         where = error.filename or "The output"
-        _remark(f"presagio: {where} cannot be written: {error.strerror}.")
+        _print_remark(f"presagio: {where} cannot be written: {error.strerror}.")
         sys.exit(FAILED)
 
 
@@ -276,7 +276,7 @@ def discard_results() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _remark(text: str) -> None:
+def _print_remark(text: str) -> None:
     from bot.console.screen import Output
 
     Output.of_process().remark(text)
@@ -324,7 +324,7 @@ def _built_from(root: Path) -> str:
     return f"{commit}built {build['date']}"
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from bot.console.screen import Output
 
@@ -341,7 +341,10 @@ def options(
     _: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and the build.", callback=_version, is_eager=True
+            "--version",
+            help="Print the version and the build.",
+            callback=_print_version,
+            is_eager=True,
         ),
     ] = False,
     __: Verbose = 0,

@@ -32,44 +32,44 @@ _REST = (("ENVIRONMENT", _VARIABLES), ("FILES", _FILES), ("EXIT STATUS", _STATUS
 def manual_page(program: Any) -> str:
     """Return the manual page of the `presagio` command in the language of man(7)."""
     context = typer.Context(program, info_name="presagio")
-    title, *_ = _paragraphs(program)
+    title, *_ = _split_help(program)
     lines = [
         f'.TH PRESAGIO 1 "" "presagio {version("presagio")}" "User Commands"',
         *(".SH NAME", rf"presagio \- {_escape_text(title)}"),
-        *(".SH SYNOPSIS", _format_bold(_usage(context))),
-        *(".SH OPTIONS", *_parameters(context)),
+        *(".SH SYNOPSIS", _format_bold(_format_usage(context))),
+        *(".SH OPTIONS", *_describe_parameters(context)),
     ]
     for group, entries in groupby(COMMANDS, key=lambda entry: entry.group):
         lines.append(f".SH {group.upper()}")
         for entry in entries:
-            lines += _command(load(entry), entry.name, context)
+            lines += _render_command(load(entry), entry.name, context)
     for heading, described in _REST:
         lines += [f".SH {heading}", *_describe_records(described.items())]
     return "\n".join(lines) + "\n"
 
 
-def _command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
+def _render_command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
     """Yield the lines about a command, then those about the commands of its group."""
     context = typer.Context(command, info_name=name, parent=above)
-    yield f'.SS "{_escape_text(_usage(context))}"'
-    for number, paragraph in enumerate(_paragraphs(command)):
+    yield f'.SS "{_escape_text(_format_usage(context))}"'
+    for number, paragraph in enumerate(_split_help(command)):
         if number:
             yield ".PP"
         yield _escape_text(paragraph)
-    yield from _parameters(context)
+    yield from _describe_parameters(context)
     for below, subcommand in getattr(command, "commands", {}).items():
-        yield from _command(subcommand, below, context)
+        yield from _render_command(subcommand, below, context)
 
 
-def _usage(context: typer.Context) -> str:
+def _format_usage(context: typer.Context) -> str:
     return " ".join(context.get_usage().removeprefix("Usage:").split())
 
 
-def _paragraphs(command: Any) -> list[str]:
+def _split_help(command: Any) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n")]
 
 
-def _parameters(context: typer.Context) -> Iterator[str]:
+def _describe_parameters(context: typer.Context) -> Iterator[str]:
     """Yield arguments and options, but not --help, which every command has."""
     records = [
         record

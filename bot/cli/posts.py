@@ -75,16 +75,16 @@ async def write_previews(
     Example: presagio posts --dry-run --since 24h
     """
     deciding = deciding_of(app)
-    subscriptions = await _subscriptions(app, deciding, chat)
+    subscriptions = await _find_subscriptions(app, deciding, chat)
     if not subscriptions and not (json or csv):
         output.line("No chat is subscribed; see /subscribe.")
     previews = [
-        await _preview(app, deciding, subscription, now - since, now)
+        await _build_preview(app, deciding, subscription, now - since, now)
         for subscription in subscriptions
     ]
     if csv:
         rows = [
-            {"chat": _name(preview.subscription)} | _post_row(post)
+            {"chat": _format_chat_name(preview.subscription)} | _post_row(post)
             for preview in previews
             for post in preview.choice.chosen
         ]
@@ -103,7 +103,7 @@ async def write_previews(
 command = command_of(write_previews, before=_require_dry_run)
 
 
-async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[Subscription]:
+async def _find_subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[Subscription]:
     if not name:
         return await deciding.subscriptions.active()
     chat = await chat_named(app, name)
@@ -124,7 +124,7 @@ class _Preview:
         """Return the preview as one JSON object."""
         subscription = self.subscription
         return {
-            "chat": _name(subscription),
+            "chat": _format_chat_name(subscription),
             "title": subscription.chat.title,
             "mode": subscription.mode.value,
             "next_post": self.next_post,
@@ -144,7 +144,7 @@ class _Preview:
         """Yield the preview as lines of text."""
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
         title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
-        yield f"{_name(self.subscription)}{title}: {self.subscription.mode}{when}"
+        yield f"{_format_chat_name(self.subscription)}{title}: {self.subscription.mode}{when}"
         for number, post in enumerate(self.choice.chosen, start=1):
             view = hit_view(post.hit, post.find.story.published, _WORDS)
             yield f"{number}. {post.find.story.title}"
@@ -158,7 +158,7 @@ class _Preview:
             yield f"-  {stories:,} more stories: {why}"
 
 
-async def _preview(
+async def _build_preview(
     app: "App", deciding: Deciding, subscription: Subscription, since: datetime, now: datetime
 ) -> _Preview:
     corpus = await deciding.corpus(subscription.chat)
@@ -180,7 +180,7 @@ async def _preview(
     )
 
 
-def _name(subscription: Subscription) -> str:
+def _format_chat_name(subscription: Subscription) -> str:
     return f"{subscription.chat.platform}:{subscription.chat.external_id}"
 
 

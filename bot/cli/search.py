@@ -18,10 +18,10 @@ from bot.cli.shared import (
     Json,
     NoLlm,
     SearchMode,
-    now,
+    parse_string,
+    read_clock,
     run_in_app,
     spread_options,
-    text,
 )
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -31,7 +31,7 @@ from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Headline, Mode, Prophecy, SearchRequest
-from engine.settings.searching import MOST_MONTHS
+from engine.settings.searching import MAX_MONTHS
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _STANDARD_INPUT = "-"
-_MOST_READ = 1_000_000  # bytes
+_MAX_READ = 1_000_000  # bytes
 # Of a table of hits; --json has the rest.
 _COLUMNS = (
     *("query", "corpus", "judged", "rank", "id", "created_at", "age", "author", "text", "url"),
@@ -63,7 +63,7 @@ class SearchOptions:
         typer.Option(
             "--exclude-recent",
             min=0,
-            max=MOST_MONTHS,
+            max=MAX_MONTHS,
             metavar="MONTHS",
             help="Leave out the last months before the headline.",
         ),
@@ -97,9 +97,9 @@ async def write_prophecy(
     elif prophecy.near and not prophecy.hits:
         output.remark("To see what is nearest to it, add --near.")
     if options.explain:
-        from bot.replies.receipt import receipt
+        from bot.replies.receipt import render_receipt
 
-        output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
+        output.line(render_receipt(prophecy, prophecy.hits or prophecy.near, words))
     return prophecy
 
 
@@ -109,7 +109,7 @@ async def _find_prophecy(
     """Return the answer to a headline or a link, and the milliseconds that it took."""
     started = time.perf_counter()
     request = SearchRequest(
-        headline=await _headline(app, typed, now=now),
+        headline=await _resolve_headline(app, typed, now=now),
         limit=options.limit or app.settings.search.limit,
         now=now,
         filters=typed.filters,
@@ -165,7 +165,7 @@ def _say_compared(settings: "Settings", prophecy: Prophecy) -> str | None:
     return advise_local_model(settings)
 
 
-async def _headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:
+async def _resolve_headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:
     """Return the headline, or the title of the page that a link alone leads to.
 
     The date is the one that was given, else that of the page.
@@ -214,7 +214,8 @@ def command(
     headline: Annotated[
         str,
         typer.Argument(
-            help="The headline, or a link to it, in quotes; - reads standard input.", callback=text
+            help="The headline, or a link to it, in quotes; - reads standard input.",
+            callback=parse_string,
         ),
     ],
     *,
@@ -227,7 +228,7 @@ def command(
 
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
-    moment = now()
+    moment = read_clock()
     asked = [
         _join_dates(read_typed(line, now=moment), options) for line in _read_headlines(headline)
     ]
@@ -238,7 +239,7 @@ def _read_headlines(written: str) -> list[str]:
     """Return the headline, or the lines of standard input for "-". Raises UsageError."""
     if written != _STANDARD_INPUT:
         return [written]
-    lines = sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "replace").splitlines()
+    lines = sys.stdin.buffer.read(_MAX_READ).decode("utf-8-sig", "replace").splitlines()
     headlines = [line.strip() for line in lines if line.strip()]
     if not headlines:
         raise UsageError("Standard input holds no headline.", fix="Write one on each line.")

@@ -19,8 +19,8 @@ import typer
 
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
-from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
-from bot.cli.shared import now as clock
+from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
+from bot.cli.shared import read_clock as clock
 from bot.commands.services import LoadedArchive, OfferedArchive
 from bot.console.screen import Output, progress_bar
 from bot.conversation.wiring import read_pasted
@@ -31,7 +31,7 @@ from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL, Document
-from engine.errors import PresagioError, StorageError, reason
+from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
 from engine.ingest.load import BatchLost, detect_documents_language
 from engine.settings.fetching import IngestSettings
@@ -229,7 +229,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         for poster in posters:
             stack.push_async_callback(poster.close)
         wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
-        done, sent = await _cycle(wiring, output)
+        done, sent = await _run_cycle(wiring, output)
         if json:
             counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
             left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
@@ -250,7 +250,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         )
 
 
-async def _cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
+async def _run_cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
     jobs = {job.name: job for job in wiring.jobs()}
     done: dict[str, int] = {}
     sent = _Sent(sent=0, given_up=0, waiting=0, error=None)
@@ -260,26 +260,28 @@ async def _cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
             if name == "deliver":
                 sent = await _deliver_all(wiring, jobs[name])
             else:
-                done[name] = await _run(wiring, jobs[name])
+                done[name] = await _run_job(wiring, jobs[name])
     return done, sent
 
 
-async def _run(wiring: Jobs, job: Job) -> int:
+async def _run_job(wiring: Jobs, job: Job) -> int:
     """Run a job once with its timeout, and record the outcome. Raises PresagioError."""
     try:
         async with asyncio.timeout(job.timeout):
             done = await job.work()
     except TimeoutError as exc:
-        await _count(wiring, job, RunOutcome.TIMED_OUT)
+        await _count_outcome(wiring, job, RunOutcome.TIMED_OUT)
         raise PresagioError(f"{job.name} took longer than {job.timeout:g} s.") from exc
     except Exception as error:
-        await _count(wiring, job, RunOutcome.FAILED, reason(error))
+        await _count_outcome(wiring, job, RunOutcome.FAILED, explain_error(error))
         raise
-    await _count(wiring, job, RunOutcome.DONE)
+    await _count_outcome(wiring, job, RunOutcome.DONE)
     return done
 
 
-async def _count(wiring: Jobs, job: Job, outcome: RunOutcome, error: str | None = None) -> None:
+async def _count_outcome(
+    wiring: Jobs, job: Job, outcome: RunOutcome, error: str | None = None
+) -> None:
     with suppress(StorageError):  # the failure of the job is reported anyway
         await wiring.outcomes.count(job.name, outcome, now=wiring.now(), error=error)
 
@@ -290,7 +292,7 @@ async def _deliver_all(wiring: Jobs, job: Job) -> _Sent:
     before = await outbox.health(since)
     end, last = time.monotonic() + _DELIVER_SECONDS, 0.0
     while time.monotonic() < end:
-        if await _run(wiring, job):
+        if await _run_job(wiring, job):
             last = time.monotonic()
         elif time.monotonic() > last + _PACE_SECONDS:
             break
@@ -331,7 +333,7 @@ def mcp_command(
             metavar="<str>",
             autocompletion=corpus_names,
             help="Only these corpora, private ones included. Default: web.corpora.",
-            callback=lambda names: [text(name) for name in names or ()],
+            callback=lambda names: [parse_string(name) for name in names or ()],
         ),
     ] = None,
 ) -> None:
@@ -351,7 +353,7 @@ def mcp_command(
     async def opened(app: "App") -> None:
         for name in corpora or []:
             await app.corpora.get(name)
-        await (serve_over_http(app) if http else _answer(app))
+        await (serve_over_http(app) if http else _answer_on_stdio(app))
 
     with_app(chosen, opened)
 
@@ -364,7 +366,7 @@ def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
     return settings.model_copy(update={"web": settings.web.model_copy(update=web)})
 
 
-async def _answer(app: "App") -> None:
+async def _answer_on_stdio(app: "App") -> None:
     from bot.web.mcp import serve_on_stdio
     from bot.web.service import WebAdapter
 

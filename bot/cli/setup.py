@@ -15,13 +15,13 @@ from bot.adapter import TokenRefused
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import consent_to_tables
 from bot.cli.shared import (
-    account,
     ask_line,
     confirm,
     corpus_names,
-    now,
+    parse_account,
+    parse_string,
+    read_clock,
     spread_options,
-    text,
 )
 from bot.commands.rights import Ownership
 from bot.console.screen import Output
@@ -58,39 +58,49 @@ class Wishes:
             "-c",
             autocompletion=corpus_names,
             help="Corpus that the archive fills.",
-            callback=text,
+            callback=parse_string,
         ),
     ] = ""
     author: Annotated[
-        str, typer.Option("--author", help="Account that wrote the archive.", callback=account)
+        str,
+        typer.Option("--author", help="Account that wrote the archive.", callback=parse_account),
     ] = ""
     name: Annotated[
-        str, typer.Option("--name", help='How people know the author: "Ana Ruiz".', callback=text)
+        str,
+        typer.Option(
+            "--name", help='How people know the author: "Ana Ruiz".', callback=parse_string
+        ),
     ] = ""
     model_key: Annotated[
-        str, typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=text)
+        str,
+        typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=parse_string),
     ] = ""
     model_url: Annotated[
         str,
         typer.Option(
             "--model-url",
             help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1",
-            callback=text,
+            callback=parse_string,
         ),
     ] = ""
-    model: Annotated[str, typer.Option("--model", help="Name of the model.", callback=text)] = ""
+    model: Annotated[
+        str, typer.Option("--model", help="Name of the model.", callback=parse_string)
+    ] = ""
     telegram_token: Annotated[
-        str, typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=text)
+        str,
+        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=parse_string),
     ] = ""
     slack_bot_token: Annotated[
-        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=text)
+        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=parse_string)
     ] = ""
     slack_app_token: Annotated[
-        str, typer.Option("--slack-app-token", help="xapp-...", callback=text)
+        str, typer.Option("--slack-app-token", help="xapp-...", callback=parse_string)
     ] = ""
     access: Annotated[
         str,
-        typer.Option("--access", help="owner: whom you let in; open: everybody.", callback=text),
+        typer.Option(
+            "--access", help="owner: whom you let in; open: everybody.", callback=parse_string
+        ),
     ] = ""
     new_owner: Annotated[
         bool, typer.Option("--new-owner", help="Show a code that replaces the owner.")
@@ -229,7 +239,7 @@ async def set_up(wishes: Wishes, config: Path | None, known: Settings, *, output
     _write_wishes(path, wishes, output)
     settings = load_settings(path)
     async with open_app(settings, progress=output.remark, set_up=True) as app:
-        await _load(app, wishes, checks.zones, output)
+        await _load_archive(app, wishes, checks.zones, output)
         await _tell_the_rest(app, wishes, checks.names, output)
 
 
@@ -238,25 +248,29 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
     await checks.all(wishes)
     if not wishes.archive:
         wishes = await _ask_person(
-            lambda: replace(wishes, archive=_files(_line("Archive (file or folder; empty: none)"))),
+            lambda: replace(
+                wishes, archive=_list_files(_ask_text("Archive (file or folder; empty: none)"))
+            ),
             checks.archive,
             wishes,
         )
     if wishes.archive and not wishes.author:
-        wishes = replace(wishes, author=_line("Account that wrote it, such as @ana").lstrip("@"))
+        wishes = replace(
+            wishes, author=_ask_text("Account that wrote it, such as @ana").lstrip("@")
+        )
     if wishes.archive and not wishes.name:
-        wishes = replace(wishes, name=_line("Name that people know, such as Ana Ruiz"))
+        wishes = replace(wishes, name=_ask_text("Name that people know, such as Ana Ruiz"))
     if not (known.has_model() or wishes.model_key or wishes.model_url):
-        wishes = await _ask_person(lambda: _model(wishes), checks.model, wishes)
+        wishes = await _ask_person(lambda: _ask_for_model(wishes), checks.model, wishes)
     if not (list_platforms(known) or wishes.telegram_token or wishes.slack_bot_token):
         wishes = await _ask_person(
             lambda: replace(
-                wishes, telegram_token=_secret("Telegram token of @BotFather (empty: none)")
+                wishes, telegram_token=_ask_secret("Telegram token of @BotFather (empty: none)")
             ),
             checks.telegram,
             wishes,
         )
-        wishes = await _ask_person(lambda: _slack(wishes), checks.slack, wishes)
+        wishes = await _ask_person(lambda: _ask_for_slack(wishes), checks.slack, wishes)
         if wishes.telegram_token or wishes.slack_bot_token:
             wishes = replace(wishes, access=wishes.access or _ask_access())
     return wishes
@@ -264,29 +278,29 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
 
 def _ask_access() -> str:
     question = "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
-    while (answer := _line(question).lower() or ACCESS[0]) not in ACCESS:
+    while (answer := _ask_text(question).lower() or ACCESS[0]) not in ACCESS:
         Output.of_process().remark("Write owner or open.")
     return answer
 
 
-def _model(wishes: Wishes) -> Wishes:
-    answer = _secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
+def _ask_for_model(wishes: Wishes) -> Wishes:
+    answer = _ask_secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
     if "/" in answer:
         url = answer if "://" in answer else f"http://{answer}"
-        return replace(wishes, model_url=url, model=_line("Name of the model there"))
+        return replace(wishes, model_url=url, model=_ask_text("Name of the model there"))
     return replace(wishes, model_key=answer)
 
 
-def _slack(wishes: Wishes) -> Wishes:
-    bot = _secret("Slack bot token, xoxb-... (empty: none)")
+def _ask_for_slack(wishes: Wishes) -> Wishes:
+    bot = _ask_secret("Slack bot token, xoxb-... (empty: none)")
     if not bot:
         return wishes
     return replace(
-        wishes, slack_bot_token=bot, slack_app_token=_secret("Slack app token, xapp-...")
+        wishes, slack_bot_token=bot, slack_app_token=_ask_secret("Slack app token, xapp-...")
     )
 
 
-def _files(path: str) -> list[str]:
+def _list_files(path: str) -> list[str]:
     """Return a path as it was typed, or as a terminal writes a file that is dropped on it."""
     if not Path(path).expanduser().exists():
         with suppress(ValueError):  # of no path in quotes
@@ -310,11 +324,11 @@ async def _ask_person(
     return before
 
 
-def _line(question: str) -> str:
+def _ask_text(question: str) -> str:
     return ask_line(f"{question}: ")
 
 
-def _secret(question: str) -> str:
+def _ask_secret(question: str) -> str:
     """Ask without showing what is typed."""
     with exit_while_asking(), suppress(EOFError):  # Ctrl-D, which is no answer
         return getpass(f"{question}: ", stream=sys.stderr).strip()
@@ -349,7 +363,9 @@ def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:
             output.line(f"Wrote {place}")
 
 
-async def _load(app: "App", wishes: Wishes, zones: Mapping[str, str], output: Output) -> None:
+async def _load_archive(
+    app: "App", wishes: Wishes, zones: Mapping[str, str], output: Output
+) -> None:
     """Store the archive and what its author is called. Raises as `ingest_files` does."""
     name = wishes.corpus
     if wishes.archive:
@@ -378,7 +394,7 @@ async def _tell_the_rest(
     output.line("Run: presagio serve")
     ownership = Ownership(access=Access(app.database), chats=Chats(app.database))
     for platform in platforms:
-        code = await ownership.code(platform, now=now(), again=wishes.new_owner)
+        code = await ownership.code(platform, now=read_clock(), again=wishes.new_owner)
         who = names.get(platform, f"the bot on {platform}")
         own = code and how_to_own(platform, code, bot=who)
         output.line(own or f"Then paste a headline to {who}.")

@@ -42,26 +42,26 @@ NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language mod
 _GIVEN = frozenset({"app", "settings", "now", "output"})  # parameters that nobody types
 
 
-def text(value: str | None) -> str | None:
+def parse_string(value: str | None) -> str | None:
     """Replace bytes of an argument that are not UTF-8, as the database and JSON reject them."""
     return _UNDECODED.sub("\ufffd", value) if value else value
 
 
-def texts(values: list[str] | None) -> list[str]:
+def parse_texts(values: list[str] | None) -> list[str]:
     """Replace bytes that are not UTF-8 in each of several arguments."""
-    return [text(value) or "" for value in values or ()]
+    return [parse_string(value) or "" for value in values or ()]
 
 
-def day(value: str) -> datetime:
+def parse_day(value: str) -> datetime:
     """Return the moment that a date names. Raises UsageError."""
     from bot.replies.dates import read_date
 
     return read_date(value)
 
 
-def account(value: str | None) -> str | None:
+def parse_account(value: str | None) -> str | None:
     """Return the name of an account without its @."""
-    return (text(value) or "").removeprefix("@") if value else value
+    return (parse_string(value) or "").removeprefix("@") if value else value
 
 
 def corpus_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -91,7 +91,8 @@ async def _corpora_of(settings: "Settings") -> list[str]:
 
 
 Name = Annotated[
-    str, typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names)
+    str,
+    typer.Argument(help="Name of the corpus.", callback=parse_string, autocompletion=corpus_names),
 ]
 CorpusName = Annotated[
     str,
@@ -100,7 +101,7 @@ CorpusName = Annotated[
         "-c",
         autocompletion=corpus_names,
         help="Corpus; default: the configured one, else the only one.",
-        callback=text,
+        callback=parse_string,
     ),
 ]
 CorpusNames = Annotated[
@@ -111,10 +112,10 @@ CorpusNames = Annotated[
         metavar="<str>",
         autocompletion=corpus_names,
         help="Corpus; may be given several times. Default: the configured one, else the only one.",
-        callback=texts,
+        callback=parse_texts,
     ),
 ]
-_DATE: Any = {"parser": day, "metavar": "<str>"}
+_DATE: Any = {"parser": parse_day, "metavar": "<str>"}
 After = Annotated[
     datetime | None,
     typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02.", **_DATE),
@@ -180,7 +181,7 @@ def command_of(
     def command(context: typer.Context, **arguments: object) -> None:
         if before:
             before(**{name: arguments[name] for name in signature(before).parameters})
-        given = {"now": now(), "output": Output.of_process()}
+        given = {"now": read_clock(), "output": Output.of_process()}
         passed = {name: value for name, value in (arguments | given).items() if name in of_work}
         if "app" in of_work:
             run_in_app(context, work, **passed)
@@ -235,16 +236,16 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
     return spread
 
 
-def read_input(file: str, most: int = -1) -> bytes:
+def read_input(file: str, maximum: int = -1) -> bytes:
     """Return what a file holds, or standard input for "-", at most so many bytes.
 
     Raises InputError.
     """
     try:
         if file == "-":
-            return sys.stdin.buffer.read(most)
+            return sys.stdin.buffer.read(maximum)
         with Path(file).open("rb") as opened:
-            return opened.read(most)
+            return opened.read(maximum)
     except OSError as exc:
         raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
 
@@ -266,6 +267,6 @@ def ask_line(question: str) -> str:
         return sys.stdin.readline().strip()
 
 
-def now() -> datetime:
+def read_clock() -> datetime:
     """Return the current time, which commands pass on."""
     return datetime.now(UTC)

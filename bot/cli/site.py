@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
 import typer
 
-from bot.cli.shared import command_of, text
+from bot.cli.shared import command_of, parse_string
 from bot.console.screen import Output, progress_bar
 from engine.errors import InputError
 
@@ -55,7 +55,7 @@ _SEARCH = """<script src="{root}pagefind/pagefind-ui.js"></script>
 
 async def write_site(
     app: "App",
-    folder: Annotated[str, typer.Argument(help="Folder for the pages.", callback=text)],
+    folder: Annotated[str, typer.Argument(help="Folder for the pages.", callback=parse_string)],
     *,
     texts: Annotated[
         bool, typer.Option("--texts", help="A page for each text too; they are many.")
@@ -110,11 +110,11 @@ def _open_pages(app: "App") -> "httpx.AsyncClient":
     """Return a client of the page, which runs in this process."""
     import httpx
 
-    from bot.cli.shared import now
+    from bot.cli.shared import read_clock
     from bot.web.application import create_application
     from bot.web.service import WebAdapter
 
-    shared = WebAdapter.of(app).share_state(now=now, read_headline=_read_words)
+    shared = WebAdapter.of(app).share_state(now=read_clock, read_headline=_read_words)
     shared.use(_lift_limit(app.settings))
     transport = httpx.ASGITransport(app=create_application(shared))
     return httpx.AsyncClient(transport=transport, base_url=_HERE)
@@ -142,7 +142,7 @@ class _Site:
     async def write(self) -> AsyncIterator[int]:
         """Save all pages; yield how many there are so far."""
         for path in (_HOME, _WALL):
-            self._note(path)
+            self._queue_path(path)
         while self._waiting:
             path = self._waiting.popleft()
             answered = await self.client.get(path)
@@ -151,23 +151,23 @@ class _Site:
             place = self.target / self._known[path]
             place.parent.mkdir(parents=True, exist_ok=True)
             if "html" in answered.headers.get("content-type", ""):
-                place.write_text(self._relative(answered.text, path), encoding="utf-8")
+                place.write_text(self._rewrite_page(answered.text, path), encoding="utf-8")
                 self.written += 1
                 yield self.written
             else:
                 place.write_bytes(answered.content)
 
-    def _note(self, path: str) -> PurePosixPath | None:
+    def _queue_path(self, path: str) -> PurePosixPath | None:
         """Return where the page or file of a link goes; None if it is not part of the site."""
         if path in self._known:
             return self._known[path]
-        place = self._place(path)
+        place = self._find_place(path)
         if place is not None:
             self._known[path] = place
             self._waiting.append(path)
         return place
 
-    def _place(self, path: str) -> PurePosixPath | None:
+    def _find_place(self, path: str) -> PurePosixPath | None:
         parts = urlsplit(path)
         segments = [_safe_name(unquote(part)) for part in parts.path.strip("/").split("/")]
         if _ASSETS.fullmatch(parts.path):
@@ -183,7 +183,7 @@ class _Site:
         leaf = f"page-{asked['page'][0]}.html" if asked else "index.html"
         return PurePosixPath(*segments, _safe_name(leaf))
 
-    def _relative(self, page: str, path: str) -> str:
+    def _rewrite_page(self, page: str, path: str) -> str:
         """Return a page with relative links, without what needs a server."""
         from selectolax.lexbor import LexborHTMLParser
 
@@ -192,12 +192,12 @@ class _Site:
             node.decompose()
         root = "../" * (len(self._known[path].parts) - 1)
         for node, name in _links_of(tree):
-            self._relink(node, name, path, root)
+            self._rewrite_link(node, name, path, root)
         if self.has_search and path == _HOME:
             return _with_search(tree.html or "", root)
         return tree.html or ""
 
-    def _relink(self, node: "LexborNode", name: str, path: str, root: str) -> None:
+    def _rewrite_link(self, node: "LexborNode", name: str, path: str, root: str) -> None:
         link = node.attributes.get(name) or ""
         if link.startswith("#"):
             return
@@ -207,7 +207,7 @@ class _Site:
         asset = _ASSETS.fullmatch(whole.path)
         query = f"?{whole.query}" if whole.query and not (asset and "static" in whole.path) else ""
         wanted = _HOME if whole.path == "/" else f"{whole.path}{query}"
-        place = self._note(wanted)
+        place = self._queue_path(wanted)
         if place is not None:
             node.attrs[name] = f"{root}{place}"
         elif node.tag == "a" and node.parent is not None and node.parent.tag != "nav":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Csv, Json, app_command, run_in_app, text
+from bot.cli.shared import Csv, Json, app_command, parse_string, run_in_app
 from bot.console.screen import Output
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
@@ -51,7 +51,9 @@ async def list_entries(
 
     Example: presagio wall list
     """
-    rows = [wall_entry_json(entry) for entry in await (await _wall(app)).list_entries(limit=limit)]
+    rows = [
+        wall_entry_json(entry) for entry in await (await _open_wall(app)).list_entries(limit=limit)
+    ]
     shown = [_wall_row(row) for row in rows]
     none = "Nobody has voted on the page yet."
     output.rows(rows, shown=shown, json=json, csv=csv, none=none)
@@ -110,21 +112,21 @@ async def decide_entries(
 
     Raises UsageError, before anything is changed, and InputError.
     """
-    wall = await _wall(app)
-    for answer, rank in [_parts(text(name) or "") for name in ids]:
+    wall = await _open_wall(app)
+    for answer, rank in [_parse_entry_id(parse_string(name) or "") for name in ids]:
         if not await wall.decide(answer, rank, approved=approved, now=now):
             raise InputError(f"Nobody voted for {answer}.{rank}.", fix="See: presagio wall list")
         output.line(f"{answer}.{rank} is {'approved' if approved else 'removed'}.")
 
 
-def _parts(name: str) -> tuple[int, int]:
+def _parse_entry_id(name: str) -> tuple[int, int]:
     answer, separator, rank = name.partition(".")
     if not (separator and answer.isdecimal() and rank.isdecimal() and len(name) < _LONGEST_ID):
         raise UsageError(f"{name!r} is no id.", fix="Ids are like 12.1; see: presagio wall list")
     return int(answer), int(rank)
 
 
-async def _wall(app: "App") -> "Wall":
+async def _open_wall(app: "App") -> "Wall":
     from bot.web.votes import open_wall
 
     return await open_wall(app.database, app.settings.web)

@@ -9,7 +9,7 @@ import orjson
 import typer
 
 from bot.adapter import DeliveryError
-from bot.cli.shared import Json, app_command, run_in_app, text
+from bot.cli.shared import Json, app_command, parse_string, run_in_app
 from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
@@ -32,7 +32,7 @@ commands = typer.Typer(
     "Example: presagio webhooks",
 )
 
-HookName = Annotated[str, typer.Argument(help="Name of the webhook.", callback=text)]
+HookName = Annotated[str, typer.Argument(help="Name of the webhook.", callback=parse_string)]
 
 
 @commands.callback()
@@ -57,11 +57,11 @@ async def list_webhooks(app: "App", *, json: Json = False, output: Output) -> No
         if json:
             output.json(asdict(state))
             continue
-        for line in _lines(state):
+        for line in _describe_webhook(state):
             output.line(line)
 
 
-def _lines(state: "WebhookState") -> Iterator[str]:
+def _describe_webhook(state: "WebhookState") -> Iterator[str]:
     when = f", last {state.last_sent_at:%Y-%m-%d %H:%M}Z" if state.last_sent_at else ""
     counts = f"{state.sent:,} sent{when}, {state.owed:,} owed, {state.failed:,} given up"
     yield (

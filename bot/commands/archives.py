@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import Chat
 from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora, no_corpora
@@ -22,7 +22,7 @@ from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
 
 _ANSWER, _CHOOSE = "archive", SEARCH_HERE
-_MOST_BUTTONS = 12
+_MAX_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
 _REMEMBERED = timedelta(hours=1)
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
@@ -72,7 +72,7 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
     if name is None or waiting is None:
         return too_old(request)
     chat = replace(request.known_chat, corpus=name)
-    if not await refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
+    if not await explain_refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
         chat = await with_archive(request, services, name)
         await services.stores.chats.change(chat)
     else:
@@ -88,7 +88,7 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
     )
 
 
-async def _choose(request: Request, action: Action, services: Services) -> Reply:
+async def _press_archive(request: Request, action: Action, services: Services) -> Reply:
     """Make an archive the chat's choice."""
     name = await find_chosen(action.value, services)
     if name is None:
@@ -131,7 +131,7 @@ def archive_buttons(
         named = Action(name=action, answer_id=waiting, value=f"{of}{value}")
         return (Button(label=cut(label, _LONGEST_LABEL), action=named),)
 
-    rows = [button(corpus.voice, str(corpus.id)) for corpus in corpora[:_MOST_BUTTONS]]
+    rows = [button(corpus.voice, str(corpus.id)) for corpus in corpora[:_MAX_BUTTONS]]
     if len(corpora) > 1:
         rows.append(button(words.say("All of them"), ALL))
     return tuple(rows)
@@ -183,17 +183,17 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
     return (ALL if len(archives) > 1 else ""), request
 
 
-async def _corpus(request: Request, services: Services) -> Reply:
+async def _handle_corpus(request: Request, services: Services) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
     if request.text:
-        return aside(request, await _change_archive(request, services, request.text))
+        return reply_aside(request, await _change_archive(request, services, request.text))
     current = services.archives.name_for(request.known_chat)
     corpora = _list_useful(await services.archives.list(), current)
     if not corpora:
-        return aside(request, words.render(no_corpora().full_message))
+        return reply_aside(request, words.render(no_corpora().full_message))
     lines = [words.say("I can search:")]
-    lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
+    lines += [_format_corpus(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:
         lines.append(words.say("All of them are searched here."))
     usual = Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL))
@@ -237,7 +237,7 @@ async def name_archive(chat: Chat, services: Services, words: Words) -> str:
     )
 
 
-def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
+def _format_corpus(request: Request, corpus: Corpus, *, chosen: bool) -> str:
     line = request.words.count(
         "{name}: {number} text", "{name}: {number} texts", corpus.documents, name=corpus.name
     )
@@ -287,9 +287,14 @@ CORPUS = Command(
     usage=marked("/corpus [NAME, all, default]"),
     example="/corpus demo",
     for_channels=True,
-    handler=_corpus,
+    handler=_handle_corpus,
     act=Act(Effect.STEERS_CHAT),
     acts={"": LOOKS},
-    actions={_CHOOSE: _choose, _ANSWER: _answer_waiting, ADD: add_offered, LEAVE: leave_offered},
+    actions={
+        _CHOOSE: _press_archive,
+        _ANSWER: _answer_waiting,
+        ADD: add_offered,
+        LEAVE: leave_offered,
+    },
     pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS), LEAVE: Act(Effect.OWNS)},
 )

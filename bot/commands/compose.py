@@ -20,7 +20,7 @@ from bot.replies.composition import (
     variant_reply,
 )
 from bot.replies.limits import cut
-from bot.reply import Action, Reply, aside
+from bot.reply import Action, Reply, reply_aside
 from bot.request import Request
 from db.chat.compositions import ComposeTask, KeptTask
 from engine.compose.composition import Composition, StepName
@@ -30,7 +30,7 @@ _EXAMPLE = marked("/compose Coffee prices")
 _NAME = "compose"
 
 
-async def _compose(request: Request, services: Services) -> Reply | None:
+async def _compose_tweet(request: Request, services: Services) -> Reply | None:
     words = request.words
     if request.revision:
         return None  # what was asked for is being written, or is paid for
@@ -38,7 +38,7 @@ async def _compose(request: Request, services: Services) -> Reply | None:
         text = words.say(
             "Write what the tweet is to be about, such as: {example}", example=words.say(_EXAMPLE)
         )
-        return aside(request, text)
+        return reply_aside(request, text)
     corpus = services.archives.name_for(request.known_chat)
     task = ComposeTask(
         prompt=cut(request.text, _LONGEST_PROMPT),
@@ -73,10 +73,10 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
             "No language model is set up here, and without one nothing is written. /ask answers"
             " without one, in words of the sources."
         )
-        return aside(request, text)
+        return reply_aside(request, text)
     if not request.place.kept:
         command = words.write_commands(f"/{_NAME}")
-        return aside(
+        return reply_aside(
             request, words.say("{command} needs a chat. Use it in one with me.", command=command)
         )
     with points_to_corpora():
@@ -88,22 +88,22 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
     return step_reply(task_id, StepName.RETRIEVE, words)
 
 
-async def _stop(request: Request, action: Action, services: Services) -> Reply:
+async def _stop_task(request: Request, action: Action, services: Services) -> Reply:
     """Stop what is being written, for whoever asked for it."""
-    composing, kept = services.composing, await _kept(request, action, services)
+    composing, kept = services.composing, await _find_task(request, action, services)
     words = request.words
     if composing is None or kept is None:
         return too_old(request)
     if request.who != kept.task.person and request.who not in services.access.admins:
-        return aside(request, words.say("Only who asked for it can stop it."))
+        return reply_aside(request, words.say("Only who asked for it can stop it."))
     if not await composing.tasks.stop(kept.id):
-        return aside(request, words.say("It is finished already."))
+        return reply_aside(request, words.say("It is finished already."))
     await composing.stop(kept.id)
     return Reply(words=words, text=words_for(kept.task.language).say("Stopped."), replaces=True)
 
 
-async def _next(request: Request, action: Action, services: Services) -> Reply:
-    kept = await _kept(request, action, services)
+async def _show_next_variant(request: Request, action: Action, services: Services) -> Reply:
+    kept = await _find_task(request, action, services)
     outcome = _find_written(kept)
     if kept is None or outcome is None or not action.value.isdecimal():
         return too_old(request)
@@ -113,30 +113,30 @@ async def _next(request: Request, action: Action, services: Services) -> Reply:
 
 async def _as_thread(request: Request, action: Action, services: Services) -> Reply:
     """Write about the same again, as a thread."""
-    kept = await _kept(request, action, services)
+    kept = await _find_task(request, action, services)
     if kept is None or _find_written(kept) is None:
         return too_old(request)
     task = replace(kept.task, as_thread=True, person=request.who, language=request.words.language)
     return await _announce_task(request, services, task)
 
 
-async def _sources(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _find_written(await _kept(request, action, services))
+async def _show_sources(request: Request, action: Action, services: Services) -> Reply:
+    outcome = _find_written(await _find_task(request, action, services))
     if outcome is None:
         return too_old(request)
     at = int(action.value) if action.value.isdecimal() else 0
     return replace(sources_reply(outcome, request.words, at=at), ephemeral=True)
 
 
-async def _reasons(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _find_written(await _kept(request, action, services))
+async def _show_reasons(request: Request, action: Action, services: Services) -> Reply:
+    outcome = _find_written(await _find_task(request, action, services))
     if outcome is None:
         return too_old(request)
     full = request.known_chat.full_answers
     return replace(reasons_reply(outcome, request.words, full=full), ephemeral=True)
 
 
-async def _kept(request: Request, action: Action, services: Services) -> KeptTask | None:
+async def _find_task(request: Request, action: Action, services: Services) -> KeptTask | None:
     if services.composing is None:
         return None
     return await services.composing.tasks.get(request.known_chat, action.answer_id or 0)
@@ -152,15 +152,15 @@ COMPOSE = Command(
     summary=marked("write a tweet in which each claim has a source; nothing is published"),
     usage=marked("/compose PROMPT"),
     example=_EXAMPLE,
-    handler=_compose,
+    handler=_compose_tweet,
     act=SEARCHES,
     actions={
         WRITE: _about_answer,
-        NEXT: _next,
+        NEXT: _show_next_variant,
         THREAD: _as_thread,
-        SOURCES: _sources,
-        REASONS: _reasons,
-        STOP: _stop,
+        SOURCES: _show_sources,
+        REASONS: _show_reasons,
+        STOP: _stop_task,
     },
     pressed={NEXT: LOOKS, SOURCES: LOOKS, REASONS: LOOKS, STOP: LOOKS},
     takes_quoted=True,

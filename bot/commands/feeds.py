@@ -39,7 +39,7 @@ _TROUBLE = {
     RunOutcome.SKIPPED: marked("skipped"),
 }
 _LONGEST_CATEGORY = 60
-_MOST_OFFERED = 8
+_MAX_OFFERED = 8
 _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
 _COUNTED = timedelta(days=7)
@@ -75,12 +75,12 @@ def state_of(feed: Feed, time_zone: str, words: Words) -> str:
     if feed.failing_since is not None:
         return words.say(
             "It has failed since {moment}. {error}",
-            moment=local(feed.failing_since, time_zone),
+            moment=format_local_time(feed.failing_since, time_zone),
             error=cut(words.render(feed.error or ""), _LONGEST_ERROR),
         ).strip()
     if feed.succeeded_at is None:
         return words.say("It has not been read yet.")
-    return words.say("Last read {moment}.", moment=local(feed.succeeded_at, time_zone))
+    return words.say("Last read {moment}.", moment=format_local_time(feed.succeeded_at, time_zone))
 
 
 def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]:
@@ -117,12 +117,12 @@ def shown_category(category: str | None) -> str:
     return f" ({category})" if category else ""
 
 
-def local(moment: datetime, time_zone: str) -> str:
+def format_local_time(moment: datetime, time_zone: str) -> str:
     """Return a moment in the chat's zone: "2026-11-22 09:05"."""
     return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
 
 
-async def _import(request: Request, text: str, services: Services) -> Reply:
+async def _import_feeds(request: Request, text: str, services: Services) -> Reply:
     """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
     words, chat, news = request.words, request.known_chat, services.news
     feeds = await _read_feed_list(text, news)
@@ -139,16 +139,16 @@ async def _import(request: Request, text: str, services: Services) -> Reply:
     if beyond := len(new) - len(added):
         sentences.append(
             words.count(
-                "{number} was left out: a chat may add {most} feeds.",
-                "{number} were left out: a chat may add {most} feeds.",
+                "{number} was left out: a chat may add {maximum} feeds.",
+                "{number} were left out: a chat may add {maximum} feeds.",
                 beyond,
-                most=news.feeds_per_chat,
+                maximum=news.feeds_per_chat,
             )
         )
     return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
-async def _export(request: Request, _: str, services: Services) -> Reply:
+async def _export_feeds(request: Request, _: str, services: Services) -> Reply:
     """Return the chat's feeds as an OPML list. Raises UsageError if there are none.
 
     Feeds that everybody gets are included only if their address holds no secret.
@@ -186,10 +186,10 @@ async def _read_feed_list(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]
         raise UsageError(error.full_message) from error
 
 
-async def _feeds(request: Request, services: Services) -> Reply:
+async def _handle_feeds(request: Request, services: Services) -> Reply:
     words, (verb, rest) = request.words, (*request.text.split(maxsplit=1), "", "")[:2]
     if not verb or verb.lower() == "list":
-        return await _list(request, services)
+        return await _list_feeds(request, services)
     handler = _VERBS.get(verb.lower())
     if handler is None:
         raise UsageError(
@@ -206,7 +206,7 @@ async def _feeds(request: Request, services: Services) -> Reply:
     return await handler(request, rest.strip(), services)
 
 
-async def _list(request: Request, services: Services) -> Reply:
+async def _list_feeds(request: Request, services: Services) -> Reply:
     words, chat, news = request.words, request.known_chat, services.news
     feeds = await news.feeds.of_chat(chat)
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
@@ -223,7 +223,7 @@ async def _list(request: Request, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-async def _add(request: Request, rest: str, services: Services) -> Reply:
+async def _add_feed(request: Request, rest: str, services: Services) -> Reply:
     address, _, category = rest.partition(" ")
     if known := well_known(address):
         address = known.url
@@ -231,7 +231,7 @@ async def _add(request: Request, rest: str, services: Services) -> Reply:
     found = await _looked_up(services.news, address)
     if isinstance(found, ReadableFeed):
         return await _follow_feed(request, found, category, services.news)
-    return await _choice(request, found, category, services.news)
+    return await _offer_feeds(request, found, category, services.news)
 
 
 async def _follow_feed(
@@ -267,16 +267,17 @@ def _require_room(request: Request, known: Sequence[Feed], news: NewsServices) -
     if news.room(own) == 0:
         raise UsageError(
             request.words.say(
-                "A chat may add {most} feeds, and this one has. /feeds remove NUMBER makes room.",
-                most=news.feeds_per_chat,
+                "A chat may add {maximum} feeds, and this one has."
+                " /feeds remove NUMBER makes room.",
+                maximum=news.feeds_per_chat,
             )
         )
 
 
-async def _choice(
+async def _offer_feeds(
     request: Request, found: Sequence[FoundFeed], category: str, news: NewsServices
 ) -> Reply:
-    words, offered = request.words, found[:_MOST_OFFERED]
+    words, offered = request.words, found[:_MAX_OFFERED]
     numbers = await news.offers.offer([feed.url for feed in offered], now=request.now)
     lines = [words.say("This page names several feeds. Which one shall I add?")]
     buttons = []
@@ -296,12 +297,12 @@ def _offer_value(number: int, url: str, category: str) -> str:
     The hash of the address proves that it was offered to whoever presses the button, since other
     chats' addresses may be private.
     """
-    value = f"{number}.{_hash(url)}"
+    value = f"{number}.{_hash_url(url)}"
     with_category = f"{value}.{category}" if category else value
     return with_category if Action.fits(f"feed::{with_category}") else value
 
 
-def _hash(url: str) -> str:
+def _hash_url(url: str) -> str:
     return hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
 
 
@@ -310,7 +311,7 @@ async def _choose_feed(request: Request, action: Action, services: Services) -> 
     digest, _, category = rest.partition(".")
     known = number.isascii() and number.isdigit() and len(number) < 19
     url = await services.news.offers.url(int(number)) if known else None
-    if url is None or digest != _hash(url):
+    if url is None or digest != _hash_url(url):
         return too_old(request)
     found = await _looked_up(services.news, url)
     if not isinstance(found, ReadableFeed):
@@ -319,7 +320,7 @@ async def _choose_feed(request: Request, action: Action, services: Services) -> 
     return replace(reply, replaces=True)
 
 
-async def _remove(request: Request, rest: str, services: Services) -> Reply:
+async def _remove_feed(request: Request, rest: str, services: Services) -> Reply:
     words, news, chat = request.words, services.news, request.known_chat
     number = rest.removesuffix(".")
     known = number.isascii() and number.isdigit() and len(number) < 19
@@ -336,7 +337,7 @@ async def _remove(request: Request, rest: str, services: Services) -> Reply:
     raise UsageError(text)
 
 
-async def _test(request: Request, rest: str, services: Services) -> Reply:
+async def _test_feed(request: Request, rest: str, services: Services) -> Reply:
     words = request.words
     found = await _looked_up(services.news, rest)
     if not isinstance(found, ReadableFeed):
@@ -372,11 +373,11 @@ async def _looked_up(news: NewsServices, address: str) -> ReadableFeed | tuple[F
 
 
 _VERBS: Mapping[str, _Verb] = {
-    "add": _add,
-    "remove": _remove,
-    "test": _test,
-    "import": _import,
-    "export": _export,
+    "add": _add_feed,
+    "remove": _remove_feed,
+    "test": _test_feed,
+    "import": _import_feeds,
+    "export": _export_feeds,
 }
 FEEDS = Command(
     name="feeds",
@@ -384,7 +385,7 @@ FEEDS = Command(
     usage=marked("/feeds [add, remove, test, import, export]"),
     example=_EXAMPLE,
     for_channels=True,
-    handler=_feeds,
+    handler=_handle_feeds,
     act=Act(Effect.STEERS_CHAT),
     acts={
         "": LOOKS,

@@ -49,7 +49,7 @@ SPOKEN_VERB = re.compile(r"\w{2,}(?:é|í|aba|amos|emos|imos|aste|iste|ame|eme|a
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 WEEKDAYS = frozenset(_WEEKDAYS.split())
 
-_FEWEST_WORDS, _MOST_WORDS = 4, 40
+_FEWEST_WORDS, _MAX_WORDS = 4, 40
 _FEWEST_OF_REPLY = 5
 _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
@@ -71,7 +71,7 @@ _TO_ME = re.compile(
     r"\b.{0,40}",
     re.IGNORECASE,
 )
-_MOST_LAUGHED = 7  # words
+_MAX_LAUGHED = 7  # words
 
 # A reply that begins with one of these is about what it replies to.
 _OPENS_WORDS = """
@@ -103,7 +103,7 @@ def looks_like_headline(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     words = _WORD.findall(text)
-    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+    if not _FEWEST_WORDS <= len(words) <= _MAX_WORDS:
         return False
     if "\n" in text or words[0][0].islower() or text.endswith("!") or has_smiley(text):
         return False
@@ -115,7 +115,7 @@ def is_said_to_me(text: str) -> bool:
     if first_link(text):
         return False
     words = fold_words(text)
-    laughs = len(words) <= _MOST_LAUGHED and any(map(is_laughter, words))
+    laughs = len(words) <= _MAX_LAUGHED and any(map(is_laughter, words))
     return laughs or _TO_ME.fullmatch(text.strip()) is not None
 
 

@@ -39,7 +39,7 @@ def help_command(others: Sequence[Command]) -> Command:
         words, asked = request.words, request.text.lstrip("/").lower()
         for listed in (*others, command):
             if asked in listed.names:
-                return Reply(words=words, text=_one(listed, request), ephemeral=True)
+                return Reply(words=words, text=_explain_command(listed, request), ephemeral=True)
         if asked and (
             found := [line for other in others for line in _list_about(asked, other, words)]
         ):
@@ -115,14 +115,14 @@ def _list_about(asked: str, command: Command, words: Words) -> list[str]:
     return [words.say(command.usage), *map(words.say, details)] if details else []
 
 
-def _line(command: Command, request: Request) -> str:
+def _describe_command(command: Command, request: Request) -> str:
     words = request.words
     return f"{words.say(command.usage)}: {words.say(command.summary)}"
 
 
-def _one(command: Command, request: Request) -> str:
+def _explain_command(command: Command, request: Request) -> str:
     words, platform = request.words, request.place.platform
-    lines = [_line(command, request)]
+    lines = [_describe_command(command, request)]
     if others := command.names_on(platform)[1:]:
         also = words.write_commands(", ".join(f"/{alias}" for alias in others))
         lines.append(words.say("Also: {also}", also=also))

@@ -9,7 +9,7 @@ from bot.commands.registry import too_old
 from bot.commands.services import OfferedArchive, Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, SentFile
 from engine.chat import zone_or_utc
 from engine.errors import NothingUsable, PresagioError, StorageError
@@ -37,17 +37,17 @@ async def offer_archive(request: Request, services: Services) -> Reply:
     """Say what a file holds, and ask whether to load it."""
     words, attachment, loader = request.words, request.attachment, services.loader
     if attachment is None or loader is None:
-        return aside(request, words.say("I read text, links and captions."))
+        return reply_aside(request, words.say("I read text, links and captions."))
     name = cut(" ".join(attachment.name.split()), _LONGEST_NAME)
-    if attachment.size > (most := attachment.largest or LARGEST):
+    if attachment.size > (maximum := attachment.largest or LARGEST):
         sentence = words.say(
-            "{name} has {size}; I can fetch files of {most} at most. Where I run, this loads it:"
+            "{name} has {size}; I can fetch files of {maximum} at most. Where I run, this loads it:"
             " presagio ingest FILE",
             name=name,
             size=_say_size(attachment.size, words),
-            most=_say_size(most, words),
+            maximum=_say_size(maximum, words),
         )
-        return aside(request, sentence)
+        return reply_aside(request, sentence)
     request.step(words.say("Reading the file …"))
     zone = request.known_chat.time_zone
     try:
@@ -55,7 +55,7 @@ async def offer_archive(request: Request, services: Services) -> Reply:
     except PresagioError as error:
         if isinstance(error, DeliveryError | StorageError):
             raise
-        return aside(request, f"{name}: {_explain(error, words)}")
+        return reply_aside(request, f"{name}: {_explain(error, words)}")
     return _ask_whether(found, name, attachment, words)
 
 

@@ -10,7 +10,7 @@ from bot.commands.rights import LOOKS, Act, Effect, decision_button
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
 from db.chat.chats import UsageCount
 from engine.budget import BudgetSource
@@ -22,7 +22,7 @@ from engine.values import Corpus
 
 _EXAMPLE = "/access allow telegram:42"
 _WEEK = timedelta(days=7)
-_MOST_SHOWN = 12  # chats with a button each
+_MAX_SHOWN = 12  # chats with a button each
 _LONGEST_ECHO = 40
 _WORDS = {"allow": AdmissionState.ALLOWED, "refuse": AdmissionState.REFUSED}
 _STATES = {
@@ -36,7 +36,7 @@ _LONGEST_GROUP = 120
 _Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 
 
-async def _access(request: Request, services: Services) -> Reply:
+async def _handle_access(request: Request, services: Services) -> Reply:
     verb, _, name = request.text.partition(" ")
     if verb:
         return await _decided_by_name(request, verb.lower(), name.strip(), services)
@@ -47,7 +47,7 @@ async def _access(request: Request, services: Services) -> Reply:
             "Nobody has asked yet. To let somebody in: {example}",
             example=words.write_commands(_EXAMPLE),
         )
-        return aside(request, text)
+        return reply_aside(request, text)
     lines = [words.say("Who asked to use this bot:")]
     lines += [
         f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}"
@@ -57,7 +57,9 @@ async def _access(request: Request, services: Services) -> Reply:
         words=words,
         text="\n".join(lines),
         buttons=tuple(
-            filter(None, (_change(admission, words) for admission in known[:_MOST_SHOWN]))
+            filter(
+                None, (_build_access_buttons(admission, words) for admission in known[:_MAX_SHOWN])
+            )
         ),
         ephemeral=True,
     )
@@ -67,7 +69,7 @@ def _name_admission(admission: Admission) -> str:
     return f"{admission.title} ({admission.name})" if admission.title else admission.name
 
 
-def _change(admission: Admission, words: Words) -> tuple[Button, ...]:
+def _build_access_buttons(admission: Admission, words: Words) -> tuple[Button, ...]:
     """Return the buttons that change what was decided about a chat."""
     title = cut(admission.title or admission.name, _LONGEST_ECHO)
     allow = decision_button(
@@ -153,13 +155,15 @@ async def _read_waiting_message(
     )
 
 
-async def _usage(request: Request, services: Services) -> Reply:
+async def _show_usage(request: Request, services: Services) -> Reply:
     words, since = request.words, request.now - _WEEK
     access = services.access.ownership.access
     used, paid = await access.count_use(since), await access.paid(since)
     lines = [words.say("The last seven days:")]
-    lines += _counts(words.say("People:"), [quota for quota in used if quota.person], words)
-    lines += _counts(words.say("Chats:"), [quota for quota in used if not quota.person], words)
+    lines += _format_counts(words.say("People:"), [quota for quota in used if quota.person], words)
+    lines += _format_counts(
+        words.say("Chats:"), [quota for quota in used if not quota.person], words
+    )
     if not used:
         lines.append(words.say("Nobody has asked anything."))
     chats = paid.get(BudgetSource.CHATS.value, 0.0)
@@ -173,7 +177,7 @@ async def _usage(request: Request, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-def _counts(title: str, used: Sequence[UsageCount], words: Words) -> list[str]:
+def _format_counts(title: str, used: Sequence[UsageCount], words: Words) -> list[str]:
     if not used:
         return []
     lines = [
@@ -193,7 +197,7 @@ ACCESS = Command(
     summary=marked("who may use me"),
     usage=marked("/access [allow or refuse NAME]"),
     example=_EXAMPLE,
-    handler=_access,
+    handler=_handle_access,
     act=Act(Effect.OWNS),
     actions={"access": _decide_admission},
 )
@@ -202,12 +206,12 @@ USAGE = Command(
     summary=marked("who asked me this week, how often, and what it cost"),
     usage="/usage",
     example="/usage",
-    handler=_usage,
+    handler=_show_usage,
     act=Act(Effect.OWNS),
 )
 
 
-async def _glossary(request: Request, services: Services) -> Reply:
+async def _handle_glossary(request: Request, services: Services) -> Reply:
     verb, rest = (*request.text.split(maxsplit=1), "", "")[:2]
     handler = _VERBS.get((verb or "pending").lower())
     if handler is None:
@@ -218,18 +222,18 @@ async def _glossary(request: Request, services: Services) -> Reply:
                 example=request.words.write_commands(_GROUP_EXAMPLE),
             )
         )
-    return await handler(request, services, await _corpus(request, services), rest.strip())
+    return await handler(request, services, await _resolve_corpus(request, services), rest.strip())
 
 
 async def _press_button(request: Request, action: Action, services: Services) -> Reply:
-    corpus, verb = await _corpus(request, services), action.value.partition("=")[0]
-    handler = _approve if verb == "yes" else _reject
+    corpus, verb = await _resolve_corpus(request, services), action.value.partition("=")[0]
+    handler = _approve_groups if verb == "yes" else _reject_groups
     done = await handler(request, services, corpus, action.value.partition("=")[2])
     left = await _list_pending(request, services, corpus)
     return replace(left, replaces=True, toast=done.text)
 
 
-async def _corpus(request: Request, services: Services) -> Corpus:
+async def _resolve_corpus(request: Request, services: Services) -> Corpus:
     return await services.archives.glossary.resolve(services.archives.name_for(request.known_chat))
 
 
@@ -246,7 +250,7 @@ async def _list_pending(request: Request, services: Services, corpus: Corpus, _:
             corpus=corpus.name,
         ),
         words.count("{number} waits.", "{number} wait.", len(waiting)) if waiting else "",
-        *(_line(group) for group in shown),
+        *(_format_group(group) for group in shown),
         ""
         if waiting
         else words.say("For example: {example}", example=words.write_commands(_GROUP_EXAMPLE)),
@@ -264,20 +268,20 @@ def _review_buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
         yield Button(label=label, action=Action(name="alias", value=f"{value}={group.id}"))
 
 
-async def _list(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
+async def _list_approved(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
     groups = await services.archives.glossary.list_groups(corpus.name, GroupStatus.APPROVED)
-    lines = [_line(group) for group in groups[:_SHOWN_GROUPS]]
+    lines = [_format_group(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")
     text = "\n".join(lines) or request.words.say("There are no groups yet.")
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
-def _line(group: AliasGroup) -> str:
+def _format_group(group: AliasGroup) -> str:
     return f"{group.id}. {cut(' = '.join(group.terms), _LONGEST_GROUP)}"
 
 
-async def _add(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
+async def _add_group(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     terms, new = await services.archives.glossary.add(corpus.name, rest.split("="), now=request.now)
     shown = " = ".join(terms)
     if new:
@@ -287,15 +291,15 @@ async def _add(request: Request, services: Services, corpus: Corpus, rest: str) 
     return _confirm_group(request, request.words.say("Known already."), shown)
 
 
-async def _approve(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    ids = await _ids(request, services, corpus, rest)
+async def _approve_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
+    ids = await _parse_group_ids(request, services, corpus, rest)
     groups = await services.archives.glossary.groups.approve(ids)
     shown = "; ".join(" = ".join(group.terms) for group in groups)
     return _confirm_group(request, request.words.say("Approved."), shown)
 
 
-async def _reject(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    ids = await _ids(request, services, corpus, rest)
+async def _reject_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
+    ids = await _parse_group_ids(request, services, corpus, rest)
     gone = await services.archives.glossary.groups.reject(ids, now=request.now)
     shown = "; ".join(" = ".join(terms) for terms in gone)
     return _confirm_group(request, request.words.say("Gone, and never suggested again."), shown)
@@ -306,7 +310,9 @@ def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
-async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) -> Sequence[int]:
+async def _parse_group_ids(
+    request: Request, services: Services, corpus: Corpus, rest: str
+) -> Sequence[int]:
     """Parse the numbers of groups of the corpus. Raises UsageError, InputError."""
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
@@ -321,18 +327,18 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
 
 _VERBS: dict[str, _Verb] = {
     "pending": _list_pending,
-    "list": _list,
-    "add": _add,
-    "approve": _approve,
-    "reject": _reject,
-    "remove": _reject,
+    "list": _list_approved,
+    "add": _add_group,
+    "approve": _approve_groups,
+    "reject": _reject_groups,
+    "remove": _reject_groups,
 }
 GLOSSARY = Command(
     name="glossary",
     summary=marked("words that mean the same: what waits, approve, reject, add"),
     usage=marked("/glossary [add TERM = TERM]"),
     example=_GROUP_EXAMPLE,
-    handler=_glossary,
+    handler=_handle_glossary,
     # A corpus has one glossary for all chats. Pending pairs may come from searches in any chat.
     act=Act(Effect.STEERS_ALL),
     acts={"list": LOOKS},

@@ -41,7 +41,7 @@ _AROUND_WORDS = """
     qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
 """
 _AROUND = frozenset(_AROUND_WORDS.split())
-_MOST_PLEASANTRIES = 7  # words
+_MAX_PLEASANTRIES = 7  # words
 _LONGEST_HINT = 300
 # Pleasantries that have none of those words.
 _PHRASES = """
@@ -57,7 +57,7 @@ _HELP_ENGLISH = (
     r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
     r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
 )
-_MOST_OF_HELP = 7  # words
+_MAX_OF_HELP = 7  # words
 _OF_HIM = "he|she|they"
 _SPOKE = (
     "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
@@ -81,7 +81,7 @@ _BESIDE_LINKS = """
     miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
     increíble que un una los las en me lo mandaron pasaron vi
 """
-MOST_HEADLINES = 3  # of a message
+MAX_HEADLINES = 3  # of a message
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 _REMARK_WORDS = """
     ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
@@ -136,7 +136,7 @@ _ABOUT_AN_ANSWER = frozenset(_ABOUT_AN_ANSWER_WORDS.split())
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
-def listens(request: Request) -> bool:
+def may_be_answered(request: Request) -> bool:
     """Return whether the chat's settings allow an answer to this event, before any other work."""
     chat, listening = request.known_chat, request.known_chat.listening
     if request.preview or request.place.private:
@@ -191,14 +191,14 @@ class PlainText:
 
 def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     """Return what a message to the bot is. `commands` are the names of all commands."""
-    if meant := _command(text.strip(), commands):
+    if meant := _read_command_line(text.strip(), commands):
         return PlainText(Plain.COMMAND, meant)
     words = fold_words(text)
     if kind := _read_talk(words):
         return PlainText(kind)
     if not words and has_smiley(text):
         return PlainText(Plain.REMARK)
-    if len(words) <= _MOST_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
+    if len(words) <= _MAX_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
         return PlainText(Plain.HELP)
     if _QUESTION.fullmatch(text.strip()):
         return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
@@ -250,7 +250,7 @@ def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
 def count_headlines(request: Request) -> int:
     """Return how many headlines of a message are answered, if there are several."""
     headlines = split_headlines(request.text, forwarded=request.written_at is not None)
-    return min(len(headlines), MOST_HEADLINES)
+    return min(len(headlines), MAX_HEADLINES)
 
 
 def _join_links(lines: list[str]) -> list[str]:
@@ -280,7 +280,7 @@ def _read_talk(words: list[str]) -> Plain | None:
     if len("".join(words)) == 1:
         return Plain.REMARK  # "k"
     telling = [word for word in words if word not in _AROUND and not is_laughter(word)]
-    if len(words) > _MOST_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
+    if len(words) > _MAX_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
         return None
     if _THANKS & {*telling}:
         return Plain.THANKS
@@ -289,7 +289,7 @@ def _read_talk(words: list[str]) -> Plain | None:
     return Plain.SMALL_TALK if telling else None
 
 
-def _command(text: str, commands: frozenset[str]) -> str:
+def _read_command_line(text: str, commands: frozenset[str]) -> str:
     """Return the command line that a text without a slash stands for, or ""."""
     name, _, argument = text.partition(" ")
     lowered, argument = name.lower().rstrip("!.?"), argument.strip()

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
 from bot.commands.plain_text import (
-    MOST_HEADLINES,
+    MAX_HEADLINES,
     PlainAnswer,
     decide_plain_answer,
     split_headlines,
@@ -26,7 +26,7 @@ from bot.replies.buttons import answer_button, answer_buttons
 from bot.replies.dates import read_date, read_typed
 from bot.replies.limits import cut
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
-from bot.reply import Action, Button, ItemView, Reply, aside
+from bot.reply import Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
@@ -90,7 +90,7 @@ async def answer_plain_text(
     if request.brings_archive:
         return await offer_archive(request, services)
     if request.unreadable:
-        return aside(request, request.words.say("I read text, links and captions."))
+        return reply_aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
         return await _answer_addressed(commands, request, services)
     prophecy = await _answer_in_full(request, services)
@@ -98,7 +98,7 @@ async def answer_plain_text(
         prophecy, request.known_chat.threshold, services.searches.unjudged_coverage
     ):
         return None
-    return await _answer(request, services, prophecy)
+    return await _show_prophecy(request, services, prophecy)
 
 
 async def _answer_addressed(
@@ -108,7 +108,7 @@ async def _answer_addressed(
     if answer.searches or not request.text:
         return await _prophesy(request, services)
     if answer.hint:
-        return aside(request, answer.hint)
+        return reply_aside(request, answer.hint)
     return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
 
 
@@ -132,12 +132,12 @@ async def _prophesy(request: Request, services: Services) -> Reply:
     if not request.text:
         words = request.words
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
-        return aside(request, text)
+        return reply_aside(request, text)
     if headlines := split_headlines(request.text, forwarded=request.written_at is not None):
         return await _answer_several(request, services, headlines)
     search = await _read_search(request, services)
-    prophecy = await _search(*search, request, services)
-    reply = await _answer(request, services, prophecy)
+    prophecy = await _run_search(*search, request, services)
+    reply = await _show_prophecy(request, services, prophecy)
     if not prophecy.unfinished or reply.shows is None:
         return reply
     finish = partial(_finish_answer, request, services, reply.shows, *search)
@@ -155,16 +155,16 @@ async def _finish_answer(
     answer = replace(shown, prophecy=prophecy)
     if not await services.stores.answers.finish(answer):
         return None
-    return _show_page(request, answer, _buttons(request, services, answer, {}))
+    return _show_page(request, answer, _build_buttons(request, services, answer, {}))
 
 
 async def _answer_in_full(request: Request, services: Services) -> Prophecy:
     """Return the whole answer to a headline, however long it takes."""
     search = await _read_search(replace(request, patience=None), services)
-    return await _search(*search, request, services)
+    return await _run_search(*search, request, services)
 
 
-async def _search(
+async def _run_search(
     search: SearchRequest, corpus: str, request: Request, services: Services
 ) -> Prophecy:
     request.step(services.name_longest_step(request.words))
@@ -211,7 +211,7 @@ def _date_headline(headline: Headline, request: Request) -> Headline:
     return replace(headline, date=min(date, request.now)) if date else headline
 
 
-async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
+async def _show_prophecy(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
     if not request.place.kept:
         return _show_page(request, answer, ())
@@ -220,7 +220,7 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
     )
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _show_page(request, answer, _buttons(request, services, answer, {}))
+    return _show_page(request, answer, _build_buttons(request, services, answer, {}))
 
 
 def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
@@ -238,7 +238,7 @@ def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ..
     return replace(reply, shows=answer)
 
 
-def _buttons(
+def _build_buttons(
     request: Request, services: Services, answer: Answer, tallies: Mapping[int, Tally]
 ) -> tuple[tuple[Button, ...], ...]:
     return answer_buttons(
@@ -256,7 +256,7 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
 
     Raises SeveralCorpora and StorageError.
     """
-    words, written = request.words, headlines[:MOST_HEADLINES]
+    words, written = request.words, headlines[:MAX_HEADLINES]
     looks = (_answer_in_full(replace(request, text=headline), services) for headline in written)
     # Raised only when all are done, as the other searches would go on behind an error.
     outcomes = await asyncio.gather(*looks, return_exceptions=True)
@@ -275,7 +275,7 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
     remarks[:0] = [f"{number}. {_name_headline(answer)}: {nothing}" for number, answer in missed]
     unjudged = (say_unjudged(answer.prophecy, words) for _, answer in found)
     remarks += dict.fromkeys(filter(None, unjudged))  # once
-    if rest := headlines[MOST_HEADLINES:]:
+    if rest := headlines[MAX_HEADLINES:]:
         named = ", ".join(map(_shorten_headline, rest))
         left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)
         remarks.append(left_out)
@@ -331,7 +331,7 @@ def _shorten_headline(written: str) -> str:
     return cut(" ".join(written.split()), _LONGEST_SHOWN)
 
 
-async def _more(request: Request, services: Services) -> Reply | None:
+async def _show_more(request: Request, services: Services) -> Reply | None:
     """Show what follows the page of an answer that was shown last, also in reply to another."""
     meant = await meant_answer(request, services)
     if meant is None:
@@ -342,13 +342,13 @@ async def _more(request: Request, services: Services) -> Reply | None:
         # Its headline is named, as it is one of several.
         return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, services)
     kept = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
-    return await _page(request, services, kept.page_at(kept.last))
+    return await _show_next_page(request, services, kept.page_at(kept.last))
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
     """Show the page named in the button, so that pressing it again shows the same page."""
     page = await services.find_page(request, action)
-    return await _page(request, services, page) if page else too_old(request)
+    return await _show_next_page(request, services, page) if page else too_old(request)
 
 
 async def _whole_pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -359,15 +359,15 @@ async def _whole_pressed(request: Request, action: Action, services: Services) -
 
 async def _show_whole(request: Request, answer: Answer, services: Services) -> Reply:
     whole = replace(answer, first=0, last=services.searches.limit)
-    return await _page(request, services, whole)
+    return await _show_next_page(request, services, whole)
 
 
-async def _page(request: Request, services: Services, answer: Answer) -> Reply:
+async def _show_next_page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
-        return aside(request, request.words.say("That is all I found."))
+        return reply_aside(request, request.words.say("That is all I found."))
     await services.stores.answers.turn_page(answer)
     tallies = await services.stores.answers.tallies(answer)
-    return _show_page(request, answer, _buttons(request, services, answer, tallies))
+    return _show_page(request, answer, _build_buttons(request, services, answer, tallies))
 
 
 PROPHECY = Command(
@@ -388,7 +388,7 @@ MORE = Command(
     usage="/more",
     example="/more",
     details=(IN_REPLY,),
-    handler=_more,
+    handler=_show_more,
     act=LOOKS,  # pages through a stored answer
     actions={"more": _more_pressed, WHOLE: _whole_pressed, FOUND: press_more_found},
 )

@@ -10,7 +10,7 @@ from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
 from db.chat.answers import AskedQuestion, EarlierQuestions, Questions
 from engine.contracts.results import Receipt
@@ -33,7 +33,7 @@ async def _find_page(
     with points_to_corpora():
         found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
     if after and len(found.hits) <= after:
-        return aside(request, request.words.say("That is all I found."))
+        return reply_aside(request, request.words.say("That is all I found."))
     brief = request.wants_brief_answer or after
     if brief:
         reply = brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
@@ -67,11 +67,11 @@ async def press_more_found(request: Request, action: Action, services: Services)
     return await more_found(request, services, kept) if kept else too_old(request)
 
 
-async def _find(request: Request, services: Services) -> Reply:
+async def _find_texts(request: Request, services: Services) -> Reply:
     words = request.words
     if not request.text:
         text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
-        return aside(request, text)
+        return reply_aside(request, text)
     corpus = services.archives.name_for(request.known_chat)
     return await _find_page(request, services, request.text, corpus)
 
@@ -81,7 +81,7 @@ FIND = Command(
     summary=marked("find texts by words, phrases and filters, exactly"),
     usage=marked("/find QUERY"),
     example=_FIND_EXAMPLE,
-    handler=_find,
+    handler=_find_texts,
     act=SEARCHES,
     takes_quoted=True,
 )
@@ -103,13 +103,13 @@ async def name_question(request: Request, questions: Questions) -> Request:
     return replace(request, text=f"/{ASK.name} {request.text}") if follows else request
 
 
-async def _ask(request: Request, services: Services) -> Reply:
+async def _answer_question(request: Request, services: Services) -> Reply:
     words = request.words
     if not request.text:
         text = words.say(
             "Write what you want to know, such as: {example}", example=words.say(_ASK_EXAMPLE)
         )
-        return aside(request, text)
+        return reply_aside(request, text)
     question = cut(request.text, _LONGEST_QUESTION)
     corpus, earlier = services.archives.name_for(request.known_chat), EarlierQuestions()
     asked = _to_asked_question(request, corpus) if request.place.kept else None
@@ -146,7 +146,7 @@ ASK = Command(
     summary=marked("answer a question from what was written, with sources; the next may follow it"),
     usage=marked("/ask QUESTION"),
     example=_ASK_EXAMPLE,
-    handler=_ask,
+    handler=_answer_question,
     act=SEARCHES,
     takes_quoted=True,
 )

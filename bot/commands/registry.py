@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, refusal
+from bot.commands.rights import SEARCHES, Act, explain_refusal
 from bot.commands.services import Services
 from bot.i18n.words import Words
 from bot.replies.limits import cut
-from bot.reply import Action, Reply, aside
+from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.corpora import meant_corpora
 from engine.errors import SeveralCorpora, UsageError
 
-_MOST_NAMED = 5  # archives
+_MAX_NAMED = 5  # archives
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 _LONGEST_NAME = 30
@@ -49,38 +49,40 @@ async def answer_about(
     """
     place, words = await request.inquiries.find_channel(name), request.words
     if place is None:
-        return aside(request, words.say("There are no such channels here."))
+        return reply_aside(request, words.say("There are no such channels here."))
     if not services.access.serves(f"{place.platform}:{place.chat_id}"):
-        return aside(request, words.say("I do not work in {name}.", name=name))
+        return reply_aside(request, words.say("I do not work in {name}.", name=name))
     chat = await services.stores.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language
     )
     try:
         reply = await handler(replace(request, chat=chat), services)
     except SeveralCorpora:
-        return aside(request, await _which(name, request, services))
+        return reply_aside(request, await _ask_which_archive(name, request, services))
     except UsageError as error:
-        return aside(request, _about(name, words.render(error.full_message), commands))
+        return reply_aside(
+            request, _prefix_channel(name, words.render(error.full_message), commands)
+        )
     if reply is None:
-        return aside(request, words.say("It goes to {name}.", name=name))
+        return reply_aside(request, words.say("It goes to {name}.", name=name))
     # Its buttons would be about the chat that they are pressed in.
-    return replace(reply, text=_about(name, reply.text or "", commands), buttons=())
+    return replace(reply, text=_prefix_channel(name, reply.text or "", commands), buttons=())
 
 
-def _about(name: str, text: str, commands: Collection[str]) -> str:
+def _prefix_channel(name: str, text: str, commands: Collection[str]) -> str:
     """Return an answer about a channel, as it is to be read in private."""
     if commands:
         text = re.sub(rf"(?<!\S)/({'|'.join(commands)})\b", rf"/\1 {name}", text)
     return f"{name}: {text}".strip()
 
 
-async def _which(name: str, request: Request, services: Services) -> str:
+async def _ask_which_archive(name: str, request: Request, services: Services) -> str:
     """Return how to choose the channel's archive: a button would choose that of this chat."""
     fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
     return request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",
         name=name,
-        commands=", ".join(f"/corpus {name} {archive.name}" for archive in fitting[:_MOST_NAMED]),
+        commands=", ".join(f"/corpus {name} {archive.name}" for archive in fitting[:_MAX_NAMED]),
     )
 
 
@@ -116,11 +118,15 @@ class Command:
 
     def act_on(self, text: str) -> Act:
         """Return the act of the command with the argument `text`."""
-        return self.acts.get(_first(text), self.act)
+        return self.acts.get(_read_first_word(text), self.act)
 
     def as_called(self, text: str) -> str:
         """Return the name, followed by the first word of `text` if `acts` has it."""
-        return f"{self.name} {_first(text)}".strip() if _first(text) in self.acts else self.name
+        return (
+            f"{self.name} {_read_first_word(text)}".strip()
+            if _read_first_word(text) in self.acts
+            else self.name
+        )
 
     def act_of(self, action: str) -> Act:
         """Return the act of a button of the command."""
@@ -184,13 +190,13 @@ class Registry:
         name, text = called
         command = self._by_name.get(name)
         if command is None:
-            return aside(request, self._explain_unknown(name, request))
+            return reply_aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
-        if refused := await refusal(
+        if refused := await explain_refusal(
             command.as_called(text), effect, request, services.access.admins
         ):
-            return aside(request, refused)
+            return reply_aside(request, refused)
         if channel:
             request = replace(request, text=text)
             others = [known.name for known in self.commands if known.for_channels]
@@ -209,7 +215,7 @@ class Registry:
 
     def counts(self, request: Request) -> int:
         """Return how many searches an event counts as: one for each headline that is answered."""
-        act = self._act(request)
+        act = self._find_act(request)
         if act is None or not act.counted:
             return 0
         if called := request.command_call:
@@ -225,7 +231,7 @@ class Registry:
         called = request.trigger is Trigger.BUTTON or request.command_call is not None
         return called or self.counts(request) > 0
 
-    def _act(self, request: Request) -> Act | None:
+    def _find_act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
@@ -245,8 +251,8 @@ class Registry:
             return too_old(request)
         command, handler = self._actions[action.name]
         effect = command.act_of(action.name).effect
-        if refused := await refusal(command.name, effect, request, services.access.admins):
-            return aside(request, refused)
+        if refused := await explain_refusal(command.name, effect, request, services.access.admins):
+            return reply_aside(request, refused)
         done = await handler(request, action, services)
         if not isinstance(done, Request):
             return done
@@ -277,18 +283,18 @@ class Registry:
         return " ".join(sentences)
 
 
-def _first(text: str) -> str:
+def _read_first_word(text: str) -> str:
     """Return the first word in lower case, or "" if there is none."""
     return next(iter(text.lower().split(maxsplit=1)), "")
 
 
 def too_old(request: Request) -> Reply:
     """Return the reply to a button that is no longer valid."""
-    return aside(request, request.words.say("This button is too old."))
+    return reply_aside(request, request.words.say("This button is too old."))
 
 
 def nothing_yet(request: Request) -> Reply | None:
     """Return the reply to a request about an answer when there is none; a remark gets none."""
     if request.trigger is Trigger.REPLY:
         return None
-    return aside(request, request.words.say("Send me a headline first."))
+    return reply_aside(request, request.words.say("Send me a headline first."))

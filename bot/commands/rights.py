@@ -106,13 +106,13 @@ RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
 }
 
 
-def may(who: Who, effect: Effect, where: Where) -> bool:
+def may_act(who: Who, effect: Effect, where: Where) -> bool:
     """Return whether the role permits the effect in this kind of place."""
-    least = RIGHTS[effect, where]
-    return least is not None and who >= least
+    minimum = RIGHTS[effect, where]
+    return minimum is not None and who >= minimum
 
 
-async def refusal(
+async def explain_refusal(
     name: str, effect: Effect, request: Request, operators: Collection[str]
 ) -> str | None:
     """Return why the asker may not use `name` and whom to ask, or None if it is permitted.
@@ -120,17 +120,17 @@ async def refusal(
     The platform is queried only if its answer matters. Raises DeliveryError if it does not answer.
     """
     where = Where.of(request.place)
-    if may(await _who(request, effect, where, operators), effect, where):
+    if may_act(await _find_role(request, effect, where, operators), effect, where):
         return None
-    words, least = request.words, RIGHTS[effect, where]
+    words, minimum = request.words, RIGHTS[effect, where]
     command = words.write_commands(f"/{name}")
-    if least is None and where is Where.SHARED:
+    if minimum is None and where is Where.SHARED:
         return words.say("{command} works in a private chat with me alone.", command=command)
-    if least is None:
+    if minimum is None:
         return words.say("{command} needs a chat. Use it in one with me.", command=command)
-    if least is Who.OWNER:
+    if minimum is Who.OWNER:
         return words.say("Only the owner of this bot may use {command}.", command=command)
-    if least is Who.OPERATOR:
+    if minimum is Who.OPERATOR:
         return words.say(
             "Only my operators may use {command}, which changes what every chat is told. Ask"
             " whoever runs me; you are {who}.",
@@ -141,12 +141,14 @@ async def refusal(
     return words.say(sentence, command=command)
 
 
-async def _who(request: Request, effect: Effect, where: Where, operators: Collection[str]) -> Who:
+async def _find_role(
+    request: Request, effect: Effect, where: Where, operators: Collection[str]
+) -> Who:
     if request.owner:
         return Who.OWNER
     if request.who in operators:
         return Who.OPERATOR
-    decides = may(Who.CHAT_ADMIN, effect, where) and not may(Who.MEMBER, effect, where)
+    decides = may_act(Who.CHAT_ADMIN, effect, where) and not may_act(Who.MEMBER, effect, where)
     return Who.CHAT_ADMIN if decides and await request.inquiries.is_admin() else Who.MEMBER
 
 
@@ -197,7 +199,9 @@ class Ownership:
             thread=place.thread,
         ):
             return True
-        if await self._tell(owner.platform, owner.chat, _question(owner, request, title)):
+        if await self._tell_chat(
+            owner.platform, owner.chat, _build_question(owner, request, title)
+        ):
             return True
         await self.access.take_back(place.platform, place.chat_id)
         return False
@@ -210,9 +214,9 @@ class Ownership:
         how = say_how_to_ask(words, private=chat is None or chat.private)
         sentence = words.say("The owner of this bot has let you in.")
         reply = Reply(words=words, text=f"{sentence} {how}")
-        await self._tell(platform, name, reply, admission.thread)
+        await self._tell_chat(platform, name, reply, admission.thread)
 
-    async def _tell(
+    async def _tell_chat(
         self, platform: str, chat_id: str, reply: Reply, thread: str | None = None
     ) -> bool:
         """Post in a chat that the bot knows, and return whether that succeeded."""
@@ -250,7 +254,7 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
     return (Button(label=label, action=Action(name="access", value=value)),)
 
 
-def _question(owner: BotOwner, request: Request, title: str) -> Reply:
+def _build_question(owner: BotOwner, request: Request, title: str) -> Reply:
     words, place = words_for(owner.language), request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who

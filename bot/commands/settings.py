@@ -14,7 +14,7 @@ from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request
 from engine.chat import (
     LISTENING_NAMES,
@@ -75,7 +75,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _language(chat: Chat, value: str, words: Words) -> Chat:
+def _set_language(chat: Chat, value: str, words: Words) -> Chat:
     chosen = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
     return replace(chat, language=None if chosen == _AUTO else chosen)
 
@@ -109,17 +109,17 @@ def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
     return replace(chat, time_zone=zone.key)
 
 
-def _quiet(chat: Chat, value: str, words: Words) -> Chat:
+def _set_quiet_hours(chat: Chat, value: str, words: Words) -> Chat:
     if value.lower() == _OFF:
         return replace(chat, quiet_from=None, quiet_to=None)
     found = _SPAN.fullmatch(value)
-    start, end = (_time(part) for part in found.groups()) if found else (None, None)
+    start, end = (_parse_time(part) for part in found.groups()) if found else (None, None)
     if start == end:
         raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
     return replace(chat, quiet_from=start, quiet_to=end)
 
 
-def _picture(chat: Chat, value: str, words: Words) -> Chat:
+def _set_picture(chat: Chat, value: str, words: Words) -> Chat:
     known = tuple(choice.value for choice in PostPicture)
     wanted = PostPicture(_one_of(value, known, "picture", words))
     if wanted is not PostPicture.OFF:
@@ -127,18 +127,18 @@ def _picture(chat: Chat, value: str, words: Words) -> Chat:
     return replace(chat, picture=wanted)
 
 
-def _answers(chat: Chat, value: str, words: Words) -> Chat:
+def _set_answers(chat: Chat, value: str, words: Words) -> Chat:
     return replace(chat, full_answers=_one_of(value, (_COMPACT, _FULL), "answers", words) == _FULL)
 
 
 SETTINGS_BY_NAME: Mapping[str, Setting] = {
-    "language": _language,
+    "language": _set_language,
     **{name: partial(_set_heard, name) for name in LISTENING_NAMES},
     "threshold": _set_threshold,
     "timezone": _time_zone,
-    "quiet": _quiet,
-    "picture": _picture,
-    "answers": _answers,
+    "quiet": _set_quiet_hours,
+    "picture": _set_picture,
+    "answers": _set_answers,
 }
 
 
@@ -202,7 +202,7 @@ def explain_value(chat: Chat, name: str, request: Request) -> str:
     return request.words.say(message, value=value, time=f"{local.hour}:{local:%M}")
 
 
-def _time(text: str) -> time:
+def _parse_time(text: str) -> time:
     half = text[-2:].lower()
     hour, _, minute = text.lower().removesuffix("am").removesuffix("pm").strip().partition(":")
     if half in ("am", "pm"):
@@ -228,7 +228,7 @@ def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
 _SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 
 
-async def _settings(request: Request, services: Services) -> Reply:
+async def _handle_settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
         return await _show_settings(request, request.known_chat, services)
@@ -304,7 +304,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
     buttons = tuple(
         tuple(
-            _button(label, name, value)
+            _build_button(label, name, value)
             for value, label in values.items()
             if value != shown_value(chat, name)
         )
@@ -313,7 +313,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     return Reply(words=words, text="\n".join(lines), buttons=buttons, ephemeral=True)
 
 
-def _button(label: str, key: str, value: str) -> Button:
+def _build_button(label: str, key: str, value: str) -> Button:
     return Button(label=label, action=Action(name="set", value=f"{key}={value}"))
 
 
@@ -338,17 +338,17 @@ SETTINGS = Command(
         marked("corpus NAME: whose tweets are searched."),
     ),
     for_channels=True,
-    handler=_settings,
+    handler=_handle_settings,
     act=Act(Effect.STEERS_CHAT),
     actions={"set": _press_setting},
 )
 
 
-async def _forget(request: Request, _services: Services) -> Reply:
+async def _offer_forgetting(request: Request, _services: Services) -> Reply:
     """Say what will be deleted, and what not; nothing is before the button is pressed."""
     words = request.words
     if not request.place.kept:
-        return aside(request, words.say("Write that to me in private."))
+        return reply_aside(request, words.say("Write that to me in private."))
     lines = [words.say(line) for line in (_IN_PRIVATE if request.place.private else _IN_GROUP)]
     if request.owner and request.place.private:
         lines.append(words.say(_OWNS))
@@ -386,7 +386,7 @@ FORGET = Command(
     summary=marked("delete what I have stored about you, or in groups about the chat"),
     usage="/forget",
     example="/forget",
-    handler=_forget,
+    handler=_offer_forgetting,
     act=LOOKS,
     actions={_FORGET: _press_forget},
     pressed={_FORGET: Act(Effect.STEERS_CHAT)},

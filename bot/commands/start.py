@@ -16,7 +16,7 @@ from bot.commands.subscribe import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     describe_subscription,
-    obstacles,
+    list_obstacles,
     say_city,
 )
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
@@ -31,11 +31,11 @@ from engine.search import Candidate
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole
 
-_MOST = 5  # prophecies
+_MAXIMUM = 5  # prophecies
 _LONGEST_HEADLINE = 120
 LONGEST_GREETING = 400
 _LONGEST_VOICES = 90
-_MOST_VOICES = 3
+_MAX_VOICES = 3
 _HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
 _NEVER = "never"
 _NATIVE = {"en": "English", "es": "Español"}
@@ -74,24 +74,24 @@ async def at_home(request: Request, services: Services, greeting: Reply) -> Repl
     They are of the corpora that this person may see. Raises StorageError.
     """
     words = request.words
-    items = await _latest(services, words)
+    items = await _list_latest_items(services, words)
     introduction = words.say("The latest prophecies:") if items else ""
     text = "\n\n".join(filter(None, (greeting.text, introduction)))
     return replace(greeting, text=text, items=items)
 
 
-async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
+async def _list_latest_items(services: Services, words: Words) -> tuple[ItemView, ...]:
     visible = {archive.name: archive for archive in await services.archives.list()}
     items: list[ItemView] = []
-    for post in await services.news.outbox.public_posts(tuple(visible), limit=_MOST):
+    for post in await services.news.outbox.public_posts(tuple(visible), limit=_MAXIMUM):
         corpus = visible[post.corpus]
         # A text that has been removed from its corpus since is not shown any more.
         if found := await services.archives.document(corpus, post.external_id):
-            items.append(_item(post, address_candidate(found, corpus), len(items) + 1, words))
+            items.append(_build_item(post, address_candidate(found, corpus), len(items) + 1, words))
     return tuple(items)
 
 
-def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
+def _build_item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
     hit = replace(
         HitView.of(found, words, rank=number, text=found.text),
         age=say_age(found.created_at, post.published, words),
@@ -101,9 +101,9 @@ def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> Item
     return ItemView(headline=cut(post.title, _LONGEST_HEADLINE), link=post.link, hit=hit)
 
 
-async def _start(request: Request, services: Services) -> Reply:
+async def _welcome_chat(request: Request, services: Services) -> Reply:
     words = request.words
-    archives = _archives(await services.archives.list())
+    archives = _choose_archives(await services.archives.list())
     owns = request.owner and bool(request.text)  # which is the code: this is said once
     sentences = [words.say("You own this bot now.")] if owns else []
     sentences.append(words.say("There is always a tweet."))
@@ -111,7 +111,7 @@ async def _start(request: Request, services: Services) -> Reply:
         sentences.append(
             words.say(
                 "I look in the old tweets of {voices} for one that foretold today's news.",
-                voices=_voices(archives, words),
+                voices=_format_voices(archives, words),
             )
         )
         sentences.append(say_how_to_ask(words, private=request.place.private))
@@ -122,7 +122,7 @@ async def _start(request: Request, services: Services) -> Reply:
         )
     else:
         sentences.append(words.say("I have no archive yet: whoever runs me loads one."))
-    button = _button(words.say("Set me up"), "archive")
+    button = _build_button(words.say("Set me up"), "archive")
     text = cut(" ".join(filter(None, sentences)), LONGEST_GREETING)
     if owns and services.searches.advice:
         text += f"\n{words.render(services.searches.advice)}"
@@ -134,55 +134,57 @@ async def _start(request: Request, services: Services) -> Reply:
     return await at_home(request, services, greeting) if request.place.home else greeting
 
 
-def _archives(corpora: Sequence[Corpus]) -> list[Corpus]:
+def _choose_archives(corpora: Sequence[Corpus]) -> list[Corpus]:
     usable = [corpus for corpus in corpora if corpus.role is not CorpusRole.NEWS]
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
-def _voices(archives: Sequence[Corpus], words: Words) -> str:
-    shown = ", ".join(corpus.voice for corpus in archives[:_MOST_VOICES])
-    more = len(archives) - _MOST_VOICES
+def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
+    shown = ", ".join(corpus.voice for corpus in archives[:_MAX_VOICES])
+    more = len(archives) - _MAX_VOICES
     named = cut(shown, _LONGEST_VOICES)
     return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
 
 
-async def _archive(request: Request, services: Services) -> Reply:
-    archives = _archives(await services.archives.list())
+async def _ask_archive(request: Request, services: Services) -> Reply:
+    archives = _choose_archives(await services.archives.list())
     if len(archives) < 2:
-        return await _language(request, services)
+        return await _ask_language(request, services)
     words = request.words
     buttons = archive_buttons(archives, words, "setup", of="corpus=")
-    return _step(request, words.say("Whose texts shall I search here?"), buttons, "language")
+    return _build_step(request, words.say("Whose texts shall I search here?"), buttons, "language")
 
 
-async def _language(request: Request, _services: Services) -> Reply:
-    buttons = tuple((_button(_NATIVE.get(code, code), f"language={code}"),) for code in LANGUAGES)
+async def _ask_language(request: Request, _services: Services) -> Reply:
+    buttons = tuple(
+        (_build_button(_NATIVE.get(code, code), f"language={code}"),) for code in LANGUAGES
+    )
     words = request.words
-    return _step(request, words.say("Which language shall I speak here?"), buttons, "news")
+    return _build_step(request, words.say("Which language shall I speak here?"), buttons, "news")
 
 
-async def _news(request: Request, services: Services) -> Reply:
+async def _ask_news(request: Request, services: Services) -> Reply:
     words, news = request.words, services.news
     own = {feed.url for feed in await news.feeds.of_chat(request.known_chat)}
     buttons = tuple(
         (
-            _button(f"✓ {feed.title}", "news")
+            _build_button(f"✓ {feed.title}", "news")
             if feed.url in own
             else Button(label=feed.title, action=Action(name="follow", value=feed.name)),
         )
         for feed in well_known_in(words.language)
     )
     text = words.say("Whose news shall I read? /feeds add ADDRESS adds any other.")
-    return _step(request, text, buttons, "zone", onward=words.say("Next") if own else "")
+    return _build_step(request, text, buttons, "zone", onward=words.say("Next") if own else "")
 
 
-async def _zone(request: Request, services: Services) -> Reply:
+async def _ask_zone(request: Request, services: Services) -> Reply:
     """Ask for the time zone where the platform has not told it."""
     words, known = request.words, request.known_chat.time_zone
     if known != "UTC":
-        return await _hour(request, services)
+        return await _ask_hour(request, services)
     buttons = tuple(
-        _button(
+        _build_button(
             f"{say_city(zone)} {request.now.astimezone(zone_or_utc(zone)):%H:%M}", f"zone={zone}"
         )
         for zone in _guess_zones(request.person.language, words.language)
@@ -192,7 +194,7 @@ async def _zone(request: Request, services: Services) -> Reply:
         "What time is it where you are? Any other city: {example}",
         example=words.write_commands(_ZONE_EXAMPLE),
     )
-    return _step(request, text, rows, "hour")
+    return _build_step(request, text, rows, "hour")
 
 
 def _guess_zones(spoken: str, language: str) -> Sequence[str]:
@@ -202,49 +204,49 @@ def _guess_zones(spoken: str, language: str) -> Sequence[str]:
     return tuple(dict.fromkeys((*([home] if home else []), *zones)))[: len(zones)]
 
 
-async def _hour(request: Request, services: Services) -> Reply:
+async def _ask_hour(request: Request, services: Services) -> Reply:
     words, zone = request.words, request.known_chat.time_zone
-    row = tuple(_button(hour, f"hour={hour}") for hour in _HOURS)
+    row = tuple(_build_button(hour, f"hour={hour}") for hour in _HOURS)
     text = words.say(
         "When shall I post each day what was foretold? Times are those of {city}.",
         city=say_city(zone),
     )
-    subscribed = await _subscription(request, services)
-    never = _button(words.say("Never"), f"hour={_NEVER}")
+    subscribed = await _find_subscription(request, services)
+    never = _build_button(words.say("Never"), f"hour={_NEVER}")
     buttons = (row[:3], row[3:], (never,))
     if subscribed is None:
         return Reply(words=words, text=text, buttons=buttons)
-    return _step(request, text, buttons, "done")
+    return _build_step(request, text, buttons, "done")
 
 
-async def _subscription(request: Request, services: Services) -> Subscription | None:
+async def _find_subscription(request: Request, services: Services) -> Subscription | None:
     """Return the subscription of the chat, or None if nothing is posted there."""
     found = await services.news.subscriptions.get(request.known_chat)
     return found if found and found.mode is not PostingMode.OFF else None
 
 
-async def _done(request: Request, services: Services) -> Reply:
+async def _sum_up_setup(request: Request, services: Services) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
     if request.place.home:
-        return await _start(replace(request, text=""), services)
-    archives = _archives(await services.archives.list())
+        return await _welcome_chat(replace(request, text=""), services)
+    archives = _choose_archives(await services.archives.list())
     chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
     ready = words.say("I am set up.")
     lines = [
         f"{ready} {say_how_to_ask(words, private=request.place.private)}",
-        words.say("I search the texts of {voices}.", voices=_voices(chosen, words)),
+        words.say("I search the texts of {voices}.", voices=_format_voices(chosen, words)),
         *await _sum_up_posts(request, services),
         words.say("/settings and /subscribe change the rest."),
     ]
-    change = _button(words.say("Change"), "archive")
+    change = _build_button(words.say("Change"), "archive")
     return Reply(words=words, text="\n".join(lines), buttons=((change,),))
 
 
 async def _sum_up_posts(request: Request, services: Services) -> list[str]:
     words, news = request.words, services.news
     feeds = await news.feeds.of_chat(request.known_chat)
-    subscription = await _subscription(request, services)
+    subscription = await _find_subscription(request, services)
     if subscription is None:
         return [words.say("I post nothing here unasked.")]
     if not feeds:
@@ -256,17 +258,17 @@ async def _sum_up_posts(request: Request, services: Services) -> list[str]:
         ]
     return [
         *describe_subscription(subscription, name_feeds(feeds), words),
-        *await obstacles(request, subscription, news),
+        *await list_obstacles(request, subscription, news),
     ]
 
 
 _STEPS: Mapping[str, _Step] = {
-    "archive": _archive,
-    "language": _language,
-    "news": _news,
-    "zone": _zone,
-    "hour": _hour,
-    "done": _done,
+    "archive": _ask_archive,
+    "language": _ask_language,
+    "news": _ask_news,
+    "zone": _ask_zone,
+    "hour": _ask_hour,
+    "done": _sum_up_setup,
 }
 
 
@@ -280,9 +282,9 @@ class _Choice(NamedTuple):
 
 
 _CHOICES: Mapping[str, _Choice] = {
-    "language": _Choice(LANGUAGES, SETTINGS, "language", _news),
-    "zone": _Choice(_OFFERED_ZONES, SETTINGS, "timezone", _hour),
-    "hour": _Choice(_HOURS, SUBSCRIBE, "daily", _done),
+    "language": _Choice(LANGUAGES, SETTINGS, "language", _ask_news),
+    "zone": _Choice(_OFFERED_ZONES, SETTINGS, "timezone", _ask_hour),
+    "hour": _Choice(_HOURS, SUBSCRIBE, "daily", _sum_up_setup),
 }
 
 
@@ -293,23 +295,25 @@ async def _press_step(request: Request, action: Action, services: Services) -> R
         return await _show_step(request, step, services)
     if key == "corpus":
         name = await find_chosen(value, services) or "-"
-        return await _after(CORPUS, name, _language, request, services)
+        return await _run_command(CORPUS, name, _ask_language, request, services)
     if (key, value) == ("hour", _NEVER):
-        return await _after(UNSUBSCRIBE, "", _done, request, services)
+        return await _run_command(UNSUBSCRIBE, "", _sum_up_setup, request, services)
     if key not in _CHOICES or value not in _CHOICES[key].values:
         return too_old(request)
     chosen = _CHOICES[key]
-    return await _after(chosen.command, f"{chosen.typed} {value}", chosen.step, request, services)
+    return await _run_command(
+        chosen.command, f"{chosen.typed} {value}", chosen.step, request, services
+    )
 
 
 async def _follow_well_known(request: Request, action: Action, services: Services) -> Reply:
     """Add a well-known feed, and offer the others."""
     if not well_known(action.value):
         return too_old(request)
-    return await _after(FEEDS, f"add {action.value}", _news, request, services)
+    return await _run_command(FEEDS, f"add {action.value}", _ask_news, request, services)
 
 
-async def _after(
+async def _run_command(
     command: Command, text: str, step: _Step, request: Request, services: Services
 ) -> Reply:
     """Run a command, and show the step that follows. Raises what the command raises."""
@@ -327,7 +331,7 @@ async def _show_step(request: Request, step: _Step, services: Services) -> Reply
     return replace(reply, replaces=True)
 
 
-def _step(
+def _build_step(
     request: Request,
     text: str,
     buttons: tuple[tuple[Button, ...], ...],
@@ -337,11 +341,11 @@ def _step(
 ) -> Reply:
     """Return a step of the set-up, with a button that leaves it out."""
     words = request.words
-    skip = (_button(onward or words.say("Leave it as it is"), following),)
+    skip = (_build_button(onward or words.say("Leave it as it is"), following),)
     return Reply(words=words, text=text, buttons=(*buttons, skip))
 
 
-def _button(label: str, value: str) -> Button:
+def _build_button(label: str, value: str) -> Button:
     return Button(label=label, action=Action(name="setup", value=value))
 
 
@@ -350,7 +354,7 @@ START = Command(
     summary=marked("what I do, and a guided set-up"),
     usage="/start",
     example="/start",
-    handler=_start,
+    handler=_welcome_chat,
     act=LOOKS,
     actions={"setup": _press_step, "follow": _follow_well_known},
     # Following reads the web.

@@ -89,7 +89,7 @@ _LANGUAGES = {
     "pt": marked("Portuguese"),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
-_MOST_FEEDS = 3
+_MAX_FEEDS = 3
 _LONGEST_FEED = 40
 
 
@@ -154,9 +154,9 @@ def _say_when(subscription: Subscription, words: Words) -> str:
 
 
 def _name_feeds(feeds: Sequence[str], words: Words) -> str:
-    shown = [cut(name, _LONGEST_FEED) for name in feeds[:_MOST_FEEDS]]
-    if len(feeds) > _MOST_FEEDS:
-        beyond = words.number(len(feeds) - _MOST_FEEDS)
+    shown = [cut(name, _LONGEST_FEED) for name in feeds[:_MAX_FEEDS]]
+    if len(feeds) > _MAX_FEEDS:
+        beyond = words.number(len(feeds) - _MAX_FEEDS)
         shown.append(words.say("{number} more", number=beyond))
     return join_with_and(shown, words) or words.say("the news")
 
@@ -204,7 +204,7 @@ async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
     wanted = request.text.lower() == _HELP
     if request.text and not wanted:
-        return await _set(request, services, request.text)
+        return await _change_subscription(request, services, request.text)
     subscription = await subscription_here(request, news)
     reply = await _show_subscription(request, subscription, news, help_wanted=wanted)
     if wanted:
@@ -215,11 +215,11 @@ async def _subscribe(request: Request, services: Services) -> Reply:
 
 
 async def _press_schedule(request: Request, action: Action, services: Services) -> Reply:
-    reply = await _set(request, services, action.value)
+    reply = await _change_subscription(request, services, action.value)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
-async def _set(request: Request, services: Services, text: str) -> Reply:
+async def _change_subscription(request: Request, services: Services, text: str) -> Reply:
     """Change the chat's subscription and show it.
 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
@@ -258,12 +258,12 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
     first, _, rest = text.partition(" ")
     if first.lower() == _TEMPLATE:
         subscription = read_subscription("", before, start, words)
-        return replace(subscription, template=_template(rest.strip(), words))
+        return replace(subscription, template=_read_template(rest.strip(), words))
     subscription = read_subscription(text, before, start, words)
     return replace(subscription, thread=subscription.topic or subscription.thread)
 
 
-def _template(text: str, words: Words) -> str | None:
+def _read_template(text: str, words: Words) -> str | None:
     """Return a template as typed, or None for "off". Raises UsageError."""
     if not text:
         raise UsageError(
@@ -282,8 +282,8 @@ async def _show_subscription(
 ) -> Reply:
     words = request.words
     feeds = name_feeds(await news.feeds.of_chat(request.known_chat))
-    lines = _about(subscription, feeds, request)
-    lines += await obstacles(request, subscription, news)
+    lines = _describe_posting(subscription, feeds, request)
+    lines += await list_obstacles(request, subscription, news)
     if help_wanted:
         if subscription:
             typed = words.write_commands(f"/{_NAME} {as_typed(subscription)}")
@@ -298,7 +298,9 @@ async def _show_subscription(
     )
 
 
-def _about(subscription: Subscription | None, feeds: Sequence[str], request: Request) -> list[str]:
+def _describe_posting(
+    subscription: Subscription | None, feeds: Sequence[str], request: Request
+) -> list[str]:
     words = request.words
     if subscription is None or subscription.mode is PostingMode.OFF:
         return [words.say("This chat is told nothing unasked.")]
@@ -340,7 +342,7 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
     )
 
 
-async def obstacles(
+async def list_obstacles(
     request: Request, subscription: Subscription | None, news: NewsServices
 ) -> list[str]:
     """Return lines on what prevents posts to a subscribed chat."""
@@ -398,6 +400,6 @@ UNSUBSCRIBE = Command(
     usage="/unsubscribe",
     example="/unsubscribe",
     for_channels=True,
-    handler=partial(_set, text=_OFF),
+    handler=partial(_change_subscription, text=_OFF),
     act=Act(Effect.STEERS_CHAT),
 )

@@ -13,7 +13,7 @@ from engine.errors import UsageError
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.search import HIGHEST_JUDGMENT
 
-MOST_BEST = 10
+MAX_BEST = 10
 ANY = "any"  # clears a filter; of weekdays, means all
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # The Spanish abbreviations; none of them is the beginning of an English day.
@@ -68,7 +68,7 @@ _HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
 # "at 9", "a las 9", "las 9:30" mean the time alone.
 _BEFORE_TIMES = frozenset(("at", "a", "la", "las"))
 _LANGUAGE = re.compile(r"[a-z]{2}")
-_MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
+_MAX_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 
 _Token: TypeAlias = tuple[str, bool]  # the text, and whether it was in quotes
 
@@ -137,29 +137,33 @@ class _Reader:
             "daily": self._read_daily,
             "instant": lambda subscription: replace(subscription, mode=PostingMode.INSTANT),
             "off": lambda subscription: replace(subscription, mode=PostingMode.OFF),
-            "weekdays": self._weekdays,
+            "weekdays": self._read_weekdays,
             "best": lambda subscription: replace(
-                subscription, best=self._number("best", 1, MOST_BEST)
+                subscription, best=self._read_integer("best", 1, MAX_BEST)
             ),
             "threshold": lambda subscription: replace(
-                subscription, threshold=self._number("threshold", 0, HIGHEST_JUDGMENT)
+                subscription, threshold=self._read_integer("threshold", 0, HIGHEST_JUDGMENT)
             ),
             "coverage": lambda subscription: replace(
-                subscription, unjudged_coverage=self._number("coverage", 0, 100) / 100
+                subscription, unjudged_coverage=self._read_integer("coverage", 0, 100) / 100
             ),
-            "must": lambda subscription: replace(subscription, must=self._list("must")),
-            "not": lambda subscription: replace(subscription, must_not=self._list("not")),
-            "languages": lambda subscription: replace(subscription, languages=self._languages()),
+            "must": lambda subscription: replace(subscription, must=self._read_list("must")),
+            "not": lambda subscription: replace(subscription, must_not=self._read_list("not")),
+            "languages": lambda subscription: replace(
+                subscription, languages=self._read_languages()
+            ),
             "categories": lambda subscription: replace(
-                subscription, categories=self._list("categories")
+                subscription, categories=self._read_list("categories")
             ),
-            "feeds": lambda subscription: replace(subscription, feeds=self._list("feeds")),
-            "silent": lambda subscription: replace(subscription, silent=self._switch("silent")),
+            "feeds": lambda subscription: replace(subscription, feeds=self._read_list("feeds")),
+            "silent": lambda subscription: replace(
+                subscription, silent=self._read_switch("silent")
+            ),
             "unjudged": lambda subscription: replace(
-                subscription, unjudged=self._switch("unjudged")
+                subscription, unjudged=self._read_switch("unjudged")
             ),
             "nothing": lambda subscription: replace(
-                subscription, say_nothing_found=self._switch("nothing")
+                subscription, say_nothing_found=self._read_switch("nothing")
             ),
             "compose": lambda subscription: replace(subscription, compose=self._bare_switch()),
             "here": lambda subscription: replace(subscription, thread=self._here),
@@ -173,14 +177,14 @@ class _Reader:
                 subscription = self._read_daily(subscription)
                 continue
             if not quoted and _day_named(token.partition("-")[0]) is not None:
-                subscription = self._days(subscription)
+                subscription = self._read_days(subscription)
                 continue
             self._tokens.popleft()
             option = None if quoted else self._options.get(self._translate_word(token))
             if option is None:
-                raise self._wrong(
+                raise self._build_usage_error(
                     marked("I do not understand {value}. There are: {known}."),
-                    value=_echo(token),
+                    value=_format_echo(token),
                     known=", ".join(self._options),
                 )
             subscription = option(subscription)
@@ -192,12 +196,13 @@ class _Reader:
             return subscription
         while len(self._tokens) > 1 and self._tokens[0][0].lower() in _BEFORE_TIMES:
             self._tokens.popleft()
-        value = self._value("daily")
+        value = self._take_value("daily")
         if self._tokens and self._tokens[0][0].lower() in _HALVES:  # "9 am"
             value += self._tokens.popleft()[0]
         if (at := read_time_of_day(value)) is None:
-            raise self._wrong(
-                marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
+            raise self._build_usage_error(
+                marked("{value} is no time of the day. An example: daily 8:30."),
+                value=_format_echo(value),
             )
         return replace(subscription, at=at)
 
@@ -211,14 +216,14 @@ class _Reader:
             return bool(others) and others[0] in _HALVES
         return read_time_of_day(first) is not None
 
-    def _weekdays(self, subscription: Subscription) -> Subscription:
+    def _read_weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()
-        for part in self._list("weekdays") or DAYS:
+        for part in self._read_list("weekdays") or DAYS:
             first, last = _split_span(part)
-            days |= _span(self._day(first, part), self._day(last or first, part))
+            days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
         return replace(subscription, weekdays=tuple(sorted(days)))
 
-    def _days(self, subscription: Subscription) -> Subscription:
+    def _read_days(self, subscription: Subscription) -> Subscription:
         """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
         taken: list[str] = []
         while self._tokens and not self._tokens[0][1]:
@@ -232,31 +237,32 @@ class _Reader:
         days: set[int] = set()
         for part in filter(str.strip, parts):
             first, last = _split_span(part)
-            days |= _span(self._day(first, part), self._day(last or first, part))
+            days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
         return replace(subscription, weekdays=tuple(sorted(days)))
 
-    def _day(self, name: str, part: str) -> int:
+    def _parse_day(self, name: str, part: str) -> int:
         day = _DAYS_BY_NAME.get(name.strip().lower().translate(_ACCENTS)[:3])
         if day is None:
-            raise self._wrong(
-                marked("{value} is no weekday. An example: weekdays mon-fri."), value=_echo(part)
+            raise self._build_usage_error(
+                marked("{value} is no weekday. An example: weekdays mon-fri."),
+                value=_format_echo(part),
             )
         return day
 
-    def _languages(self) -> tuple[str, ...]:
-        codes = tuple(code.lower() for code in self._list("languages"))
+    def _read_languages(self) -> tuple[str, ...]:
+        codes = tuple(code.lower() for code in self._read_list("languages"))
         for code in codes:
             if not _LANGUAGE.fullmatch(code):
-                raise self._wrong(
+                raise self._build_usage_error(
                     marked("{value} is no language code. An example: languages en, es."),
-                    value=_echo(code),
+                    value=_format_echo(code),
                 )
         return codes
 
-    def _number(self, name: str, lowest: int, highest: int) -> int:
-        value = self._value(name).removesuffix("%")
+    def _read_integer(self, name: str, lowest: int, highest: int) -> int:
+        value = self._take_value(name).removesuffix("%")
         if not (value.isascii() and value.isdigit()) or not lowest <= int(value[:9]) <= highest:
-            raise self._wrong(
+            raise self._build_usage_error(
                 marked("{name} takes a number from {lowest} to {highest}."),
                 name=name,
                 lowest=lowest,
@@ -264,10 +270,10 @@ class _Reader:
             )
         return int(value)
 
-    def _switch(self, name: str) -> bool:
-        value = self._translate_word(self._value(name))
+    def _read_switch(self, name: str) -> bool:
+        value = self._translate_word(self._take_value(name))
         if value not in ("on", "off"):
-            raise self._wrong(marked("{name} takes on or off."), name=name)
+            raise self._build_usage_error(marked("{name} takes on or off."), name=name)
         return value == "on"
 
     def _bare_switch(self) -> bool:
@@ -276,12 +282,12 @@ class _Reader:
             return self._translate_word(self._tokens.popleft()[0]) == "on"
         return True
 
-    def _value(self, name: str) -> str:
+    def _take_value(self, name: str) -> str:
         if not self._tokens:
             raise self._explain_missing(name)
         return self._tokens.popleft()[0]
 
-    def _list(self, name: str) -> tuple[str, ...]:
+    def _read_list(self, name: str) -> tuple[str, ...]:
         """Read a list up to the next option; "any" is the empty list."""
         taken: list[_Token] = []
         while self._tokens and not self._is_option():
@@ -291,11 +297,11 @@ class _Reader:
         listed = _split_items(taken)
         if not listed:
             raise self._explain_missing(name)
-        if len(listed) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in listed):
-            raise self._wrong(
-                marked("{name} takes at most {most} words of {longest} letters."),
+        if len(listed) > _MAX_WORDS or any(len(word) > _LONGEST_WORD for word in listed):
+            raise self._build_usage_error(
+                marked("{name} takes at most {maximum} words of {longest} letters."),
                 name=name,
-                most=_MOST_WORDS,
+                maximum=_MAX_WORDS,
                 longest=_LONGEST_WORD,
             )
         return listed
@@ -313,9 +319,11 @@ class _Reader:
         return _SPANISH.get(plain) or _SPANISH_VALUES.get(plain) or word
 
     def _explain_missing(self, name: str) -> UsageError:
-        return self._wrong(marked("What is {name} to be? {any} takes it away."), name=name, any=ANY)
+        return self._build_usage_error(
+            marked("What is {name} to be? {any} takes it away."), name=name, any=ANY
+        )
 
-    def _wrong(self, message: str, **values: object) -> UsageError:
+    def _build_usage_error(self, message: str, **values: object) -> UsageError:
         return UsageError(self._words.say(message, **values))
 
 
@@ -341,7 +349,7 @@ def _split_span(part: str) -> tuple[str, str]:
     return first, last
 
 
-def _span(begin: int, end: int) -> set[int]:
+def _expand_span(begin: int, end: int) -> set[int]:
     """Return the days from one to another, over the end of the week too."""
     length = (end - begin) % len(DAYS)
     return {(begin + number) % len(DAYS) for number in range(length + 1)}
@@ -363,5 +371,5 @@ def _quote_values(values: Iterable[str]) -> str:
     return ", ".join(f'"{value}"' for value in values)
 
 
-def _echo(text: str) -> str:
+def _format_echo(text: str) -> str:
     return cut(text, _LONGEST_ECHO) or "-"

@@ -8,7 +8,7 @@ from datetime import datetime
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.commands.subscribe import obstacles, said_next, subscription_here
+from bot.commands.subscribe import list_obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
     Content,
@@ -35,7 +35,7 @@ from bot.replies.post import (
     write_day,
 )
 from bot.replies.prophecy import hit_view
-from bot.reply import Button, ItemView, Reply, aside, labels
+from bot.reply import Button, ItemView, Reply, name_flags, reply_aside
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
@@ -87,20 +87,20 @@ _STATES = {
 }
 
 
-async def _today(request: Request, services: Services) -> Reply | None:
+async def _post_current_finds(request: Request, services: Services) -> Reply | None:
     """Post the current finds through the outbox, so that they are not posted again."""
     news, words = services.news, request.words
     subscription = replace(
-        await _subscription(request, news), since=None, thread=request.place.thread
+        await _find_subscription(request, news), since=None, thread=request.place.thread
     )
-    choice = await _choice(news, subscription, request.now)
+    choice = await _choose_finds(news, subscription, request.now)
     if not choice.chosen:
         text = words.say("Nothing to tell just now; /preview says why.")
-        return aside(request, text)
+        return reply_aside(request, text)
     zone = zone_or_utc(subscription.chat.time_zone)
     day = request.now.astimezone(zone).date()
     if request.place.platform not in news.delivers:
-        items = await _kept(request, services.stores.answers, choice.chosen)
+        items = await _store_answers(request, services.stores.answers, choice.chosen)
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
         posted = post_reply(
@@ -125,7 +125,9 @@ async def _today(request: Request, services: Services) -> Reply | None:
     return None  # the post is the answer, even if it was another one made meanwhile
 
 
-async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) -> list[PostItem]:
+async def _store_answers(
+    request: Request, answers: Answers, chosen: Sequence[Chosen]
+) -> list[PostItem]:
     """Store an answer for each find that is shown immediately."""
     items = []
     for chosen_story in chosen:
@@ -146,10 +148,10 @@ async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) ->
     return items
 
 
-async def _preview(request: Request, services: Services) -> Reply:
+async def _show_preview(request: Request, services: Services) -> Reply:
     news, words = services.news, request.words
-    subscription = await _subscription(request, news)
-    choice = await _choice(news, subscription, request.now)
+    subscription = await _find_subscription(request, news)
+    choice = await _choose_finds(news, subscription, request.now)
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
@@ -157,13 +159,13 @@ async def _preview(request: Request, services: Services) -> Reply:
             lines += _describe_chosen(place, chosen, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
-        lines += (hindered := await obstacles(request, subscription, news))
+        lines += (hindered := await list_obstacles(request, subscription, news))
         if subscription.template:
             example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News", words)
             lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
-    unfound = await _unfound(news, subscription, request)
+    unfound = await _count_unfound(news, subscription, request)
     silent = subscription.mode is PostingMode.OFF or choice.chosen or choice.left_out
     if not (silent or hindered or unfound):
         unfound = [words.say("No news has come from the feeds in the last day.")]
@@ -190,7 +192,7 @@ async def _draft_button(
     """
     if services.composing is None:
         return ()
-    [item] = await _kept(request, services.stores.answers, [chosen])
+    [item] = await _store_answers(request, services.stores.answers, [chosen])
     draft = request.words.say("Draft")
     return ((answer_button(item.answer, draft, WRITE, item.answer.first),),)
 
@@ -211,7 +213,7 @@ def _describe_chosen(
         yield item_text(subscription.template, item, story.source or "", words)
         return
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
-    facts = filter(None, (view.date_text, view.age, *labels(view.flags, words)))
+    facts = filter(None, (view.date_text, view.age, *name_flags(view.flags, words)))
     yield f"   {', '.join(facts)}: {cut(view.text, _LONGEST_TEXT)}"
 
 
@@ -225,7 +227,9 @@ def _left_out(
         yield f"- {reason}"
 
 
-async def _unfound(news: NewsServices, subscription: Subscription, request: Request) -> list[str]:
+async def _count_unfound(
+    news: NewsServices, subscription: Subscription, request: Request
+) -> list[str]:
     """Return lines that count the stories without candidates."""
     words, deciding = request.words, news.deciding
     corpus = await deciding.corpus(subscription.chat)
@@ -254,14 +258,14 @@ async def _unfound(news: NewsServices, subscription: Subscription, request: Requ
     return ["", *lines] if lines else []
 
 
-async def _subscription(request: Request, news: NewsServices) -> Subscription:
+async def _find_subscription(request: Request, news: NewsServices) -> Subscription:
     """Return the chat's subscription, or that of a new chat if it has none."""
     chat = request.known_chat
     subscription = await subscription_here(request, news)
     return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
 
 
-async def _choice(news: NewsServices, subscription: Subscription, now: datetime) -> Choice:
+async def _choose_finds(news: NewsServices, subscription: Subscription, now: datetime) -> Choice:
     return await choice_for(news.deciding, subscription, since=now - news.deciding.window, now=now)
 
 
@@ -271,7 +275,7 @@ TODAY = Command(
     usage="/today",
     example="/today",
     for_channels=True,
-    handler=_today,
+    handler=_post_current_finds,
     act=Act(Effect.POSTS),
 )
 PREVIEW = Command(
@@ -280,7 +284,7 @@ PREVIEW = Command(
     usage="/preview",
     example="/preview",
     for_channels=True,
-    handler=_preview,
+    handler=_show_preview,
     act=LOOKS,
 )
 
@@ -307,11 +311,11 @@ def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> st
     return words.say(message, judgment=best, threshold=subscription.threshold)
 
 
-async def _history(request: Request, services: Services) -> Reply:
+async def _show_history(request: Request, services: Services) -> Reply:
     words, chat = request.words, request.known_chat
     past = await services.news.outbox.history(chat, _PAST_SHOWN)
     if not past:
-        return aside(request, words.say("Nothing was posted here unasked yet."))
+        return reply_aside(request, words.say("Nothing was posted here unasked yet."))
     lines = [words.say("The last posts of this chat:")]
     for delivery in past:
         local = (delivery.settled_at or delivery.created_at).astimezone(zone_or_utc(chat.time_zone))
@@ -358,6 +362,6 @@ HISTORY = Command(
     usage="/history",
     example="/history",
     for_channels=True,
-    handler=_history,
+    handler=_show_history,
     act=LOOKS,
 )

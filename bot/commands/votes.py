@@ -12,7 +12,7 @@ from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
-from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, aside
+from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, reply_aside
 from bot.request import Reaction, Request
 from db.chat.answers import Answers, ShownPage
 from engine.chat import Answer, Chat, Favourite, Tally
@@ -23,7 +23,7 @@ _SHOWN = 5
 _LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
 
 
-async def _vote(request: Request, action: Action, services: Services, *, value: int) -> Reply:
+async def _press_vote(request: Request, action: Action, services: Services, *, value: int) -> Reply:
     """Count one vote per person and hit, and show the counts on the buttons.
 
     The same vote again withdraws it.
@@ -37,7 +37,9 @@ async def _vote(request: Request, action: Action, services: Services, *, value: 
         await answers.vote(answer, rank, request.who, value, now=request.now)
     toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
     if action.value.endswith(f".{OWN}"):
-        return replace(await _ballot(request, answer, rank, services), replaces=True, toast=toast)
+        return replace(
+            await _build_ballot(request, answer, rank, services), replaces=True, toast=toast
+        )
     buttons = await _vote_buttons(request.known_chat, answer, rank, services, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
 
@@ -109,7 +111,7 @@ async def _posted_together(answer: Answer, rank: int, services: Services) -> lis
     )
 
 
-async def _ballot(request: Request, answer: Answer, rank: int, services: Services) -> Reply:
+async def _build_ballot(request: Request, answer: Answer, rank: int, services: Services) -> Reply:
     """Return the hits of a message after the first, each with its vote buttons."""
     words, answers = request.words, services.stores.answers
     posted = await _posted_together(answer, rank, services)
@@ -128,17 +130,17 @@ async def _ballot(request: Request, answer: Answer, rank: int, services: Service
     return Reply(words=words, text="\n".join(lines), buttons=tuple(rows), ephemeral=True)
 
 
-async def _open(request: Request, action: Action, services: Services) -> Reply:
+async def _show_ballot(request: Request, action: Action, services: Services) -> Reply:
     """Show the vote buttons of the other hits of the message to whoever asks."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
     answer, rank, _ = voted
     if request.place.platform in PRIVATE_VIEWS:
-        return await _ballot(request, answer, rank, services)
-    return await _close(request, action, services)  # a button of an earlier version
+        return await _build_ballot(request, answer, rank, services)
+    return await _restore_buttons(request, action, services)  # a button of an earlier version
 
 
-async def _close(request: Request, action: Action, services: Services) -> Reply:
+async def _restore_buttons(request: Request, action: Action, services: Services) -> Reply:
     """Show the message's own buttons again."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
@@ -146,7 +148,7 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
-async def _share(request: Request, action: Action, services: Services) -> Reply:
+async def _show_share_buttons(request: Request, action: Action, services: Services) -> Reply:
     """Show the buttons for what can be made of the message."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
@@ -174,20 +176,21 @@ def page_of(answer: Answer, rank: int) -> Answer:
     return answer.page_at((rank - 1) // size * size)
 
 
-async def _top(request: Request, services: Services) -> Reply:
+async def _list_favourites(request: Request, services: Services) -> Reply:
     words = request.words
     favourites = await services.stores.answers.favourites(request.known_chat, _SHOWN)
     if not favourites:
-        return aside(request, words.say("No prophecy of this chat has a vote yet."))
+        return reply_aside(request, words.say("No prophecy of this chat has a vote yet."))
     items = [
-        _favourite(place, favourite, words) for place, favourite in enumerate(favourites, start=1)
+        _build_favourite(place, favourite, words)
+        for place, favourite in enumerate(favourites, start=1)
     ]
     return Reply(
         words=words, text=words.say("The best prophecies of this chat:"), items=tuple(items)
     )
 
 
-def _favourite(place: int, favourite: Favourite, words: Words) -> ItemView:
+def _build_favourite(place: int, favourite: Favourite, words: Words) -> ItemView:
     headline, tally = favourite.headline, favourite.tally
     view = hit_view(favourite.hit, headline.date or favourite.asked_at, words)
     counts = f"👍 {tally.up} 👎 {tally.down}"
@@ -203,14 +206,14 @@ TOP = Command(
     summary=marked("the best-voted prophecies of this chat"),
     usage="/top",
     example="/top",
-    handler=_top,
+    handler=_list_favourites,
     act=LOOKS,
     actions={
-        VOTE_UP: partial(_vote, value=1),
-        "down": partial(_vote, value=-1),
-        "votes": _open,
-        "back": _close,
-        SHARE: _share,
+        VOTE_UP: partial(_press_vote, value=1),
+        "down": partial(_press_vote, value=-1),
+        "votes": _show_ballot,
+        "back": _restore_buttons,
+        SHARE: _show_share_buttons,
     },
     pressed={VOTE_UP: Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

@@ -10,8 +10,8 @@ from bot.commands.votes import page_of
 from bot.i18n.words import marked
 from bot.replies.buttons import SHARE, WRITE
 from bot.replies.picture import picture_answer
-from bot.replies.receipt import find_reasons, find_receipt, reasons, receipt
-from bot.reply import Action, Reply, aside
+from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
+from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import Answer
 from engine.contracts.results import Receipt
@@ -29,7 +29,7 @@ IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
 _NAME = "why"
 
 
-async def _why(request: Request, services: Services) -> Reply | None:
+async def _explain_meant_answer(request: Request, services: Services) -> Reply | None:
     meant = await meant_answer(request, services)
     if meant is None:
         return nothing_yet(request)
@@ -145,9 +145,9 @@ def _explain_story(number: str, answer: Answer, request: Request) -> str:
 def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
     words, prophecy = request.words, answer.prophecy
-    sentence = reasons(prophecy, hits, answer.asked_at, words)
+    sentence = list_reasons(prophecy, hits, answer.asked_at, words)
     full = request.known_chat.full_answers
-    return f"{sentence}\n\n{receipt(prophecy, hits, words)}" if full else sentence
+    return f"{sentence}\n\n{render_receipt(prophecy, hits, words)}" if full else sentence
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:
@@ -164,9 +164,9 @@ def _why_found(request: Request, found: Receipt) -> Reply:
 def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
     numbers = ", ".join(map(str, ranks))
     if not numbers:
-        return aside(request, request.words.say("Nothing foretold this."))
+        return reply_aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
-    return aside(request, text)
+    return reply_aside(request, text)
 
 
 async def _press_why(request: Request, action: Action, services: Services) -> Reply:
@@ -192,16 +192,16 @@ WHY = Command(
     usage=marked("/why [NUMBER]"),
     example="/why 2",
     details=(IN_REPLY,),
-    handler=_why,
+    handler=_explain_meant_answer,
     act=LOOKS,
     actions={_NAME: _press_why},
 )
 
 
-async def _picture(request: Request, services: Services) -> Reply | None:
+async def _show_picture(request: Request, services: Services) -> Reply | None:
     answer = await meant_answer(request, services, finds=False)
     if isinstance(answer, Receipt):
-        return aside(request, request.words.say("Nothing foretold this."))
+        return reply_aside(request, request.words.say("Nothing foretold this."))
     if answer is None:
         return nothing_yet(request)
     pages = await numbered_pages(answer, services)
@@ -209,9 +209,9 @@ async def _picture(request: Request, services: Services) -> Reply | None:
     if chosen := pages.get(request.text) if request.text else first:
         return await _draw_picture(request, chosen, services)
     if not pages:
-        return aside(request, request.words.say("Nothing foretold this."))
+        return reply_aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
-    return aside(request, text)
+    return reply_aside(request, text)
 
 
 async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
@@ -236,7 +236,7 @@ async def _picture_pressed(request: Request, action: Action, services: Services)
 
 async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
-        return aside(request, request.words.say("Nothing foretold this."))
+        return reply_aside(request, request.words.say("Nothing foretold this."))
     stories = await list_stories(answer, services)
     number = next((n for n, story in enumerate(stories, start=1) if story.id == answer.id), None)
     shown = replace(picture_answer(answer), number=number)
@@ -249,7 +249,7 @@ PICTURE = Command(
     usage=marked("/picture [NUMBER]"),
     example="/picture",
     details=(IN_REPLY,),
-    handler=_picture,
+    handler=_show_picture,
     act=Act(Effect.ANSWERS, counted=True),
     actions={"picture": _picture_pressed},
 )

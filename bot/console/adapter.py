@@ -41,22 +41,22 @@ async def read_lines(descriptor: int) -> AsyncIterator[str]:
         room.acquire()
         loop.call_soon_threadsafe(ready.put_nowait, line)
 
-    threading.Thread(target=_pump, args=(descriptor, deliver), daemon=True).start()
+    threading.Thread(target=_pump_lines, args=(descriptor, deliver), daemon=True).start()
     while (line := await ready.get()) is not None:
         room.release()
         yield line
 
 
-def _pump(descriptor: int, deliver: Callable[[str | None], None]) -> None:
+def _pump_lines(descriptor: int, deliver: Callable[[str | None], None]) -> None:
     try:
-        for line in _split(descriptor):
+        for line in _read_lines(descriptor):
             deliver(line.decode("utf-8", "replace"))
         deliver(None)
     except RuntimeError:
         return  # the loop is closed
 
 
-def _split(descriptor: int) -> Iterator[bytes]:
+def _read_lines(descriptor: int) -> Iterator[bytes]:
     pending = b""
     while chunk := _read_chunk(descriptor):
         *lines, pending = (pending + chunk).split(b"\n")
@@ -162,18 +162,20 @@ async def run_terminal(
             + "\n\n"
         )
     try:
-        while (line := await _next(lines, screen, terminal.interactive)) is not None:
+        while (line := await _read_next_line(lines, screen, terminal.interactive)) is not None:
             if line.strip().lower() in (_ENDS_TYPED if terminal.interactive else _ENDS):
                 break
             number += 1
-            await conversation.answer(_request(line, number, adapter, terminal, now()), adapter)
+            await conversation.answer(
+                _build_request(line, number, adapter, terminal, now()), adapter
+            )
             await conversation.wait_until_written()
     finally:
         if terminal.interactive:
             screen.write("\n")  # end the prompt's line, after Ctrl-C too
 
 
-def _request(
+def _build_request(
     line: str, number: int, adapter: ConsoleAdapter, terminal: Terminal, now: datetime
 ) -> Request:
     pressed = adapter.find_pressed_action(line)
@@ -187,7 +189,9 @@ def _request(
     )
 
 
-async def _next(lines: AsyncIterator[str], screen: Screen, interactive: bool) -> str | None:
+async def _read_next_line(
+    lines: AsyncIterator[str], screen: Screen, interactive: bool
+) -> str | None:
     if interactive:
         screen.write(_PROMPT)
     return await anext(lines, None)

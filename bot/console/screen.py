@@ -39,7 +39,7 @@ _STYLES: dict[Style, str] = {
 }
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return `text` with every harmful character shown as U+FFFD.
 
     Line ends of all kinds become "\\n" and tabs become spaces.
@@ -59,49 +59,49 @@ class Line:
 def lay_out(reply: Reply) -> Iterator[Line]:
     """Yield the lines of a reply, top to bottom."""
     if reply.headline:
-        yield from _lines(reply.headline, "headline")
+        yield from _split_lines(reply.headline, "headline")
     if reply.text:
-        yield from _lines(reply.text)
+        yield from _split_lines(reply.text)
     if reply.notice:
-        yield from _lines(reply.notice, "notice")
+        yield from _split_lines(reply.notice, "notice")
     for hit in reply.hits:
         yield Line("")
         yield from _lay_out_hit(hit, reply.words)
     for item in reply.items:
         yield Line("")
-        yield from _lines(item.headline, "headline")
+        yield from _split_lines(item.headline, "headline")
         yield from _lay_out_hit(item.hit, reply.words)
     if reply.buttons:
         labels = (button.label for row in reply.buttons for button in row)
         numbered = (f":{number} {label}" for number, label in enumerate(labels, start=1))
         yield Line("")
-        yield from _lines("   ".join(numbered))
+        yield from _split_lines("   ".join(numbered))
 
 
 def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
         facts_line = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
-        yield from _lines(
+        yield from _split_lines(
             f"{hit.rank}. {facts_line}: {text}" if facts_line else f"{hit.rank}. {text}"
         )
         return
     facts = [part for part in (hit.age, hit.date_text) if part]
-    facts += [*_author(hit), *hit.marks(words)]
-    yield from _lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
-    yield from _lines(hit.text, indent=_INDENT)
+    facts += [*_list_authors(hit), *hit.marks(words)]
+    yield from _split_lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
+    yield from _split_lines(hit.text, indent=_INDENT)
     if reason := hit.reason(words):
-        yield from _lines(reason, "notice", indent=_INDENT)
+        yield from _split_lines(reason, "notice", indent=_INDENT)
     if hit.url:
-        yield from _lines(hit.url, "link", indent=_INDENT)
+        yield from _split_lines(hit.url, "link", indent=_INDENT)
 
 
-def _author(hit: HitView) -> tuple[str, ...]:
+def _list_authors(hit: HitView) -> tuple[str, ...]:
     return (hit.signature,) if hit.signature else ()
 
 
-def _lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
-    for line in printable(text).split("\n"):
+def _split_lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
+    for line in make_printable(text).split("\n"):
         text = line.lstrip(" ")  # what continues on the next line stands below its beginning
         yield Line(text, style, indent + len(line) - len(text))
 
@@ -126,14 +126,14 @@ class Screen:
         if self._terminal:
             self._write_colours(lines)
         else:
-            self._stream.write("".join(f"{_plain(line, self._width)}\n" for line in lines))
+            self._stream.write("".join(f"{_wrap_line(line, self._width)}\n" for line in lines))
         self._stream.flush()
 
     def pass_by(self, text: str) -> None:
         """On a terminal, show a line that the next output overwrites."""
         if self._terminal:
             self._passing = True
-            self._stream.write(f"\r{cut(printable(text), self._width)}\x1b[K")
+            self._stream.write(f"\r{cut(make_printable(text), self._width)}\x1b[K")
             self._stream.flush()
 
     def write(self, text: str) -> None:
@@ -149,7 +149,7 @@ class Screen:
             _print(line, console)
 
 
-def _plain(line: Line, width: int) -> str:
+def _wrap_line(line: Line, width: int) -> str:
     indent = " " * line.indent
     return textwrap.fill(
         line.text,
@@ -190,7 +190,7 @@ class Output:
 
     def line(self, text: str = "") -> None:
         """Write a line of the result."""
-        Screen(self.results).write(f"{printable(text)}\n")
+        Screen(self.results).write(f"{make_printable(text)}\n")
 
     def json(self, value: object) -> None:
         """Write one JSON object on one line, in UTF-8 whatever the stream's encoding."""
@@ -219,13 +219,13 @@ class Output:
 
     def remark(self, text: str) -> None:
         """Write a message to the user that is not part of the result."""
-        Screen(self.remarks).write(f"{printable(text)}\n")
+        Screen(self.remarks).write(f"{make_printable(text)}\n")
 
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Write rows with the same keys as aligned columns under their names."""
         if not rows:
             return
-        cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+        cells = [list(rows[0]), *([_format_cell(value) for value in row.values()] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             self.line(_align_row(row, widths))
@@ -235,9 +235,9 @@ class Output:
     ) -> None:
         """Write measures, one on a line, and the rows that they sum up."""
         for name, value in measures.items():
-            self.line(f"{name}: {_figure(value)}")
+            self.line(f"{name}: {_format_figure(value)}")
         self.line()
-        self.table([{name: _figure(value) for name, value in row.items()} for row in rows])
+        self.table([{name: _format_figure(value) for name, value in row.items()} for row in rows])
 
     def rows(
         self,
@@ -267,13 +267,13 @@ def _csv_cell(value: object) -> str:
     return guard_cell(" ".join(map(str, value)) if isinstance(value, list) else value)
 
 
-def _figure(value: object) -> str:
+def _format_figure(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_figure(part)}" for name, part in value.items())
+        return ", ".join(f"{name} {_format_figure(part)}" for name, part in value.items())
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value or "-")
 
 
@@ -291,7 +291,7 @@ def progress_bar(
     With `total` None the bar has no end.
     """
     if not stream.isatty():
-        yield _ignore
+        yield _ignore_progress
         return
     from rich.console import Console  # noqa: PLC0415 - 50 ms that a pipe does not need
     from rich.progress import (  # noqa: PLC0415 - the same
@@ -314,5 +314,5 @@ def progress_bar(
         yield lambda done, remark: progress.update(task, completed=done, remark=remark)
 
 
-def _ignore(done: int, remark: str) -> None:
+def _ignore_progress(done: int, remark: str) -> None:
     """Ignore progress when there is no terminal to show it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from bot.commands.plain_text import may_wait
 from bot.commands.rights import Ownership, asker_title
 from bot.i18n.words import words_for
-from bot.reply import Reply, aside
+from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import AdmissionState, Standing
 
@@ -61,13 +61,13 @@ class Doorkeeper:
             self._remember(request)
             return request
         self._forget(request)
-        return await self._stranger(request, standing)
+        return await self._stop_stranger(request, standing)
 
     def expects(self, request: Request) -> bool:
         """Return whether the chat is admitted as far as known without asking the database."""
         if self._open or self._is_named(request):
             return True
-        return any(name in self._let_in for name in _names(request))
+        return any(name in self._let_in for name in _list_names(request))
 
     def _is_named(self, request: Request) -> bool:
         """Return whether the settings name the chat, the person inline, or an operator."""
@@ -79,7 +79,7 @@ class Doorkeeper:
         place, person = request.place, request.person
         access = self._ownership.access
         standing = await access.find_standing(place.platform, person=person.id, chat=place.chat_id)
-        code = _code(request)
+        code = _read_code(request)
         if code and await self._ownership.claim(request, code):
             return Standing(owned=True, owns=True)
         return standing
@@ -93,7 +93,7 @@ class Doorkeeper:
             now=request.now,
         )
 
-    async def _stranger(self, request: Request, standing: Standing) -> Stop:
+    async def _stop_stranger(self, request: Request, standing: Standing) -> Stop:
         refused = standing.state is AdmissionState.REFUSED
         if request.trigger is Trigger.OVERHEARD or refused or (self._allow and not standing.owned):
             return Stop("not let in")
@@ -112,7 +112,7 @@ class Doorkeeper:
             sentence = words.say("My owner decides who may use me, and has been asked.")
         else:
             sentence = words.say("My owner decides who may use me, and cannot be reached just now.")
-        return Stop("not let in", aside(replace(request, words=words), sentence))
+        return Stop("not let in", reply_aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:
         """Keep a headline or a question, which is answered once its chat is let in."""
@@ -128,18 +128,18 @@ class Doorkeeper:
         )
 
     def _remember(self, request: Request) -> None:
-        for name in _names(request):
+        for name in _list_names(request):
             self._let_in[name] = None
             self._let_in.move_to_end(name)
         while len(self._let_in) > _REMEMBERED:
             self._let_in.popitem(last=False)
 
     def _forget(self, request: Request) -> None:
-        for name in _names(request):
+        for name in _list_names(request):
             self._let_in.pop(name, None)
 
 
-def _names(request: Request) -> frozenset[str]:
+def _list_names(request: Request) -> frozenset[str]:
     """Return the names of the person and, where there is one, of the chat."""
     place = request.place
     chat = {f"{place.platform}:{place.chat_id}"} if place.kept else set[str]()
@@ -152,7 +152,7 @@ def _brings_in(request: Request) -> bool:
     return called is not None and called[0] == START and not request.place.private
 
 
-def _code(request: Request) -> str | None:
+def _read_code(request: Request) -> str | None:
     """Return the code of a private "/start CODE", or None."""
     called = request.command_call
     if called is None or called[0] != START or not request.place.private or not request.place.kept:

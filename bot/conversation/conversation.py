@@ -20,17 +20,17 @@ from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
-from bot.conversation.writing import Writing, apology, explanation, words_to
+from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
-from bot.reply import Reply, aside
+from bot.reply import Reply, reply_aside
 from bot.request import Reaction, Request, Revision, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
-from engine.errors import PresagioError, StorageError, reason
+from engine.errors import PresagioError, StorageError, explain_error
 
 logger = logging.getLogger("presagio.conversation")
 
@@ -42,7 +42,7 @@ _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events ar
 class Conversation:
     """Answers events in order within each chat, and many chats concurrently.
 
-    `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
+    `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
     their services. Model calls are charged to `source`. `report` tells the operators of errors
@@ -59,8 +59,8 @@ class Conversation:
         commands: Registry,
         services: Services,
         trusted: Mapping[str, Services] | None = None,
-        most: int = 500,
-        most_in_chat: int = 50,
+        maximum: int = 500,
+        max_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
         step_after: float = 2.0,
         writing: Writing | None = None,
@@ -74,7 +74,7 @@ class Conversation:
         self._commands = commands
         self._services = services
         self._trusted = trusted or {}
-        self._crowd = Backpressure(most=most, most_in_chat=most_in_chat)
+        self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
         self._writing = writing
@@ -185,7 +185,9 @@ class Conversation:
                     return
                 request = await name_question(request, self._services.stores.questions)
                 if request.revision:
-                    await self._revise(request, request.revision, adapter, claim, crowded=crowded)
+                    await self._revise_answer(
+                        request, request.revision, adapter, claim, crowded=crowded
+                    )
                     return
                 started = time.perf_counter()
                 async with steps_shown(
@@ -210,15 +212,17 @@ class Conversation:
                         )
                         claim.shows, claim.votes_in = reply.shows, reply.votes_in
                         if reply.finish:
-                            finishes = self._finish(admitted, adapter, claim.message, reply.finish)
+                            finishes = self._finish_answer(
+                                admitted, adapter, claim.message, reply.finish
+                            )
                             self._start_work(finishes)
                         if reply.follow_up:
                             self._start_work(self.answer(reply.follow_up, adapter))
-                        self._log(admitted, reply, time.perf_counter() - started)
+                        self._log_answer(admitted, reply, time.perf_counter() - started)
         except Exception as error:
             await self._apologise(request, adapter, error)
 
-    def _log(self, request: Request, reply: Reply, seconds: float) -> None:
+    def _log_answer(self, request: Request, reply: Reply, seconds: float) -> None:
         """Log an answer: its command and its figures, and nothing of what anybody wrote."""
         fields = {
             "platform": request.place.platform,
@@ -229,7 +233,7 @@ class Conversation:
         }
         logger.info("answered", extra={"fields": fields})
 
-    async def _revise(
+    async def _revise_answer(
         self,
         request: Request,
         revision: Revision,
@@ -267,10 +271,10 @@ class Conversation:
             logger.debug("%s %s: %s", *request.event, admitted.why)
             reply = admitted.reply
         else:
-            request, reply = admitted, await self._reply(admitted, adapter)
+            request, reply = admitted, await self._build_reply(admitted, adapter)
         return request, reply
 
-    async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
+    async def _build_reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
         services = self._trusted.get(_chat_name(request), self._services)
@@ -287,16 +291,16 @@ class Conversation:
             raise
         except PresagioError as error:
             self._report(error)
-            sentence = explanation(request, error)
-            return aside(request, sentence) if asked else None
+            sentence = explain_problem(request, error)
+            return reply_aside(request, sentence) if asked else None
         except Exception as error:
-            apologetic = apology(request, error)
+            apologetic = build_apology(request, error)
             return apologetic if asked else None
 
     def _name_asker(self, request: Request) -> Asker:
         return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
 
-    async def _finish(
+    async def _finish_answer(
         self,
         request: Request,
         adapter: Adapter,
@@ -315,7 +319,7 @@ class Conversation:
                         change = partial(adapter.change, request, message or "", reply)
                         await self._sender.send(request, change if message else show)
         except Exception as error:
-            logger.warning("%s %s stays unfinished: %s", *request.event, reason(error))
+            logger.warning("%s %s stays unfinished: %s", *request.event, explain_error(error))
         finally:
             self._unfinished.discard(request.event)
 
@@ -331,7 +335,7 @@ class Conversation:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
         again = isinstance(error, StorageError) and self._may_ask_again(request)
-        notice = apology(request, error, again=again)
+        notice = build_apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             message = await self._sender.deliver(request, notice, adapter)
             if again:
@@ -354,7 +358,7 @@ class Conversation:
             except StorageError as error:
                 logger.debug("%s %s still waits: %s", *request.event, error)
             except Exception as error:
-                logger.error("%s %s failed again: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
+                logger.error("%s %s failed again: %s", *request.event, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
                 return
             else:
                 return

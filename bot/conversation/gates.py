@@ -9,14 +9,14 @@ from enum import Enum, auto
 from time import monotonic
 
 from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_text import listens
+from bot.commands.plain_text import may_be_answered
 from bot.commands.subscribe import say_city
 from bot.conversation.admission import Doorkeeper, Stop
 from bot.conversation.writing import words_to
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
-from bot.reply import Reply, aside
+from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
 from bot.settings.sections import ChatSettings
 from db.chat.chats import Chats, Quotas
@@ -38,21 +38,21 @@ class Room(Enum):
 class Backpressure:
     """Counts events that are under way or waiting.
 
-    Up to `most` in total and `most_in_chat` per chat are answered; for as many again the senders
+    Up to `maximum` in total and `max_in_chat` per chat are answered; for as many again the senders
     are asked to try later.
     """
 
-    def __init__(self, *, most: int, most_in_chat: int) -> None:
-        self._most = most
-        self._most_in_chat = most_in_chat
+    def __init__(self, *, maximum: int, max_in_chat: int) -> None:
+        self._maximum = maximum
+        self._max_in_chat = max_in_chat
         self._chats: Counter[str] = Counter()
 
     def room(self, chat: str) -> Room:
         """Return whether there is room for one more event of this chat."""
-        counts = ((self._chats.total(), self._most), (self._chats[chat], self._most_in_chat))
-        if any(count >= 2 * most for count, most in counts):
+        counts = ((self._chats.total(), self._maximum), (self._chats[chat], self._max_in_chat))
+        if any(count >= 2 * maximum for count, maximum in counts):
             return Room.FULL
-        return Room.CROWDED if any(count >= most for count, most in counts) else Room.FREE
+        return Room.CROWDED if any(count >= maximum for count, maximum in counts) else Room.FREE
 
     @contextmanager
     def count_event(self, chat: str) -> Iterator[None]:
@@ -128,16 +128,18 @@ class Gates:
         admitted = await self._let_in(request)
         if isinstance(admitted, Stop):
             return admitted
-        if not listens(admitted):
+        if not may_be_answered(admitted):
             return Stop("not listening")
         unread = admitted.unreadable and not admitted.brings_archive
         if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
         if spent := await self._find_used_up_quota(admitted):
             asker = replace(admitted, words=words_to(admitted, self._limits.admins))
-            return Stop("over quota", _aloud(admitted, _enough(asker, *spent)))
+            return Stop(
+                "over quota", _drop_if_overheard(admitted, _build_quota_notice(asker, *spent))
+            )
         if crowded:
-            return Stop("busy", self._busy(admitted))
+            return Stop("busy", self._build_busy_notice(admitted))
         return admitted
 
     async def _let_in(self, request: Request) -> Request | Stop:
@@ -145,13 +147,13 @@ class Gates:
         if not self._is_listed(request):
             return Stop("chat not allowed")
         if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
-            return Stop("too many buttons", self._slower(request))
+            return Stop("too many buttons", self._build_pace_notice(request))
         met = await self._with_chat(request)
         admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
         shown_as_message = met.place.kept and not met.place.home
         if isinstance(admitted, Stop) and admitted.reply and shown_as_message:
             # What stands at home or inline is no message: it neither disturbs nor replaces one.
-            return admitted if self._due(met) else Stop(admitted.why)
+            return admitted if self._is_notice_due(met) else Stop(admitted.why)
         return admitted
 
     def allows(self, request: Request) -> bool:
@@ -172,31 +174,37 @@ class Gates:
         """Return the reply when there is no room at all, without querying the database."""
         if not self.allows(request):
             return None
-        return self._busy(replace(request, words=words_for(request.person.language)))
+        return self._build_busy_notice(replace(request, words=words_for(request.person.language)))
 
-    def _busy(self, request: Request) -> Reply | None:
+    def _build_busy_notice(self, request: Request) -> Reply | None:
         """Return a busy notice, once a minute per person and chat, as others may not see it."""
-        if request.trigger is Trigger.OVERHEARD or not self._due(request):
+        if request.trigger is Trigger.OVERHEARD or not self._is_notice_due(request):
             return None
         text = request.words.say("I have too much to do just now. Try again in a minute.")
-        return aside(request, text)
+        return reply_aside(request, text)
 
-    def _slower(self, request: Request) -> Reply | None:
+    def _build_pace_notice(self, request: Request) -> Reply | None:
         """Return a notice that buttons are pressed too fast, at the same limited rate."""
         words = words_for(request.person.language)
         text = words.say("That is too fast for me. Try again in a minute.")
-        return aside(replace(request, words=words), text) if self._due(request) else None
+        return (
+            reply_aside(replace(request, words=words), text)
+            if self._is_notice_due(request)
+            else None
+        )
 
-    def _due(self, request: Request) -> bool:
+    def _is_notice_due(self, request: Request) -> bool:
         whom = f"{request.place.platform}:{request.place.chat_id}:{request.person.id}"
         return not self._notices.wait(whom, request.now.timestamp())
 
     async def _with_chat(self, request: Request) -> Request:
-        chat = await self._met(request) if request.place.kept else _default_chat(request.place)
+        chat = (
+            await self._meet_chat(request) if request.place.kept else _default_chat(request.place)
+        )
         words = words_for(chat.language or request.person.language)
         return replace(request, chat=chat, words=words)
 
-    async def _met(self, request: Request) -> Chat:
+    async def _meet_chat(self, request: Request) -> Chat:
         place, zone = request.place, zone_named(request.person.time_zone)
         asked = request.trigger is not Trigger.OVERHEARD
         return await self._chats.meet(
@@ -264,12 +272,12 @@ def _default_chat(place: Place) -> Chat:
     return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
 
 
-def _aloud(request: Request, reply: Reply) -> Reply | None:
+def _drop_if_overheard(request: Request, reply: Reply) -> Reply | None:
     """Return the reply, or None if the message was only overheard."""
     return None if request.trigger is Trigger.OVERHEARD else reply
 
 
-def _enough(request: Request, quota: str, setting: str) -> Reply:
+def _build_quota_notice(request: Request, quota: str, setting: str) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
@@ -290,4 +298,4 @@ def _enough(request: Request, quota: str, setting: str) -> Reply:
         more = words.say("{setting} in [chat] allows more.", setting=setting)
     else:
         more = words.say("Whoever runs me can allow more.")
-    return aside(request, f"{enough} {more}")
+    return reply_aside(request, f"{enough} {more}")

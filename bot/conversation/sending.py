@@ -11,7 +11,7 @@ from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
 from bot.reply import Reply
 from bot.request import Request, Trigger
 from db.chat.chats import Chats
-from engine.errors import StorageError, reason
+from engine.errors import StorageError, explain_error
 from engine.values import Closable
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Sender:
         if reply.picture or (reply.ephemeral and not request.place.private):
             await self.send(request, partial(adapter.withdraw, request, step))
             return await self.send(request, partial(adapter.deliver, request, reply))
-        return await self.send(request, partial(_replace, request, reply, adapter, step))
+        return await self.send(request, partial(_replace_step, request, reply, adapter, step))
 
     async def send(self, request: Request, send: Callable[[], Awaitable[str | None]]) -> str | None:
         """Return what `send` returns, or None; a failed delivery is logged, not repeated."""
@@ -157,22 +157,22 @@ class Sender:
             return await send()
         except ChatGone as error:
             logger.info("%s %s: the chat is gone: %s", *request.event, error)
-            await self._deactivate(request)
+            await self._deactivate_chat(request)
         except DeliveryError as error:
             logger.warning("%s %s was not delivered: %s", *request.event, error)
         except Exception as error:
-            logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            logger.error("%s %s was not delivered: %s", *request.event, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
         return None
 
-    async def _deactivate(self, request: Request) -> None:
+    async def _deactivate_chat(self, request: Request) -> None:
         try:
             place = request.place
             await self._chats.set_active(place.platform, place.chat_id, active=False)
         except StorageError as error:
-            logger.warning("%s %s stays active: %s", *request.event, reason(error))
+            logger.warning("%s %s stays active: %s", *request.event, explain_error(error))
 
 
-async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:
+async def _replace_step(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:
     """Put a reply in place of a step; send it if somebody has deleted the step's message."""
     try:
         return await adapter.change(request, step, reply)

@@ -34,7 +34,7 @@ from bot.jobs.digest import deciding_of
 from bot.jobs.troubles import ignore
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.find import find
-from bot.reply import MOST_HITS
+from bot.reply import MAX_HITS
 from bot.settings.sections import ChatSettings
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Quotas, Waiting
@@ -47,7 +47,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
-from engine.errors import FetchError, FetchFailed, PresagioError, reason
+from engine.errors import FetchError, FetchFailed, PresagioError, explain_error
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
 from engine.fetch import shown_host
@@ -106,7 +106,7 @@ async def _date_of_page(
         async with asyncio.timeout(_DATE_SECONDS):
             return (await headline_from_link(fetcher, isolation, link, now=now)).date
     except (FetchError, TimeoutError) as error:
-        logger.info("the date of a linked page is unknown: %s", reason(error))
+        logger.info("the date of a linked page is unknown: %s", explain_error(error))
         return None
 
 
@@ -133,7 +133,7 @@ def conversation_of(
             ownership, open=is_open, allow=settings.allow, operators=settings.admins
         ),
     )
-    limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others
+    limit = min(app.settings.search.limit, MAX_HITS)  # /more shows the others
     writing = writing_of(
         app, claims, trusted=settings.private, admins=settings.admins, report=report
     )
@@ -221,13 +221,13 @@ async def require_daily(app: App, asker: str, *, now: datetime) -> None:
         )
 
 
-async def _document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
+async def _find_document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
     """Return a document by its id at the source, or None. Raises StorageError."""
     found = await DocumentLookup(database).document(corpus, external_id)
     return found.candidate if found else None
 
 
-def _serves(settings: ChatSettings, chat: str) -> bool:
+def _is_admitted(settings: ChatSettings, chat: str) -> bool:
     """Return whether the lists of the settings admit a chat, "platform:id"."""
     listed = settings.access != "open" or not settings.allow or chat in settings.allow
     return listed and chat not in settings.block
@@ -259,7 +259,7 @@ def chat_services(
         archives=Archives(
             list=app.corpora.list,
             glossary=glossary_service(app),
-            document=partial(_document, database),
+            document=partial(_find_document, database),
             usual=settings.search.corpus,
         ),
         stores=ChatStores(
@@ -270,7 +270,9 @@ def chat_services(
             forgetting=Forgetting(database),
         ),
         access=ChatAccess(
-            ownership=ownership, admins=frozenset(admins), serves=partial(_serves, settings.chat)
+            ownership=ownership,
+            admins=frozenset(admins),
+            serves=partial(_is_admitted, settings.chat),
         ),
         news=news,
         pictures=pictures_of(app),

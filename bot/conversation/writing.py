@@ -14,13 +14,13 @@ from bot.i18n.words import Words, words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.replies.composition import step_reply, variant_reply
-from bot.reply import Reply, aside
+from bot.reply import Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
 from db.chat.compositions import Compositions, KeptTask, TaskState
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition, StepName
-from engine.errors import PresagioError, StorageError, reason
+from engine.errors import PresagioError, StorageError, explain_error
 
 logger = logging.getLogger("presagio.conversation")
 _PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
@@ -28,7 +28,7 @@ _TRIES = 3
 _AGAIN_SECONDS = 2.0
 _LONGEST_WAIT = 30.0
 _AT_ONCE = 4  # tasks that ask a model; the others wait
-_MOST_ATTEMPTS = 2
+_MAX_ATTEMPTS = 2
 _STALE = timedelta(minutes=15)  # nobody waits for it any more
 _LOOK_SECONDS = 60.0
 Compose = Callable[[KeptTask, datetime, Callable[[StepName], None]], Awaitable[Composition]]
@@ -41,26 +41,26 @@ def words_to(request: Request, operators: Container[str]) -> Words:
     return words_for(request.words.language, operator=runs_me)
 
 
-def explanation(request: Request, error: PresagioError) -> str:
+def explain_problem(request: Request, error: PresagioError) -> str:
     """Return what to tell about an expected error. What an operator has to mend is logged."""
     if error.plain:
         logger.warning("%s %s: %s", *request.event, error)
     return request.words.render(error.full_message)
 
 
-def apology(request: Request, error: Exception, *, again: bool = False) -> Reply:
+def build_apology(request: Request, error: Exception, *, again: bool = False) -> Reply:
     """Log an error under an incident number, and return the reply that quotes it.
 
     `again` says that the request will be tried again.
     """
     incident = secrets.token_hex(4)
-    logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
+    logger.error("incident %s: %s %s: %s", incident, *request.event, explain_error(error))
     words = request.words
     if again:
         sentence = words.say(
             "Sorry, I cannot reach my archive just now. I answer as soon as I can."
         )
-        return aside(request, sentence)
+        return reply_aside(request, sentence)
     if isinstance(error, StorageError):
         sentence = words.say(
             "Sorry, I cannot reach my archive just now. Try again in a few minutes."
@@ -68,7 +68,7 @@ def apology(request: Request, error: Exception, *, again: bool = False) -> Reply
     else:
         sentence = words.say("Sorry, something went wrong.")
     number = words.say("Its number in the log is {incident}.", incident=incident)
-    return aside(request, f"{sentence} {number}")
+    return reply_aside(request, f"{sentence} {number}")
 
 
 async def _show_step(adapter: Adapter, request: Request, kept: KeptTask, step: str) -> None:
@@ -102,13 +102,13 @@ async def show_outcome(
         except DeliveryError as error:
             logger.warning("%s %s was not delivered: %s", *request.event, error)
             if message is not None:  # sent twice would be worse than not at all
-                await asyncio.sleep(_wait(error))
+                await asyncio.sleep(_choose_wait(error))
                 continue
         return True
     return False
 
 
-def _wait(error: DeliveryError) -> float:
+def _choose_wait(error: DeliveryError) -> float:
     return min(error.seconds, _LONGEST_WAIT) if isinstance(error, SlowDown) else _AGAIN_SECONDS
 
 
@@ -191,7 +191,7 @@ class Writing:
             begun = await tasks.begin(task_id, self._parts.process(), message)
             kept = await tasks.get(request.known_chat, task_id) if begun else None
         except StorageError as error:
-            await show_outcome(adapter, request, message, apology(request, error))
+            await show_outcome(adapter, request, message, build_apology(request, error))
             return
         if kept:
             self._start_task(request, adapter, kept)
@@ -219,7 +219,7 @@ class Writing:
                 fields = {"platform": kept.chat.platform, "chat": kept.chat.id}
                 logger.info("composed", extra={"fields": fields})
         except Exception as error:
-            await self._fail(request, adapter, kept, error)
+            await self._show_failure(request, adapter, kept, error)
 
     async def _write(
         self, request: Request, adapter: Adapter, kept: KeptTask
@@ -236,7 +236,7 @@ class Writing:
         stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)
         return outcome if stored else None
 
-    async def _fail(
+    async def _show_failure(
         self, request: Request, adapter: Adapter, kept: KeptTask, error: Exception
     ) -> None:
         """Say what went wrong in place of the announcement."""
@@ -244,18 +244,18 @@ class Writing:
         request = replace(request, words=words_to(request, self._parts.operators))
         if isinstance(error, PresagioError) and not isinstance(error, StorageError):
             self._parts.report(error)
-            text = explanation(request, error)
+            text = explain_problem(request, error)
         else:
-            text = apology(request, error).text or ""
+            text = build_apology(request, error).text or ""
         await show_outcome(adapter, request, kept.message, Reply(words=request.words, text=text))
         try:
             await self._parts.tasks.stop(kept.id)
         except StorageError as unstored:
-            logger.warning("composition %d is not settled: %s", kept.id, reason(unstored))
+            logger.warning("composition %d is not settled: %s", kept.id, explain_error(unstored))
 
 
 def _given_up(kept: KeptTask, now: datetime) -> bool:
-    return kept.attempts > _MOST_ATTEMPTS or (
+    return kept.attempts > _MAX_ATTEMPTS or (
         kept.attempts > 1 and now - kept.asked_at > _STALE and kept.state is TaskState.WAITING
     )
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from string import Formatter
 
-from engine.messages import Message, Value, split_messages, wordings
+from engine.messages import Message, Value, list_wordings, split_messages
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
@@ -96,7 +96,7 @@ class Words:
         """
         if not isinstance(message, Message):
             return str(message)
-        if both := wordings(message):
+        if both := list_wordings(message):
             return self.render(both[0 if self.operator else 1])
         as_written = self.language == DEFAULT and self.write_commands is str
         if as_written and not _has_two_wordings(message):
@@ -106,10 +106,10 @@ class Words:
         text = self.say(message.template)
         if not message.values:
             return text
-        values = {name: self._value(value) for name, value in message.values.items()}
+        values = {name: self._render_value(value) for name, value in message.values.items()}
         return _Places(self).vformat(text, (), values)
 
-    def _value(self, value: Value) -> Value:
+    def _render_value(self, value: Value) -> Value:
         return self.render(value) if isinstance(value, Message) else value
 
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
@@ -144,22 +144,22 @@ class Words:
 
 def _has_two_wordings(message: Message) -> bool:
     nested = [value for value in message.values.values() if isinstance(value, Message)]
-    return any(wordings(wording) or _has_two_wordings(wording) for wording in nested)
+    return any(list_wordings(wording) or _has_two_wordings(wording) for wording in nested)
 
 
 def words_for(language: str | None, *, operator: bool = False) -> Words:
     """Return the Words for a language code ("es", "es-AR"), English if it is unknown."""
     code = (language or DEFAULT).replace("_", "-").split("-")[0].lower()
-    return _words(code if code in LANGUAGES else DEFAULT, operator)
+    return _build_words(code if code in LANGUAGES else DEFAULT, operator)
 
 
 @cache
-def _words(code: str, operator: bool) -> Words:
-    catalogue = gettext.NullTranslations() if code == DEFAULT else _catalogue(code)
+def _build_words(code: str, operator: bool) -> Words:
+    catalogue = gettext.NullTranslations() if code == DEFAULT else _load_catalogue(code)
     return Words(code, catalogue, operator=operator)
 
 
-def _catalogue(code: str) -> gettext.NullTranslations:
+def _load_catalogue(code: str) -> gettext.NullTranslations:
     compiled = files("bot.i18n") / "locale" / f"{code}.mo"  # compiled by hatch_build.py
     try:
         with compiled.open("rb") as file:

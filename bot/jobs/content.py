@@ -116,18 +116,18 @@ Content: TypeAlias = Annotated[
 
 
 @cache
-def _adapter() -> TypeAdapter[Content]:
+def _build_adapter() -> TypeAdapter[Content]:
     return TypeAdapter(Content)
 
 
 def content_to_json(content: Content) -> str:
     """Return content as JSON."""
-    return _adapter().dump_json(content).decode()
+    return _build_adapter().dump_json(content).decode()
 
 
 def content_from_json(text: str) -> Content:
     """Return the content that `content_to_json` wrote."""
-    return _adapter().validate_json(text)
+    return _build_adapter().validate_json(text)
 
 
 def post_of(
@@ -189,9 +189,9 @@ async def _word_content(
 ) -> Reply | None:
     match content:
         case PostContent():
-            return await _post(content, delivery, answers, words, writes=draft is not None)
+            return await _build_post(content, delivery, answers, words, writes=draft is not None)
         case PictureContent():
-            return await _picture(
+            return await _build_picture(
                 content, delivery, answers, words, pictures, writes=draft is not None
             )
         case DraftContent():
@@ -206,7 +206,7 @@ async def _word_content(
             return Reply(words=words, text=text)
 
 
-async def _post(
+async def _build_post(
     content: PostContent, delivery: Delivery, answers: Answers, words: Words, *, writes: bool
 ) -> Reply | None:
     if not delivery.answers:
@@ -250,7 +250,7 @@ def _worded_by(template: str | None, reply: Reply, sources: Sequence[str]) -> Re
         return reply
 
 
-async def _picture(
+async def _build_picture(
     content: PictureContent,
     delivery: Delivery,
     answers: Answers,
@@ -285,7 +285,7 @@ async def _picture(
         if not posted:
             raise
         post = PostContent(stories=(story,), template=content.template)
-        return await _post(post, delivery, answers, words, writes=writes)
+        return await _build_post(post, delivery, answers, words, writes=writes)
     return _worded_by(content.template, reply, [story.source or ""])
 
 
@@ -323,7 +323,7 @@ def pictures_of(app: App) -> Pictures:
 
 def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:
     """Return what drafts the tweet of a delivery, once: a retry sends the same text."""
-    from bot.queries.compose import composer  # noqa: PLC0415 - few processes draft
+    from bot.queries.compose import build_composer  # noqa: PLC0415 - few processes draft
 
     drafts = Compositions(app.database)
 
@@ -337,7 +337,7 @@ def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:
             found=(Passage(corpus=content.corpus, hit=content.hit),),
         )
         with asked_by(Asker(origin=Origin.CONSOLE, task="draft", source=BudgetSource.POSTS)):
-            outcome = await composer(app).compose(request, now=now())
+            outcome = await build_composer(app).compose(request, now=now())
         await drafts.keep_draft(delivery.key, outcome, now=now())
         return outcome
 

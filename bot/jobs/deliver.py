@@ -29,7 +29,7 @@ from engine.errors import (
     SettingsError,
     StorageError,
     UsageError,
-    reason,
+    explain_error,
 )
 from engine.messages import Message
 from engine.posting.choose import pause_before
@@ -68,7 +68,7 @@ class Delivering:
     holds: Mapping[str, Holds] = field(default_factory=lambda: defaultdict(Holds))
 
 
-async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
+async def deliver_posts(work: Delivering, *, clock: Callable[[], datetime]) -> int:
     """Send what may be sent now, one message per chat; return how many were tried.
 
     Further deliveries are leased as earlier ones finish, so a chat that does not answer delays no
@@ -91,7 +91,7 @@ class _Run:
 
     async def run(self) -> int:
         try:
-            while await self._begin() or self._sending:
+            while await self._begin_deliveries() or self._sending:
                 await self._some_done()
         finally:
             for task in self._sending:
@@ -101,7 +101,7 @@ class _Run:
             raise self._error
         return self._tried
 
-    async def _begin(self) -> bool:
+    async def _begin_deliveries(self) -> bool:
         """Lease and begin as many as there is room for; return whether there were any."""
         room = _AT_ONCE - len(self._sending)
         late = asyncio.get_running_loop().time() >= self._until
@@ -173,7 +173,7 @@ async def _compose_reply(work: Delivering, leased: LeasedDelivery, now: datetime
         await work.outbox.fail(leased, error.full_message, now=now)
         return None
     except (ValueError, OSError) as error:  # content of another version, or a missing font
-        logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        logger.error("%s cannot be put into words: %s", delivery.key, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
         reply = None
     if reply is None:
         await work.outbox.fail(leased, Message("There is nothing left to say."), now=now)
@@ -247,7 +247,7 @@ async def _settle_failure(
     elif isinstance(error, DeliveryRefused):
         await work.outbox.fail(leased, error.full_message, now=now)
     else:
-        wait = _wait(work, error, delivery.attempts)
+        wait = _choose_wait(work, error, delivery.attempts)
         if isinstance(error, SlowDown) and delivery.chat.platform != WEBHOOKS:
             holds = work.holds[delivery.chat.platform]
             holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
@@ -257,7 +257,7 @@ async def _settle_failure(
         )
 
 
-def _wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:
+def _choose_wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:
     wait = pause_before(attempts, work.jitter())
     if isinstance(error, SlowDown | _NotAsked):
         wait = max(wait, timedelta(seconds=error.seconds))

@@ -18,13 +18,13 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import default_corpus, resolve_corpus
-from engine.errors import CorpusNotFound, reason
+from engine.errors import CorpusNotFound, explain_error
 from engine.posting.choose import (
     AGAIN_AFTER,
     GRACE,
     Choice,
-    choose,
-    due,
+    choose_finds,
+    find_due_day,
     instant_allowed,
     next_look,
 )
@@ -78,7 +78,7 @@ async def choice_for(
         return _NOTHING
     finds = await work.finds.for_chat(subscription, corpus, since=since)
     posted = await work.subscriptions.list_posted(subscription.chat, since=now - _REMEMBERED)
-    return choose(subscription, finds, posted, now, again_after=work.again_after)
+    return choose_finds(subscription, finds, posted, now, again_after=work.again_after)
 
 
 async def choices_for(
@@ -89,7 +89,7 @@ async def choices_for(
     Finds that are below a threshold need not be among those that were left out.
     """
     corpora = await work.corpora([subscribed.subscription.chat for subscribed in wanted])
-    finds = await _finds(work, wanted, corpora, now - work.window)
+    finds = await _list_finds(work, wanted, corpora, now - work.window)
     # Usually there is nothing, and then earlier posts need not be read.
     chats = [
         subscribed.subscription.chat
@@ -98,7 +98,7 @@ async def choices_for(
     ]
     posted = await work.subscriptions.posted_in(chats, since=now - _REMEMBERED) if chats else {}
     return {
-        chat.id: choose(
+        chat.id: choose_finds(
             subscribed.subscription,
             finds.get(chat.id, ()),
             posted.get(chat.id, ()),
@@ -110,7 +110,7 @@ async def choices_for(
     }
 
 
-async def _finds(
+async def _list_finds(
     work: Deciding, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
@@ -185,7 +185,7 @@ def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPi
             return PostPictures(picture=None, instead=())
 
 
-async def digest(work: Deciding, *, now: datetime) -> int:
+async def decide_due_posts(work: Deciding, *, now: datetime) -> int:
     """Decide every post that is due, and return how many are owed now.
 
     An error in one chat does not hold up the others: the first such error is raised after all
@@ -232,12 +232,12 @@ class _Round:
 
     async def _skip(self, subscribed: DueSubscription, error: Exception) -> None:
         chat = subscribed.subscription.chat.id
-        logger.warning("chat %d: nothing was decided: %s", chat, reason(error))
+        logger.warning("chat %d: nothing was decided: %s", chat, explain_error(error))
         self.failed = self.failed or error
         await self._work.subscriptions.look_again([(subscribed, self._now + _NEXT_ROUND)])
 
     async def _decide(self, page: Sequence[DueSubscription]) -> None:
-        decisions = await self._decisions(page)
+        decisions = await self._list_decisions(page)
         done = await self._work.outbox.decide(
             [decision for of_chat in decisions for decision in of_chat],
             now=self._now,
@@ -258,9 +258,9 @@ class _Round:
             looks.append((subscribed, look))
         await self._work.subscriptions.look_again(looks)
 
-    async def _decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
+    async def _list_decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
         """Return the decisions for each of a page, usually none."""
-        days = [self._day(subscribed) for subscribed in page]
+        days = [self._find_due_day(subscribed) for subscribed in page]
         ready = [
             subscribed
             for subscribed, day in zip(page, days, strict=True)
@@ -273,8 +273,10 @@ class _Round:
             for choice in (choices.get(subscribed.subscription.chat.id),)
         ]
 
-    def _day(self, subscribed: DueSubscription) -> date | None:
-        return due(subscribed.subscription, self._now, subscribed.last_decided, self._work.grace)
+    def _find_due_day(self, subscribed: DueSubscription) -> date | None:
+        return find_due_day(
+            subscribed.subscription, self._now, subscribed.last_decided, self._work.grace
+        )
 
     def _count(self, made: Sequence[OwedPost]) -> None:
         for decision in made:

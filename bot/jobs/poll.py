@@ -27,9 +27,9 @@ from engine.errors import (
     FetchError,
     PresagioError,
     StorageError,
-    reason,
+    explain_error,
 )
-from engine.feeds.decide import decide
+from engine.feeds.decide import decide_poll
 from engine.feeds.feed import (
     Decision,
     Feed,
@@ -49,7 +49,7 @@ from engine.messages import Message
 from engine.posting.delivery import OwedNotice
 from engine.settings.fetching import PollingSettings
 from engine.text.address import public_address
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus, Kind
 
 # Outside the event loop: long feeds take a second.
@@ -121,7 +121,7 @@ def document_of(feed: Feed, headline: NewHeadline) -> Document:
     return Document(
         external_id=headline.link or headline.identity,
         text=text,
-        search_text=searchable(text),
+        search_text=make_searchable(text),
         created_at=headline.published,
         digest=int.from_bytes(digest, signed=True),
         author=feed.title,
@@ -132,7 +132,7 @@ def document_of(feed: Feed, headline: NewHeadline) -> Document:
     )
 
 
-async def _nobody() -> Sequence[Chat]:
+async def _list_nobody() -> Sequence[Chat]:
     return ()
 
 
@@ -148,11 +148,11 @@ class Polling:
     limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
     at_once: int = 40  # fetches; each slow server occupies one until its timeout
     # The operators' private chats, which are told in place of groups.
-    operators: Callable[[], Awaitable[Sequence[Chat]]] = _nobody
+    operators: Callable[[], Awaitable[Sequence[Chat]]] = _list_nobody
     jitter: Callable[[], float] = random.random
 
 
-async def poll(work: Polling, *, clock: Callable[[], datetime]) -> int:
+async def poll_feeds(work: Polling, *, clock: Callable[[], datetime]) -> int:
     """Poll every feed that is due, and return how many.
 
     Any error of a single feed is recorded with that feed. On cancellation, feeds that were not
@@ -178,7 +178,7 @@ class _Round:
     async def run(self) -> int:
         started = time.perf_counter()
         try:
-            while await self._claim() or self._under_way:
+            while await self._claim_feeds() or self._under_way:
                 await self._some_done()
         finally:
             await self._give_back()
@@ -198,7 +198,7 @@ class _Round:
         }
         logger.info("polled", extra={"fields": fields})
 
-    async def _claim(self) -> bool:
+    async def _claim_feeds(self) -> bool:
         """Claim more feeds when there is room for many; return whether there were any."""
         room = _CLAIMED - len(self._under_way)
         if self._under_way and room < _CLAIM_AGAIN:
@@ -215,7 +215,7 @@ class _Round:
             feed = self._under_way.pop(task)
             if error := task.exception():  # its lease runs out, and it is tried again
                 self._failed += 1
-                logger.warning("feed %d was not polled: %s", feed.id, reason(error))
+                logger.warning("feed %d was not polled: %s", feed.id, explain_error(error))
                 if isinstance(error, PresagioError):
                     self._error = self._error or error
             else:
@@ -229,7 +229,7 @@ class _Round:
             await asyncio.shield(self._work.feeds.release(list(self._under_way.values())))
 
     async def _poll(self, feed: Feed) -> None:
-        outcome = await self._outcome(feed)
+        outcome = await self._fetch_feed(feed)
         try:
             await self._settle(feed, outcome)
         except Exception as error:
@@ -242,7 +242,7 @@ class _Round:
         jitter = work.jitter()
         decision = await asyncio.get_running_loop().run_in_executor(
             _DECIDING,
-            partial(decide, feed, outcome, now=now, settings=work.settings, jitter=jitter),
+            partial(decide_poll, feed, outcome, now=now, settings=work.settings, jitter=jitter),
         )
         # Before the feed is settled: after a crash in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
@@ -252,13 +252,13 @@ class _Round:
         self._failed += decision.feed.failing_since is not None
         logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
 
-    async def _outcome(self, feed: Feed) -> Polled:
+    async def _fetch_feed(self, feed: Feed) -> Polled:
         validators = {"If-None-Match": feed.etag, "If-Modified-Since": feed.last_modified}
         headers = {name: value for name, value in validators.items() if value}
         try:
             async with AsyncExitStack() as stack:
                 # The host first: a task that waits for its host then holds no connection.
-                await stack.enter_async_context(self._hosts[_host(feed.url)])
+                await stack.enter_async_context(self._hosts[_parse_host(feed.url)])
                 await stack.enter_async_context(self._connections)
                 fetched = await self._work.fetcher.get(
                     feed.url, limits=self._work.limits, headers={"Accept": ACCEPT_FEED} | headers
@@ -277,7 +277,7 @@ class _Round:
         return Read(parsed=parsed, headers=fetched.headers, moved=moved)
 
 
-def _host(url: str) -> str:
+def _parse_host(url: str) -> str:
     """Return the host and port of a feed; an address without a host is refused when fetched."""
     return _AUTHORITY_ENDS.split(url.partition("://")[2], maxsplit=1)[0].lower()
 
@@ -289,7 +289,7 @@ def _affects_all(error: Exception) -> bool:
 
 
 def _note_unforeseen(feed: Feed, error: Exception) -> FeedFailed:
-    logger.error("feed %d: %s", feed.id, reason(error))
+    logger.error("feed %d: %s", feed.id, explain_error(error))
     message = Message(
         "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
     )
@@ -319,20 +319,20 @@ async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotic
         OwedNotice(
             chat=chat,
             thread=thread,
-            key=_key(chat.id, notice),
-            content=content_to_json(_content(notice, in_full=chat.private)),
+            key=_build_key(chat.id, notice),
+            content=content_to_json(_build_content(notice, in_full=chat.private)),
         )
         for notice in decision.notices
         for chat, thread in readers.values()
     ]
 
 
-def _key(chat_id: int, notice: Notice) -> str:
+def _build_key(chat_id: int, notice: Notice) -> str:
     since = notice.since.isoformat()
-    return f"notice:{chat_id}:{notice.feed.id}:{_content(notice).state}:{since}"
+    return f"notice:{chat_id}:{notice.feed.id}:{_build_content(notice).state}:{since}"
 
 
-def _content(notice: Notice, *, in_full: bool = False) -> FeedNotice:
+def _build_content(notice: Notice, *, in_full: bool = False) -> FeedNotice:
     feed, since = notice.feed, notice.since
     name = feed.title or public_address(feed.url)
     if not isinstance(notice, FeedFailing):

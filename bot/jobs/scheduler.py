@@ -20,11 +20,11 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from db.lease import Lease
 from db.logs import JobOutcomes, RunOutcome
-from engine.errors import PresagioError, reason
+from engine.errors import PresagioError, explain_error
 
 logger = logging.getLogger("presagio.jobs")
 _INTERVALS = 5  # that may pass between two runs of a job
-_LEAST_SECONDS = 30.0  # a busy machine may skip a few ticks of one second
+_MIN_SECONDS = 30.0  # a busy machine may skip a few ticks of one second
 _ENDING_SECONDS = 30.0  # that a run may take to end after its timeout
 _WATCH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
@@ -59,11 +59,13 @@ class _Runs:
         """Return what is wrong, or None."""
         if self.begun_at is None:
             idle = now - self.idle_since
-            most = max(_INTERVALS * self.job.every, _LEAST_SECONDS)
-            return f"has not run for {idle:.0f} s" if idle > most else None
+            maximum = max(_INTERVALS * self.job.every, _MIN_SECONDS)
+            return f"has not run for {idle:.0f} s" if idle > maximum else None
         running = now - self.begun_at
-        most = self.job.timeout + _ENDING_SECONDS
-        return f"has been running for {running:.0f} s and does not end" if running > most else None
+        maximum = self.job.timeout + _ENDING_SECONDS
+        return (
+            f"has been running for {running:.0f} s and does not end" if running > maximum else None
+        )
 
 
 @dataclass(slots=True)
@@ -207,7 +209,7 @@ class Scheduler:
         self.watchdog.expect(job)
         if job.name in self._running:
             if job.counts_idle:  # the other jobs look for more work while they run
-                self._count(job.name, RunOutcome.SKIPPED)
+                self._count_outcome(job.name, RunOutcome.SKIPPED)
             return
         task = asyncio.create_task(self._run(job))
         self._running[job.name] = task
@@ -227,26 +229,28 @@ class Scheduler:
                 done = await job.work()
         except TimeoutError:
             logger.warning("%s did not end within %g s", job.name, job.timeout)
-            await self._store(job.name, RunOutcome.TIMED_OUT)
+            await self._store_outcome(job.name, RunOutcome.TIMED_OUT)
         except PresagioError as error:
             logger.warning("%s failed: %s", job.name, error)
-            await self._store(job.name, RunOutcome.FAILED, str(error))
+            await self._store_outcome(job.name, RunOutcome.FAILED, str(error))
         except Exception as error:
-            logger.error("%s failed: %s", job.name, reason(error))  # noqa: TRY400 - a traceback may quote a message
-            await self._store(job.name, RunOutcome.FAILED, type(error).__name__)
+            logger.error("%s failed: %s", job.name, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
+            await self._store_outcome(job.name, RunOutcome.FAILED, type(error).__name__)
         else:
             if done or job.counts_idle:
-                await self._store(job.name, RunOutcome.DONE)
+                await self._store_outcome(job.name, RunOutcome.DONE)
 
     def _not_ticked(self, event: Any) -> None:
-        self._count(event.job_id, RunOutcome.MISSED)
+        self._count_outcome(event.job_id, RunOutcome.MISSED)
 
-    def _count(self, name: str, outcome: RunOutcome) -> None:
-        task = asyncio.get_running_loop().create_task(self._store(name, outcome))
+    def _count_outcome(self, name: str, outcome: RunOutcome) -> None:
+        task = asyncio.get_running_loop().create_task(self._store_outcome(name, outcome))
         self._counting.add(task)
         task.add_done_callback(self._counting.discard)
 
-    async def _store(self, name: str, outcome: RunOutcome, error: str | None = None) -> None:
+    async def _store_outcome(
+        self, name: str, outcome: RunOutcome, error: str | None = None
+    ) -> None:
         try:
             await self._outcomes.count(name, outcome, now=self._now(), error=error)
         except PresagioError as problem:

@@ -14,7 +14,7 @@ from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story
 from engine.messages import Message
-from engine.posting.choose import HITS, PROMISING, promise
+from engine.posting.choose import HITS, PROMISING, measure_promise
 from engine.posting.delivery import FindState, Promising
 from engine.prophecy.merge import Prophesies
 from engine.prophecy.prophecy import NO_MODEL
@@ -114,19 +114,19 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
     searched, memory = 0, work.memory
     change = await work.stories.changes()
     if not memory.still_holds(change, now):
-        default = await _corpus(work, None)
+        default = await _find_known_corpus(work, None)
         configured = default.name if default else ""
         corpora = [corpus for corpus in await work.subscriptions.corpora(configured) if corpus]
         searched = sum([await _search_in(work, corpus, configured, now) for corpus in corpora])
         memory.keep(corpora, change, now, anything=searched > 0)
-    judged = await _judge(work, memory.corpora, now)
+    judged = await _judge_waiting(work, memory.corpora, now)
     if searched or judged:
         fields = {"stories": searched, "judged": judged, "corpora": len(memory.corpora)}
         logger.info("searched", extra={"fields": fields})
     return searched + judged
 
 
-async def _corpus(work: Searching, name: str | None) -> Corpus | None:
+async def _find_known_corpus(work: Searching, name: str | None) -> Corpus | None:
     try:
         return await work.corpus(name)
     except CorpusNotFound as error:
@@ -139,7 +139,7 @@ async def _search_in(work: Searching, name: str, configured: str, now: datetime)
     while stories := await work.stories.find_unsearched(
         name, since=since, limit=_PAGE, configured=configured
     ):
-        corpus = await _corpus(work, name)
+        corpus = await _find_known_corpus(work, name)
         if corpus is None:
             break
         await _await_some(_retrieve(work, corpus, story, now) for story in stories)
@@ -151,15 +151,16 @@ async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime
     """Store what retrieval alone found for a story: how much it promises, or nothing."""
     prophecy = await _prophesy(work, corpus, story, now, judged=False)
     state = FindState.PROMISING if prophecy.candidates else FindState.DULL
-    await work.finds.keep(story, corpus.name, state, coverage=promise(prophecy), now=now)
+    await work.finds.keep(story, corpus.name, state, coverage=measure_promise(prophecy), now=now)
 
 
-async def _judge(work: Searching, names: Sequence[str], now: datetime) -> int:
+async def _judge_waiting(work: Searching, names: Sequence[str], now: datetime) -> int:
     """Ask the model about waiting stories, best first, as long as it answers."""
     await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
     waiting = await work.finds.find_promising(names, since=now - _LOOK_BACK, limit=_PAGE)
     found = {
-        name: await _corpus(work, name) for name in {story_find.corpus for story_find in waiting}
+        name: await _find_known_corpus(work, name)
+        for name in {story_find.corpus for story_find in waiting}
     }
     judging = _Judging(work, now)
     await _await_some(
@@ -182,7 +183,7 @@ class _Judging:
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
         """Judge one story, or record that it stays unjudged."""
-        permission = await self._permission()
+        permission = await self._ask_permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refusal is not None
         if permission.is_granted and self._failures < _FAILURES:
@@ -191,7 +192,7 @@ class _Judging:
             why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
             await self._leave_unjudged(waiting, corpus, why)
 
-    async def _permission(self) -> Permission:
+    async def _ask_permission(self) -> Permission:
         """Return whether the model may be asked. In one run it is never granted again."""
         if self._withdrawn:
             return self._withdrawn
@@ -205,7 +206,7 @@ class _Judging:
         withheld = prophecy.verdict.withheld  # not a failure, and another run would change nothing
         if prophecy.judged or not prophecy.candidates:
             self._failures = 0
-            await self._keep(waiting, FindState.JUDGED, prophecy)
+            await self._keep_find(waiting, FindState.JUDGED, prophecy)
             return
         if not withheld:
             self._failures += 1
@@ -222,11 +223,11 @@ class _Judging:
         self, waiting: Promising, prophecy: Prophecy | None, why: Message | None
     ) -> None:
         if waiting.coverage < self._work.promising:
-            await self._keep(waiting, FindState.DULL, None)
+            await self._keep_find(waiting, FindState.DULL, None)
         else:
-            await self._keep(waiting, FindState.UNJUDGED, prophecy, why)
+            await self._keep_find(waiting, FindState.UNJUDGED, prophecy, why)
 
-    async def _keep(
+    async def _keep_find(
         self,
         waiting: Promising,
         state: FindState,

@@ -12,9 +12,9 @@ from bot.adapter import Poster
 from bot.app import App
 from bot.evidence import Embedders, batch_of, behind_others
 from bot.jobs.content import drafting_of, pictures_of
-from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
-from bot.jobs.digest import Deciding, deciding_of, digest
-from bot.jobs.poll import News, Polling, poll
+from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
+from bot.jobs.digest import Deciding, decide_due_posts, deciding_of
+from bot.jobs.poll import News, Polling, poll_feeds
 from bot.jobs.scheduler import Job
 from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.jobs.troubles import Troubles
@@ -159,7 +159,7 @@ class Jobs:
     async def poll(self) -> int:
         """Poll the feeds that are due, including those of the settings; return how many."""
         await self.polling.feeds.configure_feeds(self.configured, now=self.now())
-        return await poll(self.polling, clock=self.now)
+        return await poll_feeds(self.polling, clock=self.now)
 
     async def search(self) -> int:
         """Search new stories and judge those that wait; return how many."""
@@ -168,11 +168,11 @@ class Jobs:
 
     async def digest(self) -> int:
         """Decide which posts are due; return how many are owed now."""
-        return await digest(self.deciding, now=self.now())
+        return await decide_due_posts(self.deciding, now=self.now())
 
     async def deliver(self) -> int:
         """Send what may be sent now, one message per chat; return how many were tried."""
-        return await deliver(self.delivering, clock=self.now)
+        return await deliver_posts(self.delivering, clock=self.now)
 
     async def embed(self) -> int:
         """Embed some of the texts without vectors; return how many."""
@@ -188,7 +188,7 @@ class Jobs:
         await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
         await self.delivering.outbox.forget(now=now)
         await self.outcomes.forget(now=now)
-        await self.web_pages.forget(before=now - CACHED_FOR, most_bytes=CACHE_BYTES)
+        await self.web_pages.forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
         return 1
 
     async def reindex(self) -> int:

@@ -8,7 +8,7 @@ from bot.app import App
 from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
-from engine.answer.passages import gather
+from engine.answer.passages import gather_passages
 from engine.corpora import corpora_of_kind
 from engine.errors import UsageError
 from engine.messages import Message
@@ -17,7 +17,7 @@ from engine.prophecy.prophecy import Prophet
 from engine.search import SearchRequest
 from engine.values import Corpus, Kind
 
-MOST_PASSAGES = 20
+MAX_PASSAGES = 20
 
 
 async def ask(
@@ -62,11 +62,11 @@ async def _answer_question(
             Message("There is no question."), fix=Message("Write what you want to know.")
         )
     asked = Question(text=question, earlier=tuple(earlier))
-    gathered = await gather(
-        prophet or searcher(app),
+    gathered = await gather_passages(
+        prophet or build_searcher(app),
         corpora,
         asked,
-        replace(request, limit=max(1, min(request.limit, MOST_PASSAGES))),
+        replace(request, limit=max(1, min(request.limit, MAX_PASSAGES))),
     )
     return await app.answerer().answer(asked, gathered, now=request.now, model=model)
 
@@ -84,7 +84,7 @@ async def ask_one(
     return await ask(app, request, await app.choose_corpora(corpus), earlier=earlier)
 
 
-def searcher(app: App) -> Prophet:
+def build_searcher(app: App) -> Prophet:
     """Return a Prophet for passages, which ignores age and includes recent texts."""
     chosen = app.settings.prophecy
     chosen = replace(

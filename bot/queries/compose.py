@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.app import App
-from bot.queries.ask import corpora_for, searcher
+from bot.queries.ask import build_searcher, corpora_for
 from db.chat.answers import Answers
 from db.chat.compositions import KeptTask
 from engine.answer.cited_answer import Passage, Question
-from engine.answer.passages import gather
+from engine.answer.passages import gather_passages
 from engine.compose.composition import ComposeRequest, Composition, Progress, RetrievedPassages
 from engine.compose.models import ClientModels
 from engine.compose.run import ComposeParts, Composer, Find
-from engine.compose.select import SAME_MEANING, internal_passages, passage_key, topic
+from engine.compose.select import SAME_MEANING, extract_topic, internal_passages, passage_key
 from engine.errors import ModelError
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
-from engine.prophecy.question import HONEST, comparable, embedder_of, vector_of
+from engine.prophecy.question import HONEST, embedder_of, is_comparable, vector_of
 from engine.search import Mode, SearchRequest
 from engine.values import Corpus
 from engine.vectors import Vector
@@ -27,7 +27,7 @@ _VARIANTS = 3  # of one answer in a chat
 _RETRIEVED = 50  # texts of the corpora that are looked at
 
 
-def composer(app: App) -> Composer:
+def build_composer(app: App) -> Composer:
     """Return the composer of an App. It opens nothing before the first request."""
     return Composer(compose_parts(app))
 
@@ -42,7 +42,7 @@ async def compose_task(app: App, kept: KeptTask, now: datetime, progress: Progre
         variants=_VARIANTS,
         found=await _shown_hits(app, kept),
     )
-    return await composer(app).compose(request, now=now, progress=progress)
+    return await build_composer(app).compose(request, now=now, progress=progress)
 
 
 async def _shown_hits(app: App, kept: KeptTask) -> tuple[Passage, ...]:
@@ -60,7 +60,7 @@ def compose_parts(app: App) -> ComposeParts:
     """Return what a composer needs: the same model, web and ordering as the rest of the App."""
     settings = app.settings.compose
     return ComposeParts(
-        find=finder(app),
+        find=build_finder(app),
         models=ClientModels(app.client, settings) if app.client else None,
         web=app.web,
         rerankers=app.rerankers,
@@ -69,23 +69,25 @@ def compose_parts(app: App) -> ComposeParts:
     )
 
 
-def finder(app: App, mode: Mode | None = None) -> Find:
+def build_finder(app: App, mode: Mode | None = None) -> Find:
     """Return the retrieval from the corpora: by words, and by meaning where there are vectors.
 
     Another `mode` than that of the settings is for measurements.
     """
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
-        about = topic(request.prompt)
+        about = extract_topic(request.prompt)
         # Nothing is embedded on the fly: the reranker orders what is found.
         asked = SearchRequest(
             headline=read_headline(about), limit=_RETRIEVED, now=now, mode=mode, embeds=False
         )
-        found = await gather(searcher(app), request.corpora, Question(text=about), asked)
+        found = await gather_passages(
+            build_searcher(app), request.corpora, Question(text=about), asked
+        )
         stored = await stored_meaning(app, request.corpora, about, found.passages)
         return RetrievedPassages(
             passages=internal_passages(
-                request, found.passages, most=_RETRIEVED, cosines=stored.cosines
+                request, found.passages, maximum=_RETRIEVED, cosines=stored.cosines
             ),
             alike=frozenset(stored.alike),
             vectors={name: int(100 * share) for name, share in stored.shares.items()},
@@ -144,14 +146,14 @@ async def stored_meaning(
         )
         if not local:
             continue
-        vector = vector or await _vector(embedder, text)
-        if comparable(vector, space):
+        vector = vector or await _embed_text(embedder, text)
+        if is_comparable(vector, space):
             cosines = await app.embeddings.cosines(corpus, space, vector, list(keys))
             stored.cosines.update((keys[key], cosine) for key, cosine in cosines.items())
     return stored
 
 
-async def _vector(embedder: Embedder, text: str) -> Vector:
+async def _embed_text(embedder: Embedder, text: str) -> Vector:
     """Return the vector of a text, or an empty one if the model fails, as retrieval then says."""
     try:
         return await vector_of(embedder, text)

@@ -27,7 +27,7 @@ from engine.corpora import ALL
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
-from engine.prophecy.question import describe_partial_vectors, question_of, similarities
+from engine.prophecy.question import describe_partial_vectors, fetch_similarities, question_of
 from engine.query.find import DEFAULT_LIMIT, Finder
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
 from engine.query.parser import parse_query
@@ -87,8 +87,8 @@ def _log_found(search: LoggedSearch, found: QueryAnswer) -> LoggedSearch:
 async def _find_texts(
     app: App, query: Query, corpus: str, limit: int, *, voice: bool, mode: FindMode
 ) -> QueryAnswer:
-    names = _corpora(query, negated=False)
-    unwanted = frozenset(_corpora(query, negated=True))
+    names = _list_named_corpora(query, negated=False)
+    unwanted = frozenset(_list_named_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
         every = [
             (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
@@ -100,7 +100,7 @@ async def _find_texts(
     except CorpusNotFound as error:
         if not names and not unwanted:
             raise
-        return _nowhere(query, names[0] if names else corpus, error.full_message)
+        return _build_empty_answer(query, names[0] if names else corpus, error.full_message)
     found = await answer_query(app, chosen, query, limit=limit, voice=voice, mode=mode)
     if len(names) > 1:
         notice = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
@@ -126,7 +126,7 @@ async def answer_query(
     index = DialectIndex(app.database)
     finder = MeaningFinder(index, settings)
     if mode is FindMode.SEMANTIC:
-        found = await _nearest(app, finder, corpus, query, limit)
+        found = await _find_nearest(app, finder, corpus, query, limit)
     else:
         aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
         expanded = await widen_query(index, corpus, query, aliases, weight=weight)
@@ -135,7 +135,7 @@ async def answer_query(
             found = await finder.order_by_meaning(
                 corpus,
                 query,
-                partial(similarities, app.retrieval.meaning, corpus, meant_by(query)),
+                partial(fetch_similarities, app.retrieval.meaning, corpus, meant_by(query)),
                 limit=limit,
                 expanded=expanded,
                 now=now,
@@ -146,7 +146,7 @@ async def answer_query(
     return await Comments(app.database).add_comments(corpus, found, comments) if comments else found
 
 
-async def _nearest(
+async def _find_nearest(
     app: App, finder: MeaningFinder, corpus: Corpus, query: Query, limit: int
 ) -> QueryAnswer:
     text = meant_by(query)
@@ -169,7 +169,7 @@ async def _nearest(
     return replace(found, notices=(*found.notices, notice)) if notice else found
 
 
-async def months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, int]:
+async def count_months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, int]:
     """Return the number of texts that match the query of `found`, by month, without empty months.
 
     Raises storage errors.
@@ -178,20 +178,20 @@ async def months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, i
     return await Finder(index, app.settings.find).months(corpus, found.expanded)
 
 
-def _corpora(query: Query, *, negated: bool) -> list[str]:
+def _list_named_corpora(query: Query, *, negated: bool) -> list[str]:
     return [f.value for f in query.filters if f.name == "in" and f.negated == negated]
 
 
 def _find_nothing(query: Query, corpus: Corpus, why: Message) -> QueryAnswer:
     return replace(
-        _nowhere(query, corpus.name, why),
+        _build_empty_answer(query, corpus.name, why),
         kind=corpus.kind,
         counts=Counts(corpus=corpus.documents),
         plan=Plan.NEAREST,
     )
 
 
-def _nowhere(query: Query, corpus: str, why: Message) -> QueryAnswer:
+def _build_empty_answer(query: Query, corpus: str, why: Message) -> QueryAnswer:
     return QueryAnswer(
         query=query,
         expanded=query,
@@ -238,7 +238,7 @@ async def _run_search(
 async def _find_in_corpus(
     app: App, search: SearchContract, query: Query, *, limit: int, comments: int
 ) -> QueryAnswer:
-    corpus = await _corpus(app, search, query)
+    corpus = await _choose_corpus(app, search, query)
     answered = partial(answer_query, app, corpus, limit=limit, voice=True, comments=comments)
     found = await answered(query=query)
     if not isinstance(search, SocialSearch) or search.mixes:
@@ -257,7 +257,7 @@ async def _find_in_corpus(
     return replace(narrowed, notices=(*narrowed.notices, notice))
 
 
-async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
+async def _choose_corpus(app: App, search: SearchContract, query: Query) -> Corpus:
     """Return the named corpus, else the default one among the kinds that the search covers.
 
     Raises CorpusNotFound, UsageError.

@@ -17,8 +17,8 @@ _LONGEST_HEADING = 60
 VOTES = "👍 👎"
 WRITE, SHARE = "write", "share"
 OWN = "own"  # marks vote buttons in a view that one person alone sees
-_MOST = 3  # buttons of a compact message, beside its votes
-_MOST_IN_ROW = 3  # hits whose votes fit into one row
+_MAXIMUM = 3  # buttons of a compact message, beside its votes
+_MAX_IN_ROW = 3  # hits whose votes fit into one row
 # Platforms that can show a message to one person alone.
 PRIVATE_VIEWS = frozenset({"slack"})
 # A hit that can be voted on: its number in the message, its answer, its rank and its votes.
@@ -61,7 +61,7 @@ def vote_row(votable: Sequence[Votable], language: str, *, platform: str) -> tup
         return row
     if platform not in PRIVATE_VIEWS:
         more = (vote_pair(votable, language, numbered=True) for votable in others)
-        return (*row, *chain.from_iterable(islice(more, _MOST_IN_ROW - 1)))
+        return (*row, *chain.from_iterable(islice(more, _MAX_IN_ROW - 1)))
     _, answer, rank, _ = first
     label = f"{others[0][0]} … {others[-1][0]}" if len(others) > 1 else f"{others[0][0]}"
     return (*row, answer_button(answer, f"{label}: {VOTES}", "votes", f"{rank}.{language}"))
@@ -134,7 +134,7 @@ def answer_buttons(
         *([button(label, "more", answer.last)] if following.page else []),
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
     )
-    if compact and len(rest) + len(shared) > _MOST:
+    if compact and len(rest) + len(shared) > _MAXIMUM:
         value = f"{answer.page[0].rank}.{words.language}"
         shared = (button(words.say("Share"), SHARE, value),)
     rest = (*rest, *shared)

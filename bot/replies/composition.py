@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, labels, say_date
+from bot.reply import Action, Button, Reply, name_flags, say_date
 from engine.compose.composition import (
     ComposedSource,
     Composition,
@@ -87,7 +87,7 @@ def source_title(source: ComposedSource, words: Words) -> str:
     passage = source.passage
     kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
     date = say_date(passage.date, passage.dated_by, words)
-    facts = [cited_as(passage), date, kind, *labels(passage.flags.names, words)]
+    facts = [cited_as(passage), date, kind, *name_flags(passage.flags.names, words)]
     return " · ".join(filter(None, facts))
 
 
@@ -105,14 +105,14 @@ def step_lines(composition: Composition, words: Words) -> Iterator[str]:
         if step.model:
             facts.append(step.model)
         if step.usage:
-            facts += _usage(step.usage, words)
+            facts += _describe_usage(step.usage, words)
         facts += [f"{name} {number}" for name, number in step.figures.items() if number]
         yield f"{step.name.value}: {', '.join(facts)}"
         if step.skipped:
             yield _INDENT + words.render(step.skipped)
 
 
-def _usage(usage: Usage, words: Words) -> Iterator[str]:
+def _describe_usage(usage: Usage, words: Words) -> Iterator[str]:
     tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
     if tokens:
         yield words.count("{number} token", "{number} tokens", tokens)

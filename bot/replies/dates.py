@@ -10,7 +10,7 @@ from bot.i18n.words import Words, marked_plural, words_for
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Filters
-from engine.settings.searching import MOST_MONTHS
+from engine.settings.searching import MAX_MONTHS
 
 _FORMS = {
     "year": marked_plural("{number} year before", "{number} years before"),
@@ -153,7 +153,7 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     nothing but dates is left unchanged. Raises UsageError for a date that does not exist, and for
     too many months.
     """
-    narrowed, recent = _recent(text)
+    narrowed, recent = _split_off_months(text)
     if recent is not None and _WORD.search(narrowed):
         return replace(read_typed(narrowed, now=now), exclude_recent=recent)
     found = {
@@ -162,7 +162,7 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     }
     rest = " ".join(_TYPED.sub(" ", text).split()) if found else text
     at_end = _AT_END.search(rest.rstrip())
-    if at_end and "date" not in found and (date := _past(at_end["date"], now)):
+    if at_end and "date" not in found and (date := _read_past_date(at_end["date"], now)):
         found, rest = {**found, "date": date}, rest[: at_end.start()].rstrip()
     if not _WORD.search(rest):
         return TypedHeadline(text=text)
@@ -173,20 +173,20 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     )
 
 
-def _recent(text: str) -> tuple[str, int | None]:
+def _split_off_months(text: str) -> tuple[str, int | None]:
     """Return the text without the months to leave out, and their number. Raises UsageError."""
     found = [int(match["months"]) for match in _RECENT.finditer(text)]
     if not found:
         return text, None
-    if found[-1] > MOST_MONTHS:
+    if found[-1] > MAX_MONTHS:
         raise UsageError(
             Message("{number} months are too many.", number=found[-1]),
-            fix=Message("Write at most {number}.", number=MOST_MONTHS),
+            fix=Message("Write at most {number}.", number=MAX_MONTHS),
         )
     return " ".join(_RECENT.sub(" ", text).split()), found[-1]
 
 
-def _past(text: str, now: datetime) -> datetime | None:
+def _read_past_date(text: str, now: datetime) -> datetime | None:
     """Return the moment that the text in parentheses names, or None if it is none of the past."""
     try:
         date = read_date(text)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.i18n.words import Words, marked
 from bot.replies.buttons import place_text
 from bot.replies.limits import cut
-from bot.reply import HitView, Reply, labels, say_date, signature
+from bot.reply import HitView, Reply, format_signature, name_flags, say_date
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
@@ -36,7 +36,7 @@ def brief_find_reply(found: QueryAnswer, words: Words, *, longest: int, after: i
     Texts longer than `longest` characters are cut.
     """
     hits = tuple(_view_hit(hit, words, longest) for hit in found.hits[after:])
-    shown = _summary(found, words).partition("\n")[0]
+    shown = _describe_found(found, words).partition("\n")[0]
     left_out = after or len(hits) < found.counts.passing
     if hits and left_out and found.plan is not Plan.NEAREST:
         span = words.say(
@@ -55,15 +55,15 @@ def brief_find_reply(found: QueryAnswer, words: Words, *, longest: int, after: i
 
 def _view_hit(hit: FindHit, words: Words, longest: int) -> HitView:
     found = hit.document.candidate
-    view = HitView.of(found, words, rank=hit.rank, text=_text(hit, longest))
+    view = HitView.of(found, words, rank=hit.rank, text=_format_text(hit, longest))
     return replace(view, place=place_text(found.place, words)) if found.place else view
 
 
 def find_reply(found: QueryAnswer, words: Words, *, longest: int | None = None) -> Reply:
     """Return the answer with all its hits; texts longer than `longest` characters are cut."""
-    lines = [_summary(found, words)]
+    lines = [_describe_found(found, words)]
     for hit in found.hits:
-        lines += ["", *_hit(hit, words, longest)]
+        lines += ["", *_render_hit(hit, words, longest)]
     return Reply(
         words=words,
         text="\n".join(lines),
@@ -71,7 +71,7 @@ def find_reply(found: QueryAnswer, words: Words, *, longest: int | None = None) 
     )
 
 
-def _summary(found: QueryAnswer, words: Words) -> str:
+def _describe_found(found: QueryAnswer, words: Words) -> str:
     query = cut(str(found.query), _LONGEST_QUERY)
     if not found.hits:
         return words.say("Nothing found: {query}", query=query or "-")
@@ -93,10 +93,10 @@ def _summary(found: QueryAnswer, words: Words) -> str:
         looked_for = cut(str(found.expanded), _LONGEST_QUERY)
         sentence += "\n" + words.say("Looked for: {query}", query=looked_for)
     left = found.counts.passing - found.counts.returned
-    return sentence if not left else f"{sentence}\n{_rest(found, words)}"
+    return sentence if not left else f"{sentence}\n{_describe_rest(found, words)}"
 
 
-def _rest(found: QueryAnswer, words: Words) -> str:
+def _describe_rest(found: QueryAnswer, words: Words) -> str:
     shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
     return f"{shown}{_left_out(found, words)}"
 
@@ -113,7 +113,7 @@ def _left_out(found: QueryAnswer, words: Words) -> str:
     )
 
 
-def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
+def _render_hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     found = hit.document.candidate
     facts = [
         *((place_text(found.place, words),) if found.place else ()),
@@ -121,16 +121,16 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
             None,
             (
                 say_date(found.created_at, found.dated_by, words),
-                signature(found.voice, found.author, in_item=found.place is not None),
+                format_signature(found.voice, found.author, in_item=found.place is not None),
             ),
         ),
         *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),
         *found.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),
-        *_similar(hit, words),
+        *_describe_similarity(hit, words),
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
-    yield from (f"{_INDENT}{line}" for line in _text(hit, longest).split("\n"))
+    yield from (f"{_INDENT}{line}" for line in _format_text(hit, longest).split("\n"))
     if hit.elsewhere:
         yield _INDENT + words.count(
             "{number} more place in it", "{number} more places in it", hit.elsewhere
@@ -138,15 +138,15 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     if found.url:
         yield _INDENT + found.url
     if hit.matched:
-        yield _INDENT + ", ".join(_matches(hit.matched, words))
+        yield _INDENT + ", ".join(_describe_matches(hit.matched, words))
 
 
-def _similar(hit: FindHit, words: Words) -> Iterator[str]:
+def _describe_similarity(hit: FindHit, words: Words) -> Iterator[str]:
     if hit.similarity is not None:
         yield words.say("similarity {number}", number=f"{hit.similarity:.2f}")
 
 
-def _text(hit: FindHit, longest: int | None) -> str:
+def _format_text(hit: FindHit, longest: int | None) -> str:
     text, shown = hit.document.candidate.text, hit.excerpt
     if shown is None:
         return text if longest is None else cut(text, longest)
@@ -156,7 +156,7 @@ def _text(hit: FindHit, longest: int | None) -> str:
     return f"{before}{shown.text.strip()}{after}"
 
 
-def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
+def _describe_matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
     """Yield each matched word or phrase once, with its count, alias and field."""
     for (term, alias_of), parts in _by_term(matches).items():
         named = term if alias_of is None else f"{alias_of} → {term}"
@@ -185,7 +185,7 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     if answer.notice:
         lines += ["", words.render(answer.notice)]
     for source in answer.sources:
-        lines += ["", *_source(source, answer, words)]
+        lines += ["", *_render_source(source, answer, words)]
     if answer.objections:
         lines += ["", words.say("What the check objected to:")]
         lines += [
@@ -215,7 +215,7 @@ def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple
         source for source in answer.sources if sentence.quoted and source.number in sentence.sources
     ]
     flags = (flag for source in cited for flag in source.passage.hit.candidate.flags.names)
-    return labels(flags, words)
+    return name_flags(flags, words)
 
 
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
@@ -240,7 +240,7 @@ def _count_texts_read(answer: CitedAnswer, words: Words) -> str:
     return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
 
 
-def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
+def _render_source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
         *((place_text(found.place, words),) if found.place else ()),
@@ -248,10 +248,10 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
             None,
             (
                 say_date(found.created_at, found.dated_by, words),
-                signature(found.voice, found.author, in_item=found.place is not None),
+                format_signature(found.voice, found.author, in_item=found.place is not None),
             ),
         ),
-        *labels(found.flags.names, words),
+        *name_flags(found.flags.names, words),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
     ]
     yield f"[{source.number}] {' · '.join(facts)}"

@@ -25,7 +25,7 @@ def cut(text: str, limit: int, measure: Measure = len) -> str:
     room = limit - measure(_ELLIPSIS)
     if room < 0:
         return ""
-    end = _longest(text, 0, room, measure)
+    end = _find_longest_end(text, 0, room, measure)
     border = _last_blank(text, 0, end)
     # A text without spaces is cut anywhere, as half a word is better than nothing.
     kept = border if 2 * border >= end else _between_clusters(text, 0, end)
@@ -39,24 +39,24 @@ def split(text: str, limit: int, measure: Measure = len) -> list[str]:
     """
     pieces, start = [], _skip_blanks(text, 0)
     while start < len(text):
-        end = _longest(text, start, limit, measure)
+        end = _find_longest_end(text, start, limit, measure)
         if end <= start:
             raise ValueError(f"a character is longer than {limit}")
         if end < len(text):
-            end = _border(text, start, end)
+            end = _find_border(text, start, end)
         pieces.append(text[start:end].rstrip())
         start = _skip_blanks(text, end)
     return pieces
 
 
-def _longest(text: str, start: int, limit: int, measure: Measure) -> int:
+def _find_longest_end(text: str, start: int, limit: int, measure: Measure) -> int:
     """Return the end of the longest part from `start` that measures at most `limit`."""
     window = text[start : start + max(limit, 0)]
     lengths = range(len(window) + 1)
     return start + bisect_right(lengths, limit, key=lambda n: measure(window[:n])) - 1
 
 
-def _border(text: str, start: int, end: int) -> int:
+def _find_border(text: str, start: int, end: int) -> int:
     """Return the best break up to `end`: a line's end, else a space, else a cluster's end."""
     line = text.rfind("\n", start, end + 1)
     if line > (start + end) // 2:  # do not break after a short first line
@@ -85,12 +85,12 @@ def _skip_blanks(text: str, start: int) -> int:
 def _between_clusters(text: str, start: int, end: int) -> int:
     """Return the last index up to `end` that splits no visible character, else `end`."""
     place = end
-    while place > start and _tears(text, start, place):
+    while place > start and _is_inside_cluster(text, start, place):
         place -= 1
     return place if place > start else end
 
 
-def _tears(text: str, start: int, place: int) -> bool:
+def _is_inside_cluster(text: str, start: int, place: int) -> bool:
     """Return whether the characters around `place` belong to one visible character.
 
     Covers the common grapheme clusters of Unicode (UAX #29): joined emoji, skin tones, flags,
@@ -99,14 +99,14 @@ def _tears(text: str, start: int, place: int) -> bool:
     if place >= len(text):
         return False
     before, after = text[place - 1], text[place]
-    if _JOINER in (before, after) or _extends(after):
+    if _JOINER in (before, after) or _is_modifier(after):
         return True
     if _is_flag_letter(before) and _is_flag_letter(after):
         return _flag_letters_before(text, start, place) % 2 == 1
     return "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
 
 
-def _extends(character: str) -> bool:
+def _is_modifier(character: str) -> bool:
     """Return whether a character modifies the one before it."""
     return (
         unicodedata.category(character) in ("Mn", "Me", "Mc")

@@ -98,7 +98,7 @@ def card_of(
     return replace(
         card_of_text(view, shown.corpus, words, avatar=avatar, footer=footer, shape=shape),
         headline=shown.headline,
-        headline_source=shown.source or _host(shown.link),
+        headline_source=shown.source or _parse_host(shown.link),
         headline_date=words.date(shown.date),
     )
 
@@ -142,7 +142,7 @@ def file_name(shown: PictureSubject) -> str:
     return ("-".join(filter(None, (day, words))) or "prophecy") + ".png"
 
 
-def _host(link: str | None) -> str:
+def _parse_host(link: str | None) -> str:
     try:
         return (urlsplit(link or "").hostname or "").removeprefix("www.")
     except ValueError:

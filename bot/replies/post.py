@@ -13,7 +13,7 @@ from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, prophecy_answer, say_how_found
-from bot.reply import Button, Event, HitView, ItemView, Reply, labels
+from bot.reply import Button, Event, HitView, ItemView, Reply, name_flags
 from engine.chat import Answer, Tally
 
 LONGEST_POST = 3500  # Telegram shows 4,096
@@ -65,7 +65,7 @@ def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
             "source": source,
             "tweet": hit.text,
             "author": hit.signature or "",
-            "labels": ", ".join(labels(hit.flags, words)),
+            "labels": ", ".join(name_flags(hit.flags, words)),
             "date": hit.date_text,
             "age": hit.age,
             "url": hit.url or "",
@@ -102,7 +102,7 @@ def post_reply(
     """
     answers = [item.answer for item in items]
     shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
-    title = _title(items, day, zone, words) if day else None
+    title = _format_title(items, day, zone, words) if day else None
     unjudged = [
         item.answer.prophecy for item, view in zip(items, shown, strict=True) if not view.hit.judged
     ]
@@ -115,7 +115,7 @@ def post_reply(
     )
 
 
-def _title(items: Sequence[PostItem], day: date, zone: tzinfo, words: Words) -> str:
+def _format_title(items: Sequence[PostItem], day: date, zone: tzinfo, words: Words) -> str:
     """Return a sentence with the dates of the stories: a post in the morning tells yesterday's."""
     moments = [item.answer.prophecy.headline.date for item in items]
     dates = [moment.astimezone(zone).date() if moment else day for moment in moments]
@@ -155,10 +155,14 @@ def post_buttons(
             vote_row(votable, words.language, platform=platform),
             _first_row(shown[0][1], words, writes=writes),
         )
-    rows = [_row(number, answer, tallies.get(answer.id, {}), words) for number, answer in shown]
+    rows = [
+        _build_button_row(number, answer, tallies.get(answer.id, {}), words)
+        for number, answer in shown
+    ]
     if writes:
         buttons = [
-            _write(number if len(shown) > 1 else None, answer, words) for number, answer in shown
+            _build_write_button(number if len(shown) > 1 else None, answer, words)
+            for number, answer in shown
         ]
         rows += [
             tuple(buttons[start : start + _WRITES_IN_A_ROW])
@@ -168,11 +172,11 @@ def post_buttons(
 
 
 def _first_row(answer: Answer, words: Words, *, writes: bool) -> tuple[Button, ...]:
-    _, _, *rest = _row(1, answer, {}, words)
-    return (*rest, *([_write(None, answer, words)] if writes else []))
+    _, _, *rest = _build_button_row(1, answer, {}, words)
+    return (*rest, *([_build_write_button(None, answer, words)] if writes else []))
 
 
-def _write(number: int | None, answer: Answer, words: Words) -> Button:
+def _build_write_button(number: int | None, answer: Answer, words: Words) -> Button:
     """Return the button to write about a story, with its number if there are several."""
     label = words.say("Write about {number}", number=number) if number else None
     return answer_button(answer, label or words.say("Write about it"), WRITE, answer.first)
@@ -196,7 +200,7 @@ def _item_view(number: int, item: PostItem, words: Words) -> ItemView:
     return ItemView(headline=item.title, link=item.link, hit=replace(view, rank=number))
 
 
-def _row(
+def _build_button_row(
     number: int, answer: Answer, tallies: Mapping[int, Tally], words: Words
 ) -> tuple[Button, ...]:
     rank, button = answer.page[0].rank, partial(answer_button, answer)

@@ -13,7 +13,7 @@ from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
-from engine.prophecy.score import sureness
+from engine.prophecy.score import rate_sureness
 from engine.search import Headline, Hit, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
 
@@ -58,7 +58,7 @@ def prophecy_reply(
     early = None
     if prophecy.unfinished and hits:
         early = words.say("So far I have compared words alone; this may change in a moment.")
-    notices = (_date(headline, now, words), remarks, early)
+    notices = (_describe_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
         views = [replace(view, judged=True) for view in views]
@@ -70,7 +70,7 @@ def prophecy_reply(
     return Reply(
         words=words,
         headline=None if stands_above else _shown_headline(headline),
-        text=_introduction(prophecy, words, near=near)
+        text=_format_introduction(prophecy, words, near=near)
         if hits
         else _explain_nothing(prophecy, words),
         hits=tuple(views),
@@ -99,7 +99,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         HitView.of(found, words, rank=hit.rank, text=text),
         place=place,
         age=say_age(found.created_at, until, words),
-        sureness=None if near else sureness(hit),
+        sureness=None if near else rate_sureness(hit),
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )
@@ -115,14 +115,14 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     return f"{before}{found.text.strip()}{after}", place_text(place, words)
 
 
-def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
+def _format_introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
     if not near:
         return None
     nearest = words.say("Nearest:")
     return nearest if prophecy.hits else f"{words.say(_NOTHING)} {nearest}"
 
 
-def _date(headline: Headline, now: datetime, words: Words) -> str | None:
+def _describe_date(headline: Headline, now: datetime, words: Words) -> str | None:
     """Return a sentence with the headline's date, or None if it is today or unknown."""
     date = headline.date
     if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
@@ -157,8 +157,8 @@ def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
         about_search = None
     notices = (
         _replaced_words(prophecy, words),
-        _aliases(prophecy.terms, words),
-        _without(about_search, about_judge, words),
+        _describe_aliases(prophecy.terms, words),
+        _render_without(about_search, about_judge, words),
         say_unjudged(prophecy, words),
     )
     return " ".join(filter(None, notices)) or None
@@ -186,7 +186,7 @@ def say_how_found(prophecy: Prophecy, words: Words) -> str:
     return words.say("Not judged: found by words and meaning.")
 
 
-def _without(message: Message | None, left_out: Message | None, words: Words) -> str:
+def _render_without(message: Message | None, left_out: Message | None, words: Words) -> str:
     """Return a message in the reader's language, without one that may be part of it."""
     notice_text = words.render(message) if message else ""
     return notice_text.replace(words.render(left_out), "").strip() if left_out else notice_text
@@ -199,7 +199,7 @@ def notice_of(prophecy: Prophecy, words: Words) -> str | None:
         about_judge = None
     notices = (
         _replaced_words(prophecy, words),
-        _aliases(prophecy.terms, words),
+        _describe_aliases(prophecy.terms, words),
         *(words.render(notice) for notice in (about_search, about_judge) if notice),
     )
     return " ".join(filter(None, notices)) or None
@@ -236,7 +236,7 @@ def _is_form(word: str, stem: str) -> bool:
     return any(folded.startswith(stem) for folded in folded_words(word))
 
 
-def _aliases(terms: Iterable[Term], words: Words) -> str:
+def _describe_aliases(terms: Iterable[Term], words: Words) -> str:
     """Return which aliases from the glossary were also searched for."""
     aliases: dict[str, list[str]] = {}
     for term in terms:

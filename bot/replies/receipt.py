@@ -53,10 +53,10 @@ _NAMES = {
 }
 
 
-def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
+def list_reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
     """Return in words why the prophecy contains each of `hits`, or no hits, without any scores."""
     until = prophecy.headline.date or now
-    lines = [line for hit in hits for line in _reasons(hit, until, words)]
+    lines = [line for hit in hits for line in _describe_reasons(hit, until, words)]
     if lines:
         return "\n".join(lines)
     if prophecy.judged or prophecy.verdict.notice is None:
@@ -72,7 +72,7 @@ def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words
     )
 
 
-def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
+def _describe_reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
     age = say_age(hit.candidate.created_at, until, words)
     judgment = hit.parts.get("judgment")
     read = words.say(_UNREAD if judgment is None else _READ[round(judgment * HIGHEST_JUDGMENT)])
@@ -88,18 +88,18 @@ def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
         yield _INDENT + words.say("It was found by its meaning.")
 
 
-def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
+def render_receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
         _count_candidates(prophecy, words),
         *_describe_meaning(prophecy, words),
         *_describe_expansion(prophecy.expansion, words),
-        *_judge(prophecy.verdict, words),
+        *_describe_verdict(prophecy.verdict, words),
     ]
     if notice := notice_of(prophecy, words):
         lines.append(notice)
     for hit in hits:
-        lines += ["", *_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
+        lines += ["", *_describe_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
     return "\n".join(lines)
 
 
@@ -158,10 +158,10 @@ def _describe_expansion(expansion: Expansion, words: Words) -> Iterator[str]:
     if expansion.seconds is not None:
         yield words.say("It named them in {seconds} s.", seconds=f"{expansion.seconds:.1f}")
     if expansion.usage:
-        yield _usage(expansion.usage, words)
+        yield _describe_usage(expansion.usage, words)
 
 
-def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
+def _describe_verdict(verdict: Verdict, words: Words) -> Iterator[str]:
     if not verdict.scores:
         yield words.say("No model judged them.")
     else:
@@ -175,13 +175,13 @@ def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
     if verdict.cached:
         yield words.say("The judgment was kept from an earlier time and cost nothing.")
     elif verdict.usage:
-        yield _usage(verdict.usage, words)
+        yield _describe_usage(verdict.usage, words)
     if verdict.damage:
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(verdict.damage.items()))
         yield words.say("Faults in the model's answer: {faults}.", faults=faults)
 
 
-def _usage(usage: Usage, words: Words) -> str:
+def _describe_usage(usage: Usage, words: Words) -> str:
     unknown = words.say("unknown")
     return words.say(
         "Tokens: {prompt} in, {completion} out; cost: {cost}.",
@@ -193,7 +193,7 @@ def _usage(usage: Usage, words: Words) -> str:
     )
 
 
-def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
+def _describe_hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
     yield words.say(
         "{rank}. score {score} from {parts}",
         rank=hit.rank,
@@ -233,14 +233,14 @@ def named_figures(figures: Mapping[str, float | None], words: Words) -> str:
 
 def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
     """Return lines that explain how the answer was made and why it contains each of `hits`."""
-    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    lines = [words.say("Query: {query}", query=_format_query(receipt.canonical))]
     if receipt.expanded != receipt.canonical:
-        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+        lines.append(words.say("Looked for: {query}", query=_format_query(receipt.expanded)))
     if receipt.filters:
-        filters = _query(" ".join(receipt.filters))
+        filters = _format_query(" ".join(receipt.filters))
         lines.append(words.say("Filters: {filters}", filters=filters))
     lines.append(words.say("Plan: {plan}", plan=receipt.plan))
-    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    lines.append(_describe_counts(receipt.counts, receipt.corpus, words))
     for hit in hits:
         lines += ["", *_hit_receipt(hit, words)]
     return "\n".join(lines)
@@ -248,24 +248,24 @@ def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
 
 def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
     """Return in words how the answer was made and why it contains each of `hits`."""
-    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    lines = [words.say("Query: {query}", query=_format_query(receipt.canonical))]
     if receipt.expanded != receipt.canonical:
-        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+        lines.append(words.say("Looked for: {query}", query=_format_query(receipt.expanded)))
     plan = next((reason for plan, reason in _PLANS.items() if plan == receipt.plan), None)
     if plan:
         lines.append(words.say(plan))
-    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    lines.append(_describe_counts(receipt.counts, receipt.corpus, words))
     for hit in hits:
         matched = ", ".join(dict.fromkeys(_name_match(match) for match in hit.matched))
         lines.append(f"{hit.rank}. {matched}".strip())
     return "\n".join(lines)
 
 
-def _query(text: str) -> str:
+def _format_query(text: str) -> str:
     return cut(text, _LONGEST_EXPLAINED) or "-"
 
 
-def _counts(counts: StageCounts, corpus: str, words: Words) -> str:
+def _describe_counts(counts: StageCounts, corpus: str, words: Words) -> str:
     holding = counts.passing if counts.matching is None else counts.matching
     return words.say(
         "Of {all} texts in {corpus}, {matching} hold the words and {passing} of those meet the"
@@ -293,12 +293,12 @@ def _hit_receipt(hit: HitReceipt, words: Words) -> Iterator[str]:
         )
     else:
         yield words.say("{rank}. score {score}", rank=hit.rank, score=f"{hit.score:.2f}")
-    yield from (_INDENT + _match(match) for match in hit.matched)
+    yield from (_INDENT + _format_match(match) for match in hit.matched)
 
 
 def _name_match(match: MatchedTerm) -> str:
     return match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
 
 
-def _match(match: MatchedTerm) -> str:
+def _format_match(match: MatchedTerm) -> str:
     return f"{_name_match(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"

@@ -29,7 +29,9 @@ _ENVIRONMENT.filters = {name: _ENVIRONMENT.filters[name] for name in _FILTERS}
 def require_template(text: str) -> None:
     """Raise UsageError if `text` is no template that can be used."""
     if len(text) > LONGEST_TEMPLATE:
-        raise UsageError(Message("A template has at most {most} letters.", most=LONGEST_TEMPLATE))
+        raise UsageError(
+            Message("A template has at most {maximum} letters.", maximum=LONGEST_TEMPLATE)
+        )
     _require_allowed(text)
     fill_template(text, dict.fromkeys(NAMES, "x"))
 
@@ -41,7 +43,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
             {name: cut(value, LONGEST_RENDERED) for name, value in values.items()}
         )
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
-        raise _unusable(exc) from exc
+        raise _map_template_error(exc) from exc
     return cut(rendered.strip(), LONGEST_RENDERED)
 
 
@@ -55,7 +57,7 @@ def _require_allowed(template: str) -> None:
     try:
         parsed = _ENVIRONMENT.parse(template)
     except (TemplateError, RecursionError) as exc:
-        raise _unusable(exc) from exc
+        raise _map_template_error(exc) from exc
     for node in parsed.find_all(nodes.Node):
         if isinstance(node, nodes.Name) and node.name not in NAMES:
             raise UsageError(
@@ -79,7 +81,7 @@ def _require_allowed(template: str) -> None:
             )
 
 
-def _unusable(error: Exception) -> UsageError:
+def _map_template_error(error: Exception) -> UsageError:
     return UsageError(
         Message("The template cannot be used: {reason}", reason=cut(str(error) or "?", 200))
     )

@@ -105,11 +105,13 @@ def _explain_error(
         return _unknown_key(keys, path)
     if error["type"] == "model_type":
         return SettingsError(
-            f"{_file(path)}: {keys[0]} must be a section.",
+            f"{_format_file(path)}: {keys[0]} must be a section.",
             fix=f"Write [{keys[0]}] on a line of its own and its keys below.",
         )
-    place = _place(keys, path, overrides)
-    return SettingsError(f"{place} {_describe_wanted(error)}{_quote_given(error)}.", fix=_fix(keys))
+    place = _find_place(keys, path, overrides)
+    return SettingsError(
+        f"{place} {_describe_wanted(error)}{_quote_given(error)}.", fix=_suggest_default(keys)
+    )
 
 
 def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
@@ -117,7 +119,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
     name, *inside = error["loc"]
     if len(inside) < 2:
         return SettingsError(
-            f"{_file(path)}: {name} must be a list of tables.",
+            f"{_format_file(path)}: {name} must be a list of tables.",
             fix=f"Write [[{name}]] above each of them.",
         )
     number, key = int(inside[0]) + 1, escaped_line(inside[1])
@@ -125,7 +127,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
         error["type"], f"{key} {_describe_wanted(error)}{_quote_given(error)}"
     )
     return SettingsError(
-        f"{_file(path)}: [[{name}]] number {number}: {problem}.",
+        f"{_format_file(path)}: [[{name}]] number {number}: {problem}.",
         fix="presagio config init writes an example.",
     )
 
@@ -136,12 +138,12 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(
-        f'{_file(path)}: {what} "{escaped_line(key)}".',
-        fix=did_you_mean(key, known) or _elsewhere(key) or f"There are: {', '.join(known)}.",
+        f'{_format_file(path)}: {what} "{escaped_line(key)}".',
+        fix=did_you_mean(key, known) or _suggest_section(key) or f"There are: {', '.join(known)}.",
     )
 
 
-def _elsewhere(key: str) -> str | None:
+def _suggest_section(key: str) -> str | None:
     """Return "Did you mean ...?" if other sections have the key."""
     found = [write_dotted((section, name)) for section, name, _ in section_fields() if name == key]
     return f"Did you mean {' or '.join(found)}?" if found else None
@@ -151,15 +153,15 @@ def _keys_of(section: str) -> list[str]:
     return list(type(Sections.model_fields[section].get_default()).model_fields)
 
 
-def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Override]) -> str:
+def _find_place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Override]) -> str:
     """Return the variables that set the wrong value, else the file and the key."""
     variables = [o.variable for o in overrides if (o.section, o.key)[: len(keys)] == keys[:2]]
     if variables:
         return ", ".join(variables[-1:] if len(keys) > 1 else variables)
-    return f"{_file(path)}: {write_dotted(keys) if len(keys) > 1 else f'[{keys[0]}]'}"
+    return f"{_format_file(path)}: {write_dotted(keys) if len(keys) > 1 else f'[{keys[0]}]'}"
 
 
-def _file(path: Path | None) -> str:
+def _format_file(path: Path | None) -> str:
     return escaped_line(path) if path else "The settings"
 
 
@@ -178,7 +180,7 @@ def _quote_given(error: ErrorDetails) -> str:
     return f', not "{escaped_line(error["input"])[:60]}"'
 
 
-def _fix(keys: tuple[str, ...]) -> str | None:
+def _suggest_default(keys: tuple[str, ...]) -> str | None:
     """Return the default in TOML as an example of a valid value."""
     if len(keys) == 1:
         return None
@@ -218,7 +220,11 @@ def settings_with_origins(config: Path | None = None) -> list[SettingOrigin]:
         variables={name: name for name in environ}
         | {name: f"{name} in {ENVIRONMENT_FILE}" for name in beside if name not in environ},
     )
-    return [*_keys(settings, sources), *_feeds(settings, sources), *_secrets(settings, sources)]
+    return [
+        *_list_keys(settings, sources),
+        *_list_feeds(settings, sources),
+        *_list_secrets(settings, sources),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +242,7 @@ class _Sources:
         return self.file if isinstance(table, dict) and key in table else DEFAULT
 
 
-def _keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
+def _list_keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     source = sources.variables.get(DATA_DIR_VARIABLE, DEFAULT)
     yield SettingOrigin(section="", key="data_dir", value=str(settings.data_dir), source=source)
     for section, key, _ in section_fields():
@@ -244,7 +250,7 @@ def _keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
         yield SettingOrigin(section=section, key=key, value=value, source=sources.of(section, key))
 
 
-def _feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
+def _list_feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     for number, feed in enumerate(settings.feeds, 1):
         for key, value in feed:
             name = f"feeds {number}"
@@ -253,7 +259,7 @@ def _feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
             )
 
 
-def _secrets(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
+def _list_secrets(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     for name, secret in settings.secrets:
         variable = name.upper()
         source = sources.variables[variable] if secret else UNSET

@@ -90,14 +90,14 @@ def read_file(path: Path) -> dict[str, object]:
             fix="Correct that place.",
         ) from exc
     _refuse_secrets(tables, path)
-    return {name: _tuples(value) for name, value in tables.items()}
+    return {name: _freeze_lists(value) for name, value in tables.items()}
 
 
-def _tuples(value: object) -> object:
+def _freeze_lists(value: object) -> object:
     if isinstance(value, list):
-        return tuple(_tuples(item) for item in value)
+        return tuple(_freeze_lists(item) for item in value)
     if isinstance(value, dict):
-        return {key: _tuples(item) for key, item in value.items()}
+        return {key: _freeze_lists(item) for key, item in value.items()}
     return value
 
 
@@ -157,7 +157,7 @@ def read_environment(environ: Mapping[str, str]) -> list[Override]:
             raise _unknown_variable(variable, known)
         section, key, default = known[variable]
         overrides.append(
-            Override(section=section, key=key, value=_value(text, default), variable=variable)
+            Override(section=section, key=key, value=_parse_value(text, default), variable=variable)
         )
     if url := environ.get(DATABASE_VARIABLE, "").strip():
         overrides.append(
@@ -184,7 +184,7 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     )
 
 
-def _value(text: str, default: object) -> object:
+def _parse_value(text: str, default: object) -> object:
     """Return text as it is for a text setting, else parsed as TOML (3, true, ["a", "b"])."""
     if isinstance(default, str | SecretStr):
         return text
@@ -192,7 +192,7 @@ def _value(text: str, default: object) -> object:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    return _tuples(parsed["value"]) if len(parsed) == 1 else text
+    return _freeze_lists(parsed["value"]) if len(parsed) == 1 else text
 
 
 def read_secrets(environ: Mapping[str, str]) -> Secrets:

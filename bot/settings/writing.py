@@ -44,13 +44,13 @@ _SAFE = re.compile(r"[\w:./@%+=,-]*")
 def example_toml() -> str:
     """Return the text of config.example.toml."""
     secrets = ", ".join([*(name.upper() for name in Secrets.model_fields), "DATABASE_URL"])
-    blocks = [_HEADER.format(how=_COPY, secrets=_comment(f"{secrets}."))]
+    blocks = [_HEADER.format(how=_COPY, secrets=_format_comment(f"{secrets}."))]
     for name, field in Sections.model_fields.items():
         defaults = field.get_default()
         if isinstance(defaults, Section):
-            blocks.append("\n".join(_section(name, defaults)) + "\n")
+            blocks.append("\n".join(_render_section(name, defaults)) + "\n")
         else:
-            blocks.append("\n".join(_tables(name, _EXAMPLES[name])) + "\n")
+            blocks.append("\n".join(_render_tables(name, _EXAMPLES[name])) + "\n")
     return "\n".join(blocks)
 
 
@@ -62,27 +62,27 @@ def starter_toml() -> str:
     return _KEY.sub(r"#\g<0>", example_toml().replace(_COPY, _UNCOMMENT))
 
 
-def _tables(name: str, examples: Sequence[Section]) -> Iterator[str]:
+def _render_tables(name: str, examples: Sequence[Section]) -> Iterator[str]:
     """Yield commented examples of a list of tables, which is empty by default."""
     model = type(examples[0])
-    yield _comment(" ".join((model.__doc__ or "").split()))
+    yield _format_comment(" ".join((model.__doc__ or "").split()))
     for key, field in model.model_fields.items():
-        yield _comment(f"{key}: {field.description}")
+        yield _format_comment(f"{key}: {field.description}")
     for example in examples:
         yield f"# [[{name}]]"
         for key, value in example:
             yield f"# {key} = {toml_value(value)}"
 
 
-def _section(name: str, defaults: Section) -> Iterator[str]:
-    yield _comment(" ".join((type(defaults).__doc__ or "").split()))
+def _render_section(name: str, defaults: Section) -> Iterator[str]:
+    yield _format_comment(" ".join((type(defaults).__doc__ or "").split()))
     yield f"[{name}]"
     for key, field in type(defaults).model_fields.items():
-        yield _comment(field.description or "")
+        yield _format_comment(field.description or "")
         yield f"{key} = {toml_value(field.get_default())}"
 
 
-def _comment(text: str) -> str:
+def _format_comment(text: str) -> str:
     return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="# ")
 
 

@@ -114,7 +114,7 @@ class SlackAdapter:
             async with map_slack_errors():
                 await self._unfurl(request, reply)
             return None
-        return await (self._draw if reply.picture else self._say)(request, reply)
+        return await (self._upload_picture if reply.picture else self._say)(request, reply)
 
     async def _unfurl(self, request: Request, reply: Reply) -> None:
         """Show a reply below the message whose link it is about, as one attachment."""
@@ -218,7 +218,7 @@ class SlackAdapter:
                 Message("Slack refuses the answer ({status}).", status=taken.status_code)
             )
 
-    async def _draw(self, request: Request, reply: Reply) -> str | None:
+    async def _upload_picture(self, request: Request, reply: Reply) -> str | None:
         """Upload a picture; tell only the asker when Slack rejects it.
 
         A rejection never means that the chat is gone: commands also work where the bot is not a

@@ -84,7 +84,7 @@ logger = logging.getLogger("presagio.slack")
 
 _CALL_SECONDS = 20
 _DOWNLOAD_SECONDS = 180.0
-_MOST_DOWNLOADED = 200_000_000  # bytes
+_MAX_DOWNLOADED = 200_000_000  # bytes
 _CHECK_SECONDS = 10.0
 _KEPT_SECONDS = 3600.0
 _KEPT = 5_000
@@ -190,7 +190,9 @@ def build_manifest(
     if prefix and not _PREFIX.fullmatch(prefix):
         raise UsageError(
             Message("{prefix!r} is no prefix. An example: omen-", prefix=prefix),
-            fix=Message("Use up to {most} of a-z, 0-9 and _, and a hyphen at the end.", most=15),
+            fix=Message(
+                "Use up to {maximum} of a-z, 0-9 and _, and a hyphen at the end.", maximum=15
+            ),
         )
     over = {"request_url": request_url} if request_url else {}
     url = {"url": request_url} if request_url else {}
@@ -323,7 +325,7 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
     of_slack = address.scheme == "https" and (address.hostname or "").endswith(".slack.com")
     if not of_slack and (address.scheme, address.netloc) != (own.scheme, own.netloc):
         raise DeliveryRefused(Message("Slack does not keep this file."))
-    headers, limit = {"Authorization": f"Bearer {client.token}"}, _MOST_DOWNLOADED
+    headers, limit = {"Authorization": f"Bearer {client.token}"}, _MAX_DOWNLOADED
     seconds = aiohttp.ClientTimeout(total=_DOWNLOAD_SECONDS)
     try:
         async with (
@@ -362,7 +364,7 @@ class People:
         """Return language and time zone; English if Slack does not say."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                user = await self._user(user_id)
+                user = await self._fetch_user(user_id)
         except FAILURES as error:
             logger.info("Slack tells nothing about a user: %s", describe_slack_error(error))
             user = {}
@@ -378,7 +380,7 @@ class People:
         In a shared channel, admins of other workspaces can write too.
         """
         try:
-            user = await self._user(user_id)
+            user = await self._fetch_user(user_id)
         except FAILURES as error:
             raise DeliveryError(
                 Message("Slack does not say who is an admin."), fix=Message("Try again later.")
@@ -386,7 +388,7 @@ class People:
         teams = (user.get("team_id"), *(user.get("enterprise_user") or {}).get("teams", ()))
         return team in teams and bool(user.get("is_admin") or user.get("is_owner"))
 
-    async def _user(self, user_id: str) -> Mapping[str, Any]:
+    async def _fetch_user(self, user_id: str) -> Mapping[str, Any]:
         asked, user = self._known.get(user_id, (0.0, {}))
         if user and time.monotonic() - asked < _KEPT_SECONDS:
             return user

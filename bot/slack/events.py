@@ -278,7 +278,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
         name, _, text = (text or "help").lstrip("/").partition(" ")
     return Request(
         event_id=f"command:{body['trigger_id']}",
-        place=replace(_place_in(body["channel_id"]), title=_title(body)),
+        place=replace(_place_in(body["channel_id"]), title=_read_channel_name(body)),
         person=await person_of(body["user_id"], myself),
         trigger=Trigger.COMMAND,
         text=f"/{name} {plain_text(text)}".strip(),
@@ -364,7 +364,7 @@ def home_channel(body: Payload) -> str | None:
     return str(view.get("private_metadata") or "") or None if view.get("type") == "home" else None
 
 
-def _title(body: Payload) -> str | None:
+def _read_channel_name(body: Payload) -> str | None:
     """Return the name of a public channel; Slack keeps those of other places to itself."""
     name = body.get("channel_name")
     return f"#{name}" if name and name not in _UNNAMED_PLACES else None

@@ -28,7 +28,7 @@ from slack_sdk.models.blocks.basic_components import SlackFile
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.replies.limits import cut
-from bot.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
+from bot.reply import LONGEST_SMALL, MAX_HITS, Button, HitView, Reply
 from bot.slack.client import read_code
 from bot.slack.events import ACTION_PREFIX
 
@@ -43,7 +43,7 @@ _AUTHOR = 60
 _REASON = 160
 _LABEL = 75
 _FALLBACK = 300
-_MOST_ROWS = MOST_HITS + 1
+_MAX_ROWS = MAX_HITS + 1
 _LONGEST_LINK = 1000
 
 _BOLD = {"bold": True}
@@ -78,7 +78,7 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     """Return the blocks that show a reply. `picture` is the id of the file with its picture."""
     found: list[Block] = []
     if headline := _drop_nulls(reply.headline or "").strip():
-        found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
+        found.append(HeaderBlock(text=_build_plain_text(cut(headline, _HEADLINE))))
     if elements := [
         *_render_text(reply.text or "", _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
@@ -100,7 +100,7 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
 def render_remark(text: str, block_id: str | None = None) -> ContextBlock:
     """Return a block of small text."""
     line = cut(_drop_nulls(text).strip(), _NOTICE)
-    return ContextBlock(elements=[_plain(line)], block_id=block_id)
+    return ContextBlock(elements=[_build_plain_text(line)], block_id=block_id)
 
 
 def _describe_picture(reply: Reply) -> str:
@@ -112,7 +112,7 @@ def _describe_picture(reply: Reply) -> str:
 def render_actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
     """Return a block per row of buttons; the last row, for the whole reply, is never dropped."""
     rows = [row for row in buttons if row]
-    rows = [*rows[: _MOST_ROWS - 1], rows[-1]] if len(rows) > _MOST_ROWS else rows
+    rows = [*rows[: _MAX_ROWS - 1], rows[-1]] if len(rows) > _MAX_ROWS else rows
     return [
         ActionsBlock(
             block_id=f"{ACTION_PREFIX}{number}",
@@ -136,18 +136,20 @@ def _render_text(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]
         # Every second part is the group of the pattern.
         parts = [(part, bool(place % 2)) for place, part in enumerate(links.split(text)) if part]
         yield RichTextSectionElement(
-            elements=[_link(part, part) if is_link else _text(part) for part, is_link in parts]
+            elements=[
+                _build_link(part, part) if is_link else _build_text(part) for part, is_link in parts
+            ]
         )
 
 
 def _render_hits(reply: Reply) -> Iterator[RichTextElement]:
-    hits = reply.hits[:MOST_HITS]
+    hits = reply.hits[:MAX_HITS]
     for hit in hits:
         yield from _render_hit(hit, reply, len(hits))
 
 
 def _render_items(reply: Reply) -> Iterator[RichTextElement]:
-    items = reply.items[:MOST_HITS]
+    items = reply.items[:MAX_HITS]
     for item in items:
         headline = cut(_drop_nulls(item.headline), _HEADLINE) or "…"
         yield RichTextSectionElement(elements=[_render_link(item.link, headline, bold=True)])
@@ -155,29 +157,31 @@ def _render_items(reply: Reply) -> Iterator[RichTextElement]:
 
 
 def _render_left_out(reply: Reply) -> Iterator[RichTextElement]:
-    number = sum(max(len(shown) - MOST_HITS, 0) for shown in (reply.hits, reply.items))
+    number = sum(max(len(shown) - MAX_HITS, 0) for shown in (reply.hits, reply.items))
     if number:
         line = reply.words.count(
             "{number} more tweet does not fit into this message.",
             "{number} more tweets do not fit into this message.",
             number,
         )
-        yield RichTextSectionElement(elements=[_text(line)])
+        yield RichTextSectionElement(elements=[_build_text(line)])
 
 
 def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     if hit.small:
         text = cut(" ".join(_drop_nulls(hit.text).split()), LONGEST_SMALL)
         facts = _render_small_facts(hit, reply)
-        yield RichTextSectionElement(elements=[*facts, _text(f"{text}\n")])
+        yield RichTextSectionElement(elements=[*facts, _build_text(f"{text}\n")])
         return
     reason = cut(_drop_nulls(hit.reason(reply.words) or ""), _REASON)
     longest = min(_TWEET, _TWEETS // of - len(reason))
     yield RichTextSectionElement(elements=_render_facts(hit, reply))
     if not reply.picture:  # which shows the text
-        yield RichTextQuoteElement(elements=[_text(cut(_drop_nulls(hit.text), longest) or "…")])
+        yield RichTextQuoteElement(
+            elements=[_build_text(cut(_drop_nulls(hit.text), longest) or "…")]
+        )
     if reason:
-        yield RichTextSectionElement(elements=[_text(reason)])
+        yield RichTextSectionElement(elements=[_build_text(reason)])
 
 
 def _render_small_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
@@ -186,9 +190,13 @@ def _render_small_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     after = " · ".join(hit.marks(reply.words))
     if not hit.date_text:
         line = " · ".join(filter(None, (before.removesuffix(" · "), after)))
-        return [_render_link(hit.url, f"{hit.rank}."), _text(f" {line}: " if line else " ")]
+        return [_render_link(hit.url, f"{hit.rank}."), _build_text(f" {line}: " if line else " ")]
     date = _render_link(hit.url, hit.date_text)
-    return [_text(f"{hit.rank}. {before}"), date, _text(f" · {after}: " if after else ": ")]
+    return [
+        _build_text(f"{hit.rank}. {before}"),
+        date,
+        _build_text(f" · {after}: " if after else ": "),
+    ]
 
 
 def _render_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
@@ -197,33 +205,33 @@ def _render_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     facts = [*facts, *hit.marks(reply.words)]
     if not hit.date_text:
         line = " · ".join(filter(None, (hit.age, *facts)))
-        return [_render_link(hit.url, f"{hit.rank}.", bold=True), _text(f" {line}")]
+        return [_render_link(hit.url, f"{hit.rank}.", bold=True), _build_text(f" {line}")]
     date = _render_link(hit.url, hit.date_text, bold=True)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}".strip(), style=_BOLD)
-    beside = [_text(" · " + " · ".join(facts))] if facts else []
-    return [age, _text(" · " if hit.age else " "), date, *beside]
+    beside = [_build_text(" · " + " · ".join(facts))] if facts else []
+    return [age, _build_text(" · " if hit.age else " "), date, *beside]
 
 
 def _drop_nulls(text: str) -> str:
     return text.replace("\0", "")
 
 
-def _plain(text: str) -> PlainTextObject:
+def _build_plain_text(text: str) -> PlainTextObject:
     return PlainTextObject(text=text, emoji=False)
 
 
-def _text(text: str) -> RichTextElement:
+def _build_text(text: str) -> RichTextElement:
     return RichTextElementParts.Text(text=text)
 
 
-def _link(url: str, label: str, *, bold: bool = False) -> RichTextElement:
+def _build_link(url: str, label: str, *, bold: bool = False) -> RichTextElement:
     return RichTextElementParts.Link(url=url, text=label, style=_BOLD if bold else None)
 
 
 def _render_link(url: str | None, label: str, *, bold: bool = False) -> RichTextElement:
     """Return the label, linked to the address if Slack accepts that as one."""
     if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
-        return _link(url, label, bold=bold)
+        return _build_link(url, label, bold=bold)
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)
 
 

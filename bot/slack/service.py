@@ -51,7 +51,7 @@ from bot.slack.events import (
     read_reaction_event,
     read_shortcut,
 )
-from engine.errors import reason
+from engine.errors import explain_error
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -85,15 +85,15 @@ class PushedEvents:
 
     def __init__(self, signing_secret: str) -> None:
         self._verifier = SignatureVerifier(signing_secret)
-        self._app: AsyncApp | None = None
+        self._build_app: AsyncApp | None = None
 
     def open(self, app: AsyncApp) -> None:
         """Hand requests to `app` from now on."""
-        self._app = app
+        self._build_app = app
 
     def close(self) -> None:
         """Take no new requests."""
-        self._app = None
+        self._build_app = None
 
     async def answer(self, request: HttpRequest) -> Response:
         """Return Bolt's answer, 401 for requests that Slack did not sign, 400 for anything that is
@@ -102,14 +102,14 @@ class PushedEvents:
         if not self._is_signed(body, request):
             logger.warning("Slack: refused a request without a valid signature")
             return Response(status_code=401)
-        if self._app is None:
+        if self._build_app is None:
             return Response(status_code=503)
         try:
             return to_starlette_response(
-                await self._app.async_dispatch(_bolt_request(body, request))
+                await self._build_app.async_dispatch(_bolt_request(body, request))
             )
         except _MALFORMED as error:
-            logger.warning("Slack: an event cannot be read: %s", reason(error))
+            logger.warning("Slack: an event cannot be read: %s", explain_error(error))
             return Response(status_code=400)
 
     def _is_signed(self, body: bytes, request: HttpRequest) -> bool:
@@ -182,7 +182,7 @@ class SlackService:
         """
         try:
             await self._start_patiently()
-            await self._watch()
+            await self._watch_socket()
         except SlackApiError as error:
             raise AdapterFailed(
                 Message("Slack refuses: {reason}.", reason=describe_slack_error(error)), fix=_TOKENS
@@ -230,7 +230,7 @@ class SlackService:
                 fix=Message("Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)."),
             )
         who = await self._client.auth_test()
-        app = self._app(
+        app = self._build_app(
             AuthorizeResult.from_auth_test_response(
                 auth_test_response=who, bot_token=self._bot_token
             ),
@@ -261,14 +261,14 @@ class SlackService:
         # It retries forever if it fails; `_watch` resets a socket that stays dead.
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
-    def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
+    def _build_app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
             # Known since the start: a failed lookup must not lose a person's event.
             return authorized
 
         def on(read: Reader) -> Callable[..., Awaitable[None]]:
             async def work(body: dict[str, Any]) -> None:
-                await self._answer(read, body, myself)
+                await self._answer_event(read, body, myself)
 
             return work
 
@@ -295,15 +295,17 @@ class SlackService:
         app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[on(read_shortcut)])
         return app
 
-    async def _answer(self, read: Reader, body: dict[str, Any], myself: SlackIdentity) -> None:
+    async def _answer_event(
+        self, read: Reader, body: dict[str, Any], myself: SlackIdentity
+    ) -> None:
         with self._conversation.expect_event():
             # Profiles have to be fetched: people whose profile is cached must not overtake others.
-            async with self._order.setdefault(_place(body), asyncio.Lock()):
+            async with self._order.setdefault(_identify_channel(body), asyncio.Lock()):
                 request = await read(body, myself, now=self._now())
             if request is not None:
                 await self._conversation.answer(request, self._adapter)
 
-    async def _watch(self) -> None:
+    async def _watch_socket(self) -> None:
         """Reset a dead socket: an address works once, and the client would retry a used one."""
         if self._connecting:
             await asyncio.wait({self._connecting}, timeout=_WATCH_SECONDS)
@@ -321,7 +323,7 @@ class SlackService:
         socket.wss_uri = None
 
 
-def _place(body: Payload) -> str:
+def _identify_channel(body: Payload) -> str:
     """Return what identifies the channel of a payload."""
     inner = body.get("event") or body
     channel = inner.get("channel") or inner.get("channel_id") or home_channel(body)

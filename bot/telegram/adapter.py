@@ -197,7 +197,7 @@ class TelegramAdapter:
             if shown is None:
                 return await self._send(request, reply)
             if shown:
-                await self._change(request, int(shown), reply)
+                await self._change_message(request, int(shown), reply)
         except DeliveryError as error:
             logger.debug("no step was shown: %s", error)
         return shown
@@ -221,7 +221,7 @@ class TelegramAdapter:
         before beside it is deleted."""
         first, *beyond = message.split()
         others = render_messages(reply)[1:]
-        await self._change(request, int(first), reply, alone=not others)
+        await self._change_message(request, int(first), reply, alone=not others)
         if beyond:
             await self.withdraw(request, " ".join(beyond))
         chat_id, thread = int(request.place.chat_id), _find_thread(request)
@@ -281,13 +281,13 @@ class TelegramAdapter:
         except TelegramError as error:
             logger.info("a button was answered too late: %s", describe_telegram_error(error))
         if reply.replaces and query.message:
-            await self._change(request, query.message.message_id, reply)
+            await self._change_message(request, query.message.message_id, reply)
             return str(query.message.message_id)
         if reply.text or reply.hits or reply.items or reply.picture:
             return await self._send(request, reply)
         return None
 
-    async def _change(
+    async def _change_message(
         self, request: Request, message_id: int, reply: Reply, *, alone: bool = True
     ) -> None:
         chat_id = int(request.place.chat_id)

@@ -40,7 +40,7 @@ from bot.request import (
     message_event,
     split_around,
 )
-from bot.telegram.client import MOST_DOWNLOADED
+from bot.telegram.client import MAX_DOWNLOADED
 
 PLATFORM = "telegram"
 FROM_INLINE = "inline"  # what /start says for somebody who was sent here from another chat
@@ -180,7 +180,7 @@ def _read_spoken(
     if message.via_bot or not (text or unreadable):
         return None
     place = place_of(message)
-    trigger, words, source = _meant(message, text, place, myself)
+    trigger, words, source = _read_addressing(message, text, place, myself)
     if _is_my_answer(message, myself):
         words = ""  # the texts that it quotes would be found
     if trigger is None:
@@ -215,7 +215,7 @@ def _read_attachment(message: Message, myself: TelegramIdentity) -> SentFile | N
         name=document.file_name,
         size=document.file_size or 0,
         fetch=partial(myself.download, document.file_id),
-        largest=MOST_DOWNLOADED,
+        largest=MAX_DOWNLOADED,
     )
 
 
@@ -294,7 +294,7 @@ def _written_at(source: Message, message: Message) -> datetime | None:
     return None if source is message else source.date
 
 
-def _meant(
+def _read_addressing(
     message: Message, text: str, place: Place, myself: TelegramIdentity
 ) -> tuple[Trigger | None, str, Message]:
     """Return how the bot is addressed, the text without its name, and the message it is from.
@@ -302,7 +302,7 @@ def _meant(
     A command for another bot is ignored, and so is an unknown one in a group, where it may be
     meant for another bot.
     """
-    if command := _command(message):
+    if command := _find_command(message):
         name, _, whom = command[1:].lower().partition("@")
         if whom and whom != myself.username.lower():
             return None, "", message
@@ -340,7 +340,7 @@ def _list_actions(message: Message) -> list[str]:
     ]
 
 
-def _command(message: Message) -> str | None:
+def _find_command(message: Message) -> str | None:
     """Return the command a message begins with, "/why" or "/why@ThisBot"."""
     text = message.text or message.caption or ""
     for entity in message.entities or message.caption_entities or ():

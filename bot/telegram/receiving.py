@@ -28,7 +28,7 @@ from bot.adapter import AdapterFailed
 from bot.listening import read_body
 from bot.telegram.client import Bot, mend_halves, read_wait
 from db.chat.events import Inbox
-from engine.errors import StorageError, reason
+from engine.errors import StorageError, explain_error
 from engine.messages import Message
 
 _PAUSE_SECONDS = 0.5
@@ -94,11 +94,11 @@ class Updates:
     async def resume(self) -> None:
         """Begin handling updates that an earlier process left stored. Raises StorageError."""
         for number, raw in (await self._inbox.left()).items():
-            self._begin(number, raw, kept=True)
+            self._begin_update(number, raw, kept=True)
 
     def begin(self, number: int, raw: dict[str, Any]) -> None:
         """Begin handling an update that Telegram still holds."""
-        self._begin(number, raw, kept=False)
+        self._begin_update(number, raw, kept=False)
 
     @property
     def numbers(self) -> set[int]:
@@ -138,7 +138,7 @@ class Updates:
     def _tasks(self) -> list[asyncio.Task[None]]:
         return [handled.task for handled in self._under_way.values()]
 
-    def _begin(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
+    def _begin_update(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
         task = asyncio.create_task(self._deal_with(number, raw))
         self._under_way[number] = _UnderWay(task=task, raw=raw, kept=kept)
         task.add_done_callback(lambda _: self._under_way.pop(number, None))
@@ -148,7 +148,7 @@ class Updates:
             if update := read_raw(raw, self._bot):
                 await self._handle(update)
         except Exception as error:
-            logger.error("update %s failed: %s", number, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            logger.error("update %s failed: %s", number, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
         if self._under_way[number].kept:
             await self._forget([number])
 
@@ -168,7 +168,7 @@ def read_raw(raw: object, bot: Bot) -> Update | None:
     try:
         return Update.de_json(raw, bot)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        logger.warning("update %s cannot be read: %s", raw.get("update_id"), reason(error))
+        logger.warning("update %s cannot be read: %s", raw.get("update_id"), explain_error(error))
     return None
 
 
@@ -298,19 +298,19 @@ class PushedUpdates:
             return Response(status_code=403)
         if not self._open:
             return Response(status_code=503)
-        if (raw := _update(await read_body(request))) is None:
+        if (raw := _parse_update(await read_body(request))) is None:
             return Response(status_code=400)
         try:
             if update := read_raw(raw, self._bot):
                 await self._handle(update)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # The library assumes that every field has the right type.
-            logger.warning("update %s cannot be read: %s", raw["update_id"], reason(error))
+            logger.warning("update %s cannot be read: %s", raw["update_id"], explain_error(error))
             return Response(status_code=400)
         return Response()
 
 
-def _update(body: bytes) -> dict[str, Any] | None:
+def _parse_update(body: bytes) -> dict[str, Any] | None:
     """Return the unparsed update, or None if the body is not one."""
     try:
         raw = mend_halves(json.loads(body))

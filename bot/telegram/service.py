@@ -190,7 +190,7 @@ class TelegramService:
 
     async def _handle(self, update: Update) -> None:
         if update.my_chat_member:
-            await self._membership(update)
+            await self._store_membership(update)
             await self._answer(update)
         elif update.message_reaction:
             if reaction := read_message_reaction(update.message_reaction, now=self._now()):
@@ -206,7 +206,7 @@ class TelegramService:
         if request := read_update(update, self._read_identity, now=self._now()):
             await self._conversation.answer(request, self._adapter)
 
-    async def _membership(self, update: Update) -> None:
+    async def _store_membership(self, update: Update) -> None:
         """Pause a chat that blocked or removed the bot; resume when it is let back in."""
         if change := update.my_chat_member:
             there = is_there(change.new_chat_member)
@@ -221,11 +221,11 @@ class TelegramService:
             hears_all=self._bot.can_read_all_group_messages,
             commands=frozenset(name for command in self._commands for name in command.names),
             is_admin=self._is_admin,
-            channel=self._channel,
-            download=self._download,
+            channel=self._find_channel,
+            download=self._download_file,
         )
 
-    async def _download(self, file_id: str, to: Path) -> None:
+    async def _download_file(self, file_id: str, to: Path) -> None:
         async with map_telegram_errors():
             await self._bot.download(file_id, to)
 
@@ -238,7 +238,7 @@ class TelegramService:
             ) from error
         return member.status in _ADMINS
 
-    async def _channel(self, name: str, user_id: int) -> Place:
+    async def _find_channel(self, name: str, user_id: int) -> Place:
         """Return a channel in which a person is an admin and the bot may post.
 
         Raises UsageError, and DeliveryError if Telegram does not answer.

@@ -36,8 +36,8 @@ class Keys:
 
     def __init__(self, ask: SecretStr | None = None, steer: SecretStr | None = None) -> None:
         self._known = [
-            *((_digest(key), Right.ASK) for key in _split_keys(ask)),
-            *((_digest(key), Right.STEER) for key in _split_keys(steer)),
+            *((_hash_key(key), Right.ASK) for key in _split_keys(ask)),
+            *((_hash_key(key), Right.STEER) for key in _split_keys(steer)),
         ]
 
     def asks_for_keys(self) -> bool:
@@ -48,7 +48,7 @@ class Keys:
         """Return the right of a key, or without one, the right that everybody has."""
         if key is None:
             return Right.NONE if self.asks_for_keys() else Right.ASK
-        given, found = _digest(key), Right.NONE
+        given, found = _hash_key(key), Right.NONE
         for known, right in self._known:  # all are compared, whichever matches
             if hmac.compare_digest(known, given):
                 found = max(found, right)
@@ -126,7 +126,7 @@ def _split_keys(keys: SecretStr | None) -> Iterable[str]:
     return filter(None, (key.strip() for key in written.split(",")))
 
 
-def _digest(key: str) -> bytes:
+def _hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Depends, Path, Query
 
 from bot.app import Retrieval
-from bot.queries.ask import ask, searcher
+from bot.queries.ask import ask, build_searcher
 from bot.queries.find import find
 from bot.replies.prophecy import prophecy_answer
 from bot.web.failures import Refusal, describe_problems
@@ -147,11 +147,11 @@ class Scope:
         """Return a Prophet that searches it and gives no weight to the age of texts."""
         app, tag = self.shared.app, self.tag
         if tag is None:
-            return searcher(app)
+            return build_searcher(app)
         shown = DocumentLookup(app.database)
         index, meaning = TaggedIndex(app.retrieval.index, shown, tag), app.retrieval.meaning
         meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, shown, tag))
-        return searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
+        return build_searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""

@@ -11,7 +11,7 @@ from bot.i18n.words import Words
 from bot.web.browsing import TimelineEntry, describe_entry
 from bot.web.examples import choose_examples, describe_leads, draw_bars, read_exhibit
 from bot.web.failures import nothing_here
-from bot.web.rendering import render
+from bot.web.rendering import render_template
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (
     ProphecyForm,
@@ -65,7 +65,7 @@ class ArchiveDay:
 @archive.get("/corpora")
 async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
-    return render(
+    return render_template(
         request,
         "corpora.html",
         corpora=[(corpus, await _say_span(shared, corpus, visitor.words)) for corpus in corpora],
@@ -80,14 +80,14 @@ async def _show_corpus(
     exhibit = await read_exhibit(shared, known)
     months = exhibit.months
     busiest = max(months, key=lambda month: (months[month], month), default="")
-    return render(
+    return render_template(
         request,
         "corpus.html",
         corpus=known,
         asked=ProphecyForm(headline="", date=None, corpus=known.name),
         bars=draw_bars(months),
         busiest=say_span(busiest, words),
-        most=months.get(busiest, 0),
+        maximum=months.get(busiest, 0),
         span=await _say_span(shared, known, words),
         leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
         subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
@@ -155,7 +155,7 @@ async def _list_texts(
         offset=skipped,
     )
     bars = draw_bars(months, when[:4]) if when else ()
-    return render(
+    return render_template(
         request,
         "texts.html",
         corpus=known,

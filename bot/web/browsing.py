@@ -12,9 +12,9 @@ from fastapi.responses import FileResponse, Response
 
 from bot.i18n.words import Words
 from bot.media import Media
-from bot.queries.find import find, months
+from bot.queries.find import count_months, find
 from bot.replies.dates import say_age
-from bot.reply import labels, say_date
+from bot.reply import name_flags, say_date
 from bot.web.api import DocumentOf
 from bot.web.examples import (
     choose_examples,
@@ -32,7 +32,7 @@ from bot.web.rendering import (
     archived_address,
     build_card,
     link_pieces,
-    render,
+    render_template,
     split_marks,
     web_address,
 )
@@ -49,12 +49,12 @@ from engine.search import Candidate, order_by_date
 from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
-MOST = 300  # texts on one page
+MAXIMUM = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
 
-_MOST_VOTED = 30  # prophecies on the wall
-_MOST_FORETOLD = 20  # headlines on the page of a text
+_MAX_VOTED = 30  # prophecies on the wall
+_MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
 
@@ -147,13 +147,13 @@ async def read_timeline(
         if not _SPAN.fullmatch(when):
             raise UsageError(Message("{when!r} is no year or month.", when=when))
         query = f"on:{when} {query}"  # in front, where no open quote can swallow it
-    found = await find(shared.app, query, corpus=known.name, limit=MOST)
+    found = await find(shared.app, query, corpus=known.name, limit=MAXIMUM)
     if found.hits and found.corpus != known.name:  # the query names another corpus
         known = await shared.app.corpus(found.corpus)
     lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await DocumentLookup(shared.app.database).mark_words(known, ids, lexemes)
-    counted = await months(shared.app, known, found) if found.hits else {}
+    counted = await count_months(shared.app, known, found) if found.hits else {}
     by_year = len(count_spans(counted, by_year=True)) > _YEARS
     texts = count_spans(counted, by_year=by_year)
     entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}
@@ -167,14 +167,14 @@ async def read_timeline(
         )
     if (undated := found.counts.passing - sum(counted.values())) > 0:
         texts[""] = max(undated, len(entries.get("", ())))
-    most = max(texts.values(), default=0)
+    maximum = max(texts.values(), default=0)
     spans = [
         Span(
             name=name,
             title=say_span(name, words),
             texts=number,
             entries=entries.get(name, ()),
-            percent=ceil(100 * number / most),
+            percent=ceil(100 * number / maximum),
         )
         for name, number in texts.items()
     ]
@@ -196,7 +196,7 @@ def describe_entry(
         time="" if found.dated_by else _format_time(found.created_at),
         author=found.author if f"@{found.author}" != corpus.voice else None,
         likes=_say_likes(engagement, words),
-        labels=labels(found.flags.names, words),
+        labels=name_flags(found.flags.names, words),
         lang=found.lang,
         pieces=split_marks(text),
     )
@@ -225,7 +225,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     notices = [words.render(notice) for notice in found.found.notices] if found else []
     exhibit = None if found else await read_exhibit(shared, await shared.app.corpus(chosen))
     bars = draw_bars(exhibit.months) if exhibit else ()
-    return render(
+    return render_template(
         request,
         "timeline.html",
         query=query,
@@ -246,7 +246,7 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     wall = await open_wall(shared.app.database, shared.settings.web)
     shown = [corpus.name for corpus in await shared.app.corpora.list()]
     cards: list[tuple[str, str, CardView]] = []
-    for rank, favourite in enumerate(await wall.list_shown(shown, limit=_MOST_VOTED), start=1):
+    for rank, favourite in enumerate(await wall.list_shown(shown, limit=_MAX_VOTED), start=1):
         until = favourite.headline.date or favourite.asked_at
         card = build_card(
             replace(favourite.hit, rank=rank),
@@ -263,7 +263,7 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     examples = (
         [] if cards else await choose_examples(shared, await shared.app.corpus(chosen), words)
     )
-    return render(
+    return render_template(
         request,
         "wall.html",
         cards=cards,
@@ -287,8 +287,8 @@ async def _show_document(
         before, after = await reader.neighbours(known, found.id, found.created_at)
     thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
     media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
-    foretold = await reader.foretold_by(known, found.external_id, limit=_MOST_FORETOLD)
-    return render(
+    foretold = await reader.foretold_by(known, found.external_id, limit=_MAX_FORETOLD)
+    return render_template(
         request,
         "document.html",
         corpus=known,
@@ -296,7 +296,7 @@ async def _show_document(
         found=found,
         has_media=Flag.MEDIA in found.flags or bool(media),
         media=media,
-        labels=labels(found.flags.names, words),
+        labels=name_flags(found.flags.names, words),
         likes=_say_likes(document.engagement, words),
         url=web_address(found.url),
         day=format_day(found.created_at),
@@ -343,4 +343,4 @@ def _describe_neighbour(
     if found is None:
         return None
     date = words.date(found.created_at.astimezone(UTC))
-    return found.external_id, date, found.text, labels(found.flags.names, words)
+    return found.external_id, date, found.text, name_flags(found.flags.names, words)

@@ -9,11 +9,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from bot.i18n.words import Words
-from bot.queries.compose import composer
-from bot.query_log import source
+from bot.queries.compose import build_composer
+from bot.query_log import current_source
 from bot.replies.composition import STEPS, source_title
 from bot.web.failures import describe_problems
-from bot.web.rendering import render, render_fragment, web_address
+from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
@@ -82,7 +82,7 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
     """
     request_to_write = await read_request(shared, asked)
     _require_writer(shared)
-    run = _prepare(shared, request_to_write)
+    run = _prepare_run(shared, request_to_write)
     if not wants_events(request):
         return ComposeAnswer.of(await run(lambda _: None))
     steps: asyncio.Queue[object] = asyncio.Queue()
@@ -141,7 +141,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
         thread=thread,
         variants=_VARIANTS,
     )
-    run, words = _prepare(shared, request_to_write), find_visitor(request).words
+    run, words = _prepare_run(shared, request_to_write), find_visitor(request).words
     steps: asyncio.Queue[object] = asyncio.Queue()
     steps.put_nowait({"says": words.say("Reading and writing…")})
     writing = shared.compositions.join(
@@ -175,7 +175,7 @@ async def _render_page(
 ) -> Response:
     corpora, chosen = await list_choices(shared, corpus)
     words = find_visitor(request).words
-    return render(
+    return render_template(
         request,
         "compose.html",
         prompt=prompt,
@@ -215,10 +215,10 @@ def _require_writer(shared: SharedState) -> None:
             Message("No language model is set up, and without one nothing is written."),
             fix=Message("Ask a question instead: /api/ask answers without a model."),
         )
-    require_open(shared.settings.budget, source())
+    require_open(shared.settings.budget, current_source())
 
 
-def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
+def _prepare_run(shared: SharedState, request: ComposeRequest) -> Run:
     """Return what writes, once it is called."""
-    writer, now = composer(shared.app), shared.now()
+    writer, now = build_composer(shared.app), shared.now()
     return lambda progress: writer.compose(request, now=now, progress=progress)

@@ -9,7 +9,7 @@ from math import ceil
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import age_between, read_date
-from bot.reply import labels
+from bot.reply import name_flags
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
 from bot.web.visitor import format_day
@@ -20,12 +20,12 @@ from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
-_MOST_LEADS = 10
-_MOST_TRIED = 3
-_MOST_SUBJECTS = 12
-_MOST_CORPORA = 12  # whose figures the wall adds up
+_MAX_LEADS = 10
+_MAX_TRIED = 3
+_MAX_SUBJECTS = 12
+_MAX_CORPORA = 12  # whose figures the wall adds up
 
-_MOST = 3
+_MAXIMUM = 3
 _KEPT_SECONDS = 86_400
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
@@ -62,9 +62,9 @@ def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
     if year:
         months = (f"{year}-{month:02}" for month in range(1, 13))
         texts = {name: texts.get(name, 0) for name in months}
-    most = max(texts.values(), default=0) or 1
+    maximum = max(texts.values(), default=0) or 1
     return [
-        Bar(name=name, texts=number, percent=ceil(100 * number / most))
+        Bar(name=name, texts=number, percent=ceil(100 * number / maximum))
         for name, number in texts.items()
     ]
 
@@ -120,9 +120,9 @@ async def read_exhibit(shared: SharedState, corpus: Corpus) -> Exhibit:
         return Exhibit(
             corpus=corpus,
             months=await reader.months(corpus),
-            leads=await reader.leads(corpus, limit=_MOST_LEADS),
-            subjects=await reader.subjects(corpus, limit=_MOST_SUBJECTS),
-            approved=await strict.leads(corpus, limit=_MOST_TRIED),
+            leads=await reader.leads(corpus, limit=_MAX_LEADS),
+            subjects=await reader.subjects(corpus, limit=_MAX_SUBJECTS),
+            approved=await strict.leads(corpus, limit=_MAX_TRIED),
         )
 
     decided = await Wall(database, rule).decided_last()  # what was removed is gone at once
@@ -137,14 +137,14 @@ async def read_exhibits_together(
     every = sorted(
         await shared.app.corpora.list(), key=lambda corpus: (-corpus.documents, corpus.name)
     )
-    shown = [await read_exhibit(shared, corpus) for corpus in every[:_MOST_CORPORA]]
+    shown = [await read_exhibit(shared, corpus) for corpus in every[:_MAX_CORPORA]]
     leads = [(exhibit.corpus, lead) for exhibit in shown for lead in exhibit.leads]
     leads.sort(key=lambda pair: pair[1].created_at - pair[1].until)
     subjects = [
         (exhibit.corpus, word, n) for exhibit in shown for word, n in exhibit.subjects.items()
     ]
     subjects.sort(key=lambda row: (-row[2], row[1]))
-    return leads[:_MOST_LEADS], subjects[:_MOST_SUBJECTS]
+    return leads[:_MAX_LEADS], subjects[:_MAX_SUBJECTS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[L
             id=lead.external_id,
             text=lead.text,
             date_text=words.date(lead.created_at.astimezone(UTC)),
-            labels=labels(lead.flags.names, words),
+            labels=name_flags(lead.flags.names, words),
             age=age_between(lead.created_at, lead.until).render(words),
         )
         for corpus, lead in leads
@@ -250,9 +250,9 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
 
     Raises StorageError.
     """
-    if chosen := shared.settings.web.examples[:_MOST]:
+    if chosen := shared.settings.web.examples[:_MAXIMUM]:
         return [Example(headline) for headline in chosen]
-    if foretold := (await read_exhibit(shared, corpus)).approved[:_MOST]:
+    if foretold := (await read_exhibit(shared, corpus)).approved[:_MAXIMUM]:
         return [Example(lead.headline, format_day(lead.until)) for lead in foretold]
     own_words = words_for(_choose_language(corpus, words))
     stock = [Example(own_words.say(headline)) for headline in STOCK]
@@ -281,23 +281,23 @@ class _Trial:
     def best(self) -> Sequence[Example]:
         """The headlines that are answered well, then those that are answered best."""
         others = sorted(self._others, key=lambda pair: -pair[0])
-        return [*self._good, *(example for _, example in others)][:_MOST]
+        return [*self._good, *(example for _, example in others)][:_MAXIMUM]
 
     async def go_on(self, search: Callable[[Example], Awaitable[Prophecy]]) -> None:
         """Try more headlines, until there are enough good ones or the patience ends."""
         ends = time.monotonic() + _PATIENCE
-        while self._waiting and len(self._good) < _MOST and not self._busy:
+        while self._waiting and len(self._good) < _MAXIMUM and not self._busy:
             self._busy = True
             try:
                 example = self._waiting[0]
-                self._note(example, await search(example))
+                self._note_example(example, await search(example))
                 self._waiting.remove(example)
             finally:
                 self._busy = False
             if time.monotonic() > ends:
                 return
 
-    def _note(self, example: Example, prophecy: Prophecy) -> None:
+    def _note_example(self, example: Example, prophecy: Prophecy) -> None:
         if is_foretold(prophecy):
             self._good.append(example)
         elif prophecy.hits:

@@ -24,7 +24,7 @@ from engine.errors import (
     PresagioError,
     StorageError,
     UsageError,
-    reason,
+    explain_error,
 )
 from engine.messages import Message, as_message
 
@@ -149,7 +149,7 @@ def map_error(error: Exception) -> Refusal:
         return Refusal(HTTPStatus(error.status_code), message, headers=error.headers)
     if isinstance(error, PresagioError) and (known := _map_known_error(error)):
         return known
-    logger.error("not answered: %s", reason(error))
+    logger.error("not answered: %s", explain_error(error))
     return Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR, Message("Something went wrong; the log describes it.")
     )

@@ -17,8 +17,8 @@ from fastapi.responses import Response
 
 from bot.card import can_draw
 from bot.replies.dates import say_age
-from bot.reply import labels, say_date, signature
-from bot.web.rendering import render, render_fragment, web_address
+from bot.reply import format_signature, name_flags, say_date
+from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import find_visitor, format_day, own_address
 from bot.web.votes import open_wall
@@ -31,7 +31,7 @@ from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 from engine.text.address import address_candidate
 
-MOST_ENTRIES = 30
+MAX_ENTRIES = 30
 _KEEP_SECONDS = 300
 _VARY = "Accept, Accept-Language"
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -125,7 +125,7 @@ async def _send_feed(
     # Readers of feeds name feeds first, or nothing.
     if request.headers.get("accept", "").strip().startswith("text/html"):
         corpus = request.query_params.get("corpus", "")
-        page = render(request, "feed.html", feed=feed, corpus=corpus)
+        page = render_template(request, "feed.html", feed=feed, corpus=corpus)
         page.headers["Vary"] = _VARY
         return page
     body = write(feed)
@@ -167,12 +167,12 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
 async def _list_prophecies(shared: SharedState, corpora: Sequence[str]) -> list[PublicProphecy]:
     """Return what was posted and what the operator approved, each once, newest first."""
     database = shared.app.database
-    posts = await Outbox(database).public_posts(corpora, limit=MOST_ENTRIES)
+    posts = await Outbox(database).public_posts(corpora, limit=MAX_ENTRIES)
     wall = await open_wall(database, shared.settings.web)
-    approved = await wall.list_approved(corpora, limit=MOST_ENTRIES)
+    approved = await wall.list_approved(corpora, limit=MAX_ENTRIES)
     every = (*map(_tell_post, posts), *map(_tell_approved, approved))
     distinct = {each.pair: each for each in reversed(every)}  # as it was posted, if it was
-    return sorted(distinct.values(), key=lambda each: each.shown_at, reverse=True)[:MOST_ENTRIES]
+    return sorted(distinct.values(), key=lambda each: each.shown_at, reverse=True)[:MAX_ENTRIES]
 
 
 def _tell_post(post: PublicPost) -> PublicProphecy:
@@ -218,8 +218,8 @@ def _build_entry(request: Request, prophecy: PublicProphecy, found: Candidate) -
         url=origin
         + visitor.link("/prophecy", headline=prophecy.headline, date=day, corpus=prophecy.corpus),
         quote=found.text,
-        author=signature(found.voice, found.author, in_item=found.place is not None),
-        when=" · ".join(filter(None, (date, age, *labels(found.flags.names, words)))),
+        author=format_signature(found.voice, found.author, in_item=found.place is not None),
+        when=" · ".join(filter(None, (date, age, *name_flags(found.flags.names, words)))),
         original=web_address(found.url),
         source=prophecy.source or "",
         link=web_address(prophecy.link),
@@ -234,21 +234,21 @@ def _build_entry(request: Request, prophecy: PublicProphecy, found: Candidate) -
 def render_atom(feed: PostedFeed) -> bytes:
     """Return the feed as Atom (RFC 4287)."""
     root = Element("feed", {"xmlns": _ATOM, "xml:lang": feed.language})
-    _add(root, "id", feed.url)
-    _add(root, "title", feed.title)
-    _add(root, "updated", feed.updated_at.astimezone(UTC).isoformat())
-    _add(root, "icon", feed.icon)
+    _add_element(root, "id", feed.url)
+    _add_element(root, "title", feed.title)
+    _add_element(root, "updated", feed.updated_at.astimezone(UTC).isoformat())
+    _add_element(root, "icon", feed.icon)
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": feed.url})
     SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": feed.home})
     for posted in feed.entries:
         entry = SubElement(root, "entry")
-        _add(entry, "id", posted.id)
-        _add(entry, "title", posted.title)
-        _add(entry, "published", posted.posted_at.astimezone(UTC).isoformat())
-        _add(entry, "updated", posted.posted_at.astimezone(UTC).isoformat())
+        _add_element(entry, "id", posted.id)
+        _add_element(entry, "title", posted.title)
+        _add_element(entry, "published", posted.posted_at.astimezone(UTC).isoformat())
+        _add_element(entry, "updated", posted.posted_at.astimezone(UTC).isoformat())
         SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": posted.url})
-        _add(SubElement(entry, "author"), "name", posted.author or feed.title)
-        _add(entry, "content", posted.html, type="html")
+        _add_element(SubElement(entry, "author"), "name", posted.author or feed.title)
+        _add_element(entry, "content", posted.html, type="html")
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
 
 
@@ -280,5 +280,5 @@ def render_json_feed(feed: PostedFeed) -> bytes:
     )
 
 
-def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
+def _add_element(parent: Element, name: str, text: str, **attributes: str) -> None:
     SubElement(parent, name, attributes).text = without_forbidden(text)

@@ -13,11 +13,11 @@ from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
 from bot.listening import network_of
-from bot.queries.ask import ask, searcher
+from bot.queries.ask import ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
 from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
-from bot.reply import labels, say_date, signature
+from bot.reply import format_signature, name_flags, say_date
 from bot.web.archive import archive
 from bot.web.browsing import browsing
 from bot.web.examples import choose_examples, choose_lead, describe_leads
@@ -31,8 +31,8 @@ from bot.web.rendering import (
     draw_axis,
     has_picture,
     is_foretold,
-    render,
     render_fragment,
+    render_template,
     web_address,
 )
 from bot.web.schemas import LONGEST_TEXT
@@ -87,8 +87,8 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
             headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
         )
         every = await shared.app.choose_corpora(chosen)
-        answered = await ask(shared.app, asked, every, prophet=searcher(shared.app))
-    return render(
+        answered = await ask(shared.app, asked, every, prophet=build_searcher(shared.app))
+    return render_template(
         request,
         "ask.html",
         question=question,
@@ -121,8 +121,8 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
         "id": found.external_id,
         "day": format_day(found.created_at),
         "date_text": say_date(found.created_at, found.dated_by, words),
-        "signature": signature(found.voice, found.author, in_item=found.place is not None),
-        "labels": labels(found.flags.names, words),
+        "signature": format_signature(found.voice, found.author, in_item=found.place is not None),
+        "labels": name_flags(found.flags.names, words),
         "place": place_text(found.place, words) if found.place else None,
         "text": found.text,
         "lang": found.lang,
@@ -151,7 +151,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
     words = find_visitor(request).words
     corpora, chosen = await _list_found(request, failure.status)
-    page = render(
+    page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
@@ -180,12 +180,12 @@ async def _list_found(request: Request, status: HTTPStatus) -> tuple[Sequence[Co
 @router.get("/")
 async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     if not await shared.app.corpora.list():
-        return render(request, "home.html", asked=None, corpora=(), leads=(), examples=())
+        return render_template(request, "home.html", asked=None, corpora=(), leads=(), examples=())
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
     asked = ProphecyForm(headline="", date=None, corpus=chosen)
     known = await shared.app.corpus(chosen)
     lead = await choose_lead(shared, corpora, known, visitor.words)
-    return render(
+    return render_template(
         request,
         "home.html",
         asked=asked,
@@ -219,7 +219,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         judging = prophecy is candidates
         if judging:
             shared.prophecies.expect_return(asked)
-    return render(
+    return render_template(
         request,
         "prophecy.html",
         corpora=corpora,

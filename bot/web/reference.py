@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
 from bot.web.failures import STEERING
-from bot.web.rendering import render
+from bot.web.rendering import render_template
 from bot.web.shared_state import SharedOf, limit_requests
 from bot.web.visitor import VisitorOf, list_choices
 
@@ -60,7 +60,7 @@ async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf
     corpus = (await list_choices(shared, ""))[1] if listed else "NAME"
     document = request.app.openapi()
     operations = describe_operations(document, corpus, visitor.words)
-    return render(
+    return render_template(
         request,
         "docs.html",
         operations=sorted(operations, key=lambda each: not each.asks),

@@ -21,7 +21,7 @@ from bot.web.shared_state import SharedState
 from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
-from engine.prophecy.score import Sureness, sureness
+from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Hit, Prophecy
 from engine.values import Flag
 
@@ -115,9 +115,9 @@ def build_card(
         lang=found.lang,
         day=format_day(found.created_at),
         pieces=split_marks(marked.get(found.id, found.text)),
-        percent=_percent(hit.score),
+        percent=_round_percent(hit.score),
         figures=[
-            ScorePart(words.say(name_of_part), _percent(value))
+            ScorePart(words.say(name_of_part), _round_percent(value))
             for name, name_of_part in _SCORE_PARTS.items()
             if (value := hit.parts.get(name)) is not None
         ],
@@ -137,7 +137,7 @@ def draw_axis(hits: Sequence[Hit], until: datetime) -> list[AxisMark]:
         return []
     marks, written = list[AxisMark](), -_YEAR_ROOM
     for moment in (*dates, until):
-        start = _percent((moment - dates[0]) / (until - dates[0]))
+        start = _round_percent((moment - dates[0]) / (until - dates[0]))
         fits = moment == until or written + _YEAR_ROOM <= start <= 100 - _YEAR_ROOM
         written = start if fits else written
         marks.append(AxisMark(year=format_day(moment)[:4] if fits else "", start=start))
@@ -146,7 +146,7 @@ def draw_axis(hits: Sequence[Hit], until: datetime) -> list[AxisMark]:
 
 def is_foretold(prophecy: Prophecy) -> bool:
     """Return whether any hit is more than a guess."""
-    return any(sureness(hit) is not Sureness.PERHAPS for hit in prophecy.hits)
+    return any(rate_sureness(hit) is not Sureness.PERHAPS for hit in prophecy.hits)
 
 
 def has_picture(prophecy: Prophecy) -> bool:
@@ -201,7 +201,7 @@ def _drop_marks(text: str) -> str:
     return text.replace(MARK_ENDS, "")
 
 
-def _percent(share: float) -> int:
+def _round_percent(share: float) -> int:
     return round(100 * min(max(share, 0.0), 1.0))
 
 
@@ -219,7 +219,9 @@ def _load_environment() -> Environment:
     return environment
 
 
-def render(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
+def render_template(
+    request: Request, template: str, *, status: int = 200, **values: object
+) -> HTMLResponse:
     """Return a page in the visitor's language."""
     words = find_visitor(request).words
     return HTMLResponse(

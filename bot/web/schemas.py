@@ -17,7 +17,7 @@ from engine.contracts.answers import (
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 from engine.search import Mode
-from engine.settings.searching import MOST_MONTHS
+from engine.settings.searching import MAX_MONTHS
 from engine.values import Corpus, Kind
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
@@ -104,7 +104,7 @@ class ProphecyParameters(Parameters):
     exclude_recent: int | None = Field(
         None,
         ge=0,
-        le=MOST_MONTHS,
+        le=MAX_MONTHS,
         description="Months before the headline to leave out; left out, as configured.",
         examples=[12],
     )

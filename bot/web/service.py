@@ -22,7 +22,7 @@ from bot.listening import (
     Connections,
     PatientProtocol,
     Webhook,
-    most_of_port,
+    limit_of_port,
 )
 from bot.settings import load_settings
 from bot.web.access import describe_open_access
@@ -81,7 +81,7 @@ class WebService:
                 application,
                 http=partial(  # type: ignore[arg-type]  # any protocol factory works
                     PatientProtocol,
-                    open_connections=Connections(most_of_port()),
+                    open_connections=Connections(limit_of_port()),
                     # Platforms connect from few addresses, or from one through a proxy.
                     proxies=_parse_hosts(proxies if visitors else ["*"]),
                 ),

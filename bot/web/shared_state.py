@@ -23,7 +23,7 @@ from bot.app import App
 from bot.commands.services import ReadHeadline
 from bot.listening import network_of
 from bot.pace import RateLimit
-from bot.query_log import asked_by, asker, log_of, log_search, search_logged
+from bot.query_log import asked_by, current_asker, log_of, log_search, search_logged
 from bot.settings import Settings
 from bot.web.access import Keys, OwnNames, Right
 from bot.web.failures import Refusal, too_many
@@ -43,7 +43,7 @@ from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
-_MOST_KEPT = 1000  # values
+_MAX_KEPT = 1000  # values
 Value = TypeVar("Value")
 
 _bearer = HTTPBearer(
@@ -92,7 +92,7 @@ class CachedCounts:
             kept: Value = known[1]
             return kept
         counted = await count()
-        if len(self._values) >= _MOST_KEPT:
+        if len(self._values) >= _MAX_KEPT:
             self._values.clear()
         self._values[key] = (now + seconds, counted)
         return counted
@@ -186,15 +186,15 @@ SharedOf = Annotated[SharedState, Depends(shared_of)]
 
 async def limit_requests(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often."""
-    _limit(shared.requests, request, shared)
+    _require_pace(shared.requests, request, shared)
 
 
 async def limit_answers(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often for expensive answers."""
-    _limit(shared.answers, request, shared)
+    _require_pace(shared.answers, request, shared)
 
 
-def _limit(rate: RateLimit, request: Request, shared: SharedState) -> None:
+def _require_pace(rate: RateLimit, request: Request, shared: SharedState) -> None:
     if wait := rate.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
@@ -203,7 +203,7 @@ async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
     """Let through requests that may use the API; those with a key spend the API's budget."""
     if shared.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
-    with asked_by(replace(asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
+    with asked_by(replace(current_asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
         yield
 
 

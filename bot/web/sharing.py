@@ -28,7 +28,7 @@ from engine.text.address import address_candidate
 
 _PICTURE_SECONDS = 3600
 _ICON_SECONDS = 86_400
-_MOST_FORETOLD = 300  # headlines of one text, among which that of its picture is looked for
+_MAX_FORETOLD = 300  # headlines of one text, among which that of its picture is looked for
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 
 sharing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -50,7 +50,7 @@ async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) 
         footer=shared.settings.pictures.footer,
         shape=_read_shape(request),
     )
-    return await _draw(shared, card)
+    return await _render_card(shared, card)
 
 
 @sharing.get("/card/{corpus}/{id:path}.png")
@@ -72,7 +72,7 @@ async def _show_card(
     card = card_of_text(view, known.name, words, avatar=avatar, footer=footer, shape=shape)
     if headline:
         foretold = await (await open_overview(shared)).foretold_by(
-            known, found.external_id, limit=_MOST_FORETOLD
+            known, found.external_id, limit=_MAX_FORETOLD
         )
         until = dict(foretold).get(headline)
         if until is None:
@@ -83,14 +83,14 @@ async def _show_card(
             headline_date=words.date(until),
             lead_time_text=say_age(found.created_at, until, words),
         )
-    return await _draw(shared, card)
+    return await _render_card(shared, card)
 
 
 def _read_shape(request: Request) -> Shape:
     return Shape.CHAT if request.query_params.get("shape") == Shape.CHAT else Shape.LINK
 
 
-async def _draw(shared: SharedState, card: Card) -> Response:
+async def _render_card(shared: SharedState, card: Card) -> Response:
     picture = await draw_apart(shared.app.isolation, card)
     keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}
     return Response(picture, media_type="image/png", headers=keep)

@@ -7,7 +7,7 @@ from typing import Any, Self
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from bot.queries.compose import composer
+from bot.queries.compose import build_composer
 from bot.replies.limits import cut
 from bot.web.api import (
     answer_headline,
@@ -207,16 +207,16 @@ class ToolEntry:
         return ShortAnswer.of(answer) if getattr(asked, "short", False) else answer
 
 
-async def _compose(shared: SharedState, asked: ComposeBody) -> AnswerModel:
+async def _compose_tweet(shared: SharedState, asked: ComposeBody) -> AnswerModel:
     request = await read_request(shared, asked)
-    return ComposeAnswer.of(await composer(shared.app).compose(request, now=shared.now()))
+    return ComposeAnswer.of(await build_composer(shared.app).compose(request, now=shared.now()))
 
 
-async def _document(shared: SharedState, asked: DocumentParameters) -> AnswerModel:
+async def _show_document(shared: SharedState, asked: DocumentParameters) -> AnswerModel:
     return await describe_document(shared, asked.corpus, asked.id)
 
 
-async def _corpora(shared: SharedState, _: CorporaParameters) -> AnswerModel:
+async def _list_corpora(shared: SharedState, _: CorporaParameters) -> AnswerModel:
     return await describe_corpora(shared)
 
 
@@ -267,7 +267,7 @@ TOOLS = (
         description="Write a tweet or a thread from the texts and, for what they lack, the web."
         " Nothing is published. Takes up to a minute, and needs a model.",
         parameters=ComposeBody,
-        answer=_compose,
+        answer=_compose_tweet,
         returns=ComposeAnswer,
         expensive=True,
     ),
@@ -276,7 +276,7 @@ TOOLS = (
         title="List the corpora",
         description="List the corpora that may be asked: name, kind, language, number of texts.",
         parameters=CorporaParameters,
-        answer=_corpora,
+        answer=_list_corpora,
         returns=CorporaAnswer,
     ),
     ToolEntry(
@@ -284,7 +284,7 @@ TOOLS = (
         title="Read one text",
         description="Return one text whole, by its corpus and its id in an answer.",
         parameters=DocumentParameters,
-        answer=_document,
+        answer=_show_document,
         returns=DocumentAnswer,
     ),
 )

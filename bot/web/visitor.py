@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.replies.dates import read_date
-from bot.reply import MOST_HITS
+from bot.reply import MAX_HITS
 from bot.web.failures import Refusal
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
@@ -226,7 +226,7 @@ async def list_candidates(shared: SharedState, asked: ProphecyForm) -> Prophecy:
 def _build_request(shared: SharedState, asked: ProphecyForm) -> SearchRequest:
     return SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
-        limit=max(shared.settings.search.limit, MOST_HITS if asked.more else 0),
+        limit=max(shared.settings.search.limit, MAX_HITS if asked.more else 0),
         now=shared.now(),
     )
 

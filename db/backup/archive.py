@@ -142,8 +142,8 @@ class SequenceValue:
 async def read_backup(file: Path) -> Backup:
     """Read what an archive holds. Raises InputError unless it is a backup of presagio."""
     try:
-        contents = await _output("--list", file=file)
-        written = await _output("--data-only", "--table=migration", file=file)
+        contents = await _read_output("--list", file=file)
+        written = await _read_output("--data-only", "--table=migration", file=file)
     except StorageError as error:
         raise InputError(
             Message(
@@ -217,14 +217,14 @@ class _Script:
     async def line(self) -> bytes | None:
         """Return the next line without its end, or None after the last one."""
         while b"\n" not in self._held:
-            if len(self._held) > _LONGEST_LINE or not await self._more():
+            if len(self._held) > _LONGEST_LINE or not await self._read_more():
                 break
         line, _, self._held = self._held.partition(b"\n")
         return line if line or self._held or not self._source.at_eof() else None
 
     async def rows(self) -> AsyncIterator[bytes]:
         """Yield all lines up to the one that ends rows, in pieces of any size."""
-        while len(self._held) < len(_END) and await self._more():
+        while len(self._held) < len(_END) and await self._read_more():
             pass
         if self._held.startswith(_END):
             self._held = self._held.removeprefix(_END)
@@ -232,18 +232,18 @@ class _Script:
         while (end := self._held.find(b"\n" + _END)) < 0:
             yield self._held[: -len(_END)]
             self._held = self._held[-len(_END) :]
-            if not await self._more():
+            if not await self._read_more():
                 return
         yield self._held[: end + 1]
         self._held = self._held[end + 1 + len(_END) :]
 
-    async def _more(self) -> bool:
+    async def _read_more(self) -> bool:
         chunk = await self._source.read(_CHUNK)
         self._held += chunk
         return bool(chunk)
 
 
-async def _output(*arguments: str, file: Path) -> str:
+async def _read_output(*arguments: str, file: Path) -> str:
     async with _pg_restore(*arguments, file) as program:
         written = (await program.output.read()).decode(errors="replace")
         await program.end()

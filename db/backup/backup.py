@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from db.backup.programs import environment, start_program
-from db.connection import Connection, statements
+from db.backup.programs import build_environment, start_program
+from db.connection import Connection, load_statements
 from db.migrate import (
-    available,
-    check,
+    check_migrations,
     is_unreleased,
+    list_migrations,
     read_applied,
 )
 from db.pool import Database, PoolSettings
@@ -27,7 +27,7 @@ _UPGRADE_PATIENCE = 3600.0  # seconds for the upgrade of another process
 PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
 
 
-async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
+async def dump_tables(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
     """Write the database of `url` to `file` and return its size in bytes.
 
     The file appears under its name only when complete, and only its owner may read it. It is a
@@ -35,19 +35,19 @@ async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
     written. Raises storage errors, and InputError if the file cannot be written.
     """
     try:
-        return await _dump(url, file, progress)
+        return await _dump_database(url, file, progress)
     except OSError as error:
         raise InputError(
             Message("{file} cannot be written: {reason}.", file=file, reason=error.strerror)
         ) from error
 
 
-async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
+async def _dump_database(url: str, file: Path, progress: Callable[[int], None]) -> int:
     with _open_unfinished(file) as part:
         # The partitions of placed corpora, which are empty: restored, these corpora are here.
         arguments = ("--format=custom", "--no-password", "--exclude-table=staged_*")
         program_started = start_program(
-            "pg_dump", *arguments, f"--file={part}", within=environment(url)
+            "pg_dump", *arguments, f"--file={part}", within=build_environment(url)
         )
         async with _hold_placed(url), program_started as program:
             ended = asyncio.create_task(program.end())
@@ -64,7 +64,7 @@ async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
 @asynccontextmanager
 async def _hold_placed(url: str) -> AsyncIterator[None]:
     """Have writers of placed corpora wait: a snapshot of this server holds nothing of workers."""
-    sql = statements("restore")
+    sql = load_statements("restore")
     try:
         database = await Database.open(url, PoolSettings(size=1))
     except StorageUnreachable:  # pg_dump says what is wrong
@@ -91,7 +91,7 @@ def _open_unfinished(file: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-async def upgrade(
+async def upgrade_database(
     database: Database, url: str, folder: Path, *, progress: Callable[[str], None]
 ) -> list[str]:
     """Bring the tables up to date and return the names of the migrations that ran here.
@@ -101,20 +101,22 @@ async def upgrade(
     Raises storage errors, and InputError if the backup cannot be written; nothing is changed then.
     """
     async with database.connection() as connection:
-        if not await check(connection):
+        if not await check_migrations(connection):
             return []
     async with database.own_connection() as connection:
-        await connection.execute(statements("restore")["queue_upgrade"], timeout=_UPGRADE_PATIENCE)
-        if missing := await check(connection):
-            await _keep(connection, url, folder, len(missing), progress)
+        await connection.execute(
+            load_statements("restore")["queue_upgrade"], timeout=_UPGRADE_PATIENCE
+        )
+        if missing := await check_migrations(connection):
+            await _keep_backup(connection, url, folder, len(missing), progress)
         return await database.migrate()
 
 
-async def _keep(
+async def _keep_backup(
     connection: Connection, url: str, folder: Path, missing: int, progress: Callable[[str], None]
 ) -> None:
     """Back up what is there, unless nothing is or it is too large."""
-    sql = statements("restore")
+    sql = load_statements("restore")
     if not await connection.fetchval(sql["set_up"]):
         return
     version = max(await read_applied(connection))
@@ -128,7 +130,7 @@ async def _keep(
         )
         return
     file = folder / f"before-upgrade-{version:04}.dump"
-    await dump(url, file, progress=lambda _: None)
+    await dump_tables(url, file, progress=lambda _: None)
     progress(f"What was there is kept in {file}; docs/database.md tells how to return to it.")
     _drop_oldest(folder)
 
@@ -142,7 +144,7 @@ def _drop_oldest(folder: Path) -> None:
 async def holds_something(database: Database) -> bool:
     """Tell whether the database holds a corpus or a chat."""
     async with database.connection() as connection:
-        sql = statements("restore")
+        sql = load_statements("restore")
         if not await connection.fetchval(sql["set_up"]):
             return False
         return bool(await connection.fetchval(sql["holds"]))
@@ -158,7 +160,7 @@ async def require_known_tables(database: Database) -> None:
         return
     async with database.connection() as connection:
         applied = await read_applied(connection)
-    if not is_unreleased(applied) and max(applied, default=0) > available()[-1].version:
+    if not is_unreleased(applied) and max(applied, default=0) > list_migrations()[-1].version:
         raise StorageOutdated(
             Message("The database was set up by a newer version of presagio."),
             fix=Message("Restore into an empty one: name it in DATABASE_URL or PRESAGIO_DATA_DIR."),
@@ -168,10 +170,10 @@ async def require_known_tables(database: Database) -> None:
 async def is_set_up(database: Database) -> bool:
     """Tell whether there are tables to back up, of any version."""
     async with database.connection() as connection:
-        return bool(await connection.fetchval(statements("restore")["set_up"]))
+        return bool(await connection.fetchval(load_statements("restore")["set_up"]))
 
 
 async def others_work(database: Database) -> bool:
     """Return whether presagio has other connections than the single one of `database`."""
     async with database.connection() as connection:
-        return bool(await connection.fetchval(statements("restore")["others"]))
+        return bool(await connection.fetchval(load_statements("restore")["others"]))

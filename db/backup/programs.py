@@ -73,16 +73,16 @@ class Program:
         """Wait for the program to end. Raises storage errors if it failed."""
         if await self.process.wait():
             self._said.seek(0)
-            raise _failure(self.name, self._said.read().decode(errors="replace"))
+            raise _read_failure(self.name, self._said.read().decode(errors="replace"))
 
 
-def environment(url: str) -> dict[str, str]:
+def build_environment(url: str) -> dict[str, str]:
     """Return the environment in which programs find the database of `url`, and each other.
 
     The database is in DATABASE_URL, and in PGHOST and the like. Raises StorageUnreachable.
     """
     try:
-        found = _variables(url)
+        found = _build_variables(url)
     except ValueError as error:
         raise StorageUnreachable(
             Message("The address of the database makes no sense."),
@@ -138,7 +138,7 @@ def _folder_of_wheel() -> list[str]:
         return []
 
 
-def _failure(name: str, said: str) -> StorageError:
+def _read_failure(name: str, said: str) -> StorageError:
     found = _TROUBLE.search(said)
     lines = said.strip().splitlines() or ["it gave no reason"]
     reason = (found[1] if found else lines[-1]).strip().rstrip(".")
@@ -148,17 +148,17 @@ def _failure(name: str, said: str) -> StorageError:
     return StorageError(Message("{name} failed: {reason}.", name=name, reason=reason))
 
 
-def _variables(url: str) -> dict[str, str]:
+def _build_variables(url: str) -> dict[str, str]:
     """Return the environment variables that name the database of `url`.
 
     Parameters that only concern the session are left out. Raises ValueError if the URL cannot be
     read.
     """
     # Parameters in the query override the parts before it.
-    return {_VARIABLES[name]: value for name, value in _parameters(url) if value}
+    return {_VARIABLES[name]: value for name, value in _parse_parameters(url) if value}
 
 
-def _parameters(url: str) -> Iterator[tuple[str, str]]:
+def _parse_parameters(url: str) -> Iterator[tuple[str, str]]:
     parts = urlsplit(url)
     login, _, places = parts.netloc.rpartition("@")
     user, _, password = login.partition(":")

@@ -22,11 +22,11 @@ from db.backup.archive import (
     reading_data,
 )
 from db.backup.backup import PATIENCE
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus, create_partition
 from db.migrate import (
     LOCK,
-    available,
+    list_migrations,
     migrate,
     select_pending,
     translate_unreleased,
@@ -49,23 +49,23 @@ async def check_backup(file: Path) -> Backup:
     """
     found = await read_backup(file)
     backup = replace(found, applied=translate_unreleased(found.applied))
-    if max(backup.applied) > available()[-1].version:
+    if max(backup.applied) > list_migrations()[-1].version:
         raise StorageOutdated(
             Message("{file} was written by a newer version of presagio.", file=file),
             fix=Message("Upgrade presagio on this machine."),
         )
-    select_pending(available(), backup.applied)
+    select_pending(list_migrations(), backup.applied)
     return backup
 
 
 async def unknown_languages(database: Database) -> list[str]:
     """Return the languages of texts that the server does not know: such texts are not found."""
     async with database.connection() as connection:
-        rows = await connection.fetch(statements("restore")["unknown_languages"])
+        rows = await connection.fetch(load_statements("restore")["unknown_languages"])
     return [row["language"] for row in rows]
 
 
-async def restore(
+async def restore_into(
     url: str, backup: Backup, *, progress: Callable[[int], None], known_only: bool = False
 ) -> list[str]:
     """Replace the content of the database of `url` with the backup, in one transaction.
@@ -80,32 +80,34 @@ async def restore(
         async with database.own_connection() as connection:
             async with connection.transaction():
                 await connection.execute(_clear_statements())
-                await _fill(connection, backup, progress, known_only=known_only)
+                await _fill_tables(connection, backup, progress, known_only=known_only)
                 await migrate(connection)
-                placed = await connection.fetch(statements("restore")["bring_here"])
+                placed = await connection.fetch(load_statements("restore")["bring_here"])
             await connection.execute("SET statement_timeout = 0; ANALYZE", timeout=PATIENCE)
     finally:
         await database.close()
     return [row["name"] for row in placed]
 
 
-async def _fill(
+async def _fill_tables(
     connection: Connection, backup: Backup, progress: Callable[[int], None], *, known_only: bool
 ) -> None:
     """Make the tables of the backup's version and store its rows in them."""
     # Another role may have another schema of its own first.
-    await connection.execute(statements("restore")["fix_search_path"])
-    others = {row["oid"] for row in await _relations(connection)}
+    await connection.execute(load_statements("restore")["fix_search_path"])
+    others = {row["oid"] for row in await _fetch_relations(connection)}
     await migrate(connection, version=max(backup.applied))
-    tables = _Tables([row for row in await _relations(connection) if row["oid"] not in others])
+    tables = _Tables(
+        [row for row in await _fetch_relations(connection) if row["oid"] not in others]
+    )
     known = await tables.known_names(connection)
     if (foreign := backup.foreign(known)) and not known_only:
         raise _refuse_unknown(backup.file, foreign)
     async with tables.open_to_rows(connection):
         counted = _Counted(progress)
-        await _store(connection, backup, backup.data(known, numbered=False), counted)
+        await _store_entries(connection, backup, backup.data(known, numbered=False), counted)
         await _make_numbered(connection)
-        await _store(connection, backup, backup.data(known, numbered=True), counted)
+        await _store_entries(connection, backup, backup.data(known, numbered=True), counted)
 
 
 class _Tables:
@@ -116,13 +118,13 @@ class _Tables:
 
     async def known_names(self, connection: Connection) -> MadeNames:
         """Return the names of all that the migrations make."""
-        sql = statements("restore")
+        sql = load_statements("restore")
         functions = await connection.fetch(sql["functions"])
-        triggers = await connection.fetch(sql["triggers"], self._ids("r", "p"))
+        triggers = await connection.fetch(sql["triggers"], self._list_ids("r", "p"))
         return MadeNames(
-            tables=self._names("r", "p"),
-            views=self._names("v"),
-            sequences=self._names("S"),
+            tables=self._list_names("r", "p"),
+            views=self._list_names("v"),
+            sequences=self._list_names("S"),
             functions={row["name"] for row in functions},
             triggers={row["name"] for row in triggers},
         )
@@ -133,46 +135,52 @@ class _Tables:
 
         Indexes are built and foreign keys are checked at its end, which is faster and in no order.
         """
-        tables = [name for name in self._names("r", "p") if name != "migration"]
-        keys = await connection.fetch(statements("restore")["foreign_keys"], self._ids("r", "p"))
+        tables = [name for name in self._list_names("r", "p") if name != "migration"]
+        keys = await connection.fetch(
+            load_statements("restore")["foreign_keys"], self._list_ids("r", "p")
+        )
         indexes = [row for row in self._made if row["definition"]]
-        await _execute(connection, (f"ALTER TABLE {each} DISABLE TRIGGER USER" for each in tables))
-        await _execute(
+        await _execute_commands(
+            connection, (f"ALTER TABLE {each} DISABLE TRIGGER USER" for each in tables)
+        )
+        await _execute_commands(
             connection,
             (f"ALTER TABLE {key['table']} DROP CONSTRAINT {key['name']}" for key in keys),
         )
-        await _execute(connection, (f"DROP INDEX {index['name']}" for index in indexes))
+        await _execute_commands(connection, (f"DROP INDEX {index['name']}" for index in indexes))
         await connection.execute(f"TRUNCATE {', '.join(tables)}")
         yield
-        await _execute(connection, (index["definition"] for index in indexes))
-        await _execute(
+        await _execute_commands(connection, (index["definition"] for index in indexes))
+        await _execute_commands(
             connection,
             (
                 f"ALTER TABLE {key['table']} ADD CONSTRAINT {key['name']} {key['definition']}"
                 for key in keys
             ),
         )
-        await _execute(connection, (f"ALTER TABLE {each} ENABLE TRIGGER USER" for each in tables))
+        await _execute_commands(
+            connection, (f"ALTER TABLE {each} ENABLE TRIGGER USER" for each in tables)
+        )
 
-    def _names(self, *kinds: str) -> list[str]:
+    def _list_names(self, *kinds: str) -> list[str]:
         return [row["name"] for row in self._made if row["kind"] in kinds]
 
-    def _ids(self, *kinds: str) -> list[int]:
+    def _list_ids(self, *kinds: str) -> list[int]:
         return [row["oid"] for row in self._made if row["kind"] in kinds]
 
 
-async def _relations(connection: Connection) -> list[asyncpg.Record]:
-    return await connection.fetch(statements("restore")["relations"])
+async def _fetch_relations(connection: Connection) -> list[asyncpg.Record]:
+    return await connection.fetch(load_statements("restore")["relations"])
 
 
-async def _execute(connection: Connection, commands: Iterable[str]) -> None:
+async def _execute_commands(connection: Connection, commands: Iterable[str]) -> None:
     for command in commands:
         await connection.execute(command, timeout=PATIENCE)
 
 
 async def _make_numbered(connection: Connection) -> None:
     """Make the tables of single corpora and models, for what was stored about these."""
-    sql = statements("restore")
+    sql = load_statements("restore")
     for row in await connection.fetch(sql["corpora"]):
         await create_partition(connection, row["id"])
         if row["postings"]:
@@ -181,12 +189,12 @@ async def _make_numbered(connection: Connection) -> None:
     if models:
         await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     for row in models:
-        create = statements("embeddings")["create"]
+        create = load_statements("embeddings")["create"]
         names = {"embedding": f"embedding_{row['id']}", "dimensions": row["dimensions"]}
         await connection.execute(create.format(**names))
 
 
-async def _store(
+async def _store_entries(
     connection: Connection, backup: Backup, entries: Sequence[Entry], counted: "_Counted"
 ) -> None:
     """Store the rows of tables, and set sequences."""
@@ -197,13 +205,13 @@ async def _store(
                 raise _refuse_unknown(backup.file, [part.name])
             if isinstance(part, SequenceValue):
                 values = (part.name, part.value, part.is_called)
-                await connection.execute(statements("restore")["set_sequence"], *values)
+                await connection.execute(load_statements("restore")["set_sequence"], *values)
             else:
                 await _store_rows(connection, backup.file, part, counted)
 
 
 async def _store_rows(connection: Connection, file: Path, rows: Rows, counted: "_Counted") -> None:
-    found = await connection.fetch(statements("restore")["columns"], rows.name)
+    found = await connection.fetch(load_statements("restore")["columns"], rows.name)
     known = {row["name"] for row in found}
     if not known:
         raise _refuse_unknown(file, [rows.name])
@@ -224,7 +232,7 @@ async def _store_rows(connection: Connection, file: Path, rows: Rows, counted: "
 @asynccontextmanager
 async def _without_rights(connection: Connection) -> AsyncIterator[None]:
     """Have a superuser store rows as a role that may do nothing else."""
-    superuser = await connection.fetchval(statements("restore")["is_superuser"])
+    superuser = await connection.fetchval(load_statements("restore")["is_superuser"])
     if superuser:
         await connection.execute("SET LOCAL ROLE pg_write_all_data")
     yield
@@ -264,7 +272,7 @@ def _refuse_unknown(file: Path, things: Sequence[object]) -> InputError:
 
 
 def _clear_statements() -> str:
-    made = [name for migration in available() for name in _MADE.findall(migration.sql)]
+    made = [name for migration in list_migrations() for name in _MADE.findall(migration.sql)]
     names = ", ".join(f"'{name}'" for name in ("migration", *made))
-    clear = statements("restore")["clear"]
+    clear = load_statements("restore")["clear"]
     return clear.replace("{names}", f"ARRAY[{names}]").replace("{lock}", str(LOCK))

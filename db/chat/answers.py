@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 from pydantic import TypeAdapter
 
-from db.connection import statements
+from db.connection import load_statements
 from db.pool import Database, Store
 from engine.chat import Answer, Chat, Favourite, Tally, WallEntry, WallRule, WallState
 from engine.contracts.results import Receipt
@@ -103,19 +103,19 @@ class Questions(Store, sql="questions"):
 
 
 @cache
-def _adapter() -> TypeAdapter[Prophecy]:
+def _build_adapter() -> TypeAdapter[Prophecy]:
     """Return the adapter, which takes long to build for a command that stores nothing."""
     return TypeAdapter(Prophecy)
 
 
 def prophecy_to_json(prophecy: Prophecy) -> str:
     """Return a prophecy as JSON text."""
-    return _adapter().dump_json(prophecy).decode()
+    return _build_adapter().dump_json(prophecy).decode()
 
 
 def prophecy_from_json(text: str) -> Prophecy:
     """Return the prophecy that `prophecy_to_json` wrote."""
-    return _adapter().validate_json(text)
+    return _build_adapter().validate_json(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ class Answers(Store, sql="conversation"):
             return shown.page
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
         async with self._database.connection() as connection:
-            found = await connection.fetchval(statements("log")["receipt_about"], *values)
+            found = await connection.fetchval(load_statements("log")["receipt_about"], *values)
         return Receipt.model_validate_json(found) if found else None
 
     async def find_shown(
@@ -257,7 +257,7 @@ class Answers(Store, sql="conversation"):
 
         Return its id.
         """
-        keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
+        keep, text = load_statements("log")["keep_receipt"], receipt.model_dump_json()
         async with self._database.connection() as connection:
             kept = await connection.fetchval(keep, chat.id, thread, asked_at, text, event_id)
         return int(kept)
@@ -265,13 +265,13 @@ class Answers(Store, sql="conversation"):
     async def receipt(self, chat: Chat, number: int) -> Receipt | None:
         """Return a receipt of this chat, or None."""
         async with self._database.connection() as connection:
-            found = await connection.fetchval(statements("log")["receipt"], number, chat.id)
+            found = await connection.fetchval(load_statements("log")["receipt"], number, chat.id)
         return Receipt.model_validate_json(found) if found else None
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
         """Return the last receipt in this chat's thread (None = outside threads), and its time."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(statements("log")["last_receipt"], chat.id, thread)
+            row = await connection.fetchrow(load_statements("log")["last_receipt"], chat.id, thread)
         if row is None:
             return None
         return Receipt.model_validate_json(row["receipt"]), row["asked_at"]
@@ -280,7 +280,7 @@ class Answers(Store, sql="conversation"):
         """Remove answers older than 90 days that nobody voted on, and receipts."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_answers"], now - _KEPT)
-            await connection.execute(statements("log")["forget_receipts"], now - _KEPT)
+            await connection.execute(load_statements("log")["forget_receipts"], now - _KEPT)
 
 
 def _read_answer(row: asyncpg.Record | None) -> Answer | None:
@@ -357,7 +357,7 @@ class Wall(Store, sql="wall"):
     async def count_waiting(self, *, limit: int) -> int:
         """Return how many hits wait for a decision of the owner, counted up to a limit."""
         async with self._database.read_anywhere() as reader:
-            return int(await reader.fetchval(*self._statement("waiting", limit)))
+            return int(await reader.fetchval(*self._build_statement("waiting", limit)))
 
     async def decide(self, answer_id: int, rank: int, *, approved: bool, now: datetime) -> bool:
         """Approve or remove a hit for good. Return whether it was ever voted on."""
@@ -373,10 +373,10 @@ class Wall(Store, sql="wall"):
 
     async def _read_wall(self, name: str, limit: int, *given: object) -> list[WallEntry]:
         async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(*self._statement(name, limit, *given))
+            rows = await reader.fetch(*self._build_statement(name, limit, *given))
         return list(_read_entries(rows))
 
-    def _statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:
+    def _build_statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:
         """Return a statement about what was voted for, and its arguments."""
         rule, sql = self._rule, self._sql[name].format(voted=self._sql["voted"])
         return sql, limit, rule.chats, rule.trusted, rule.voters, *given
@@ -388,12 +388,12 @@ def _read_entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:
             yield WallEntry(
                 answer_id=row["answer_id"],
                 favourite=favourite,
-                state=_state(row),
+                state=_read_state(row),
                 decided_at=row["decided_at"],
             )
 
 
-def _state(row: asyncpg.Record) -> WallState:
+def _read_state(row: asyncpg.Record) -> WallState:
     if row["approved"] is None:
         return WallState.SHOWN if row["shown"] else WallState.WAITING
     return WallState.APPROVED if row["approved"] else WallState.REMOVED

@@ -13,8 +13,8 @@ from engine.chat import Admission, AdmissionState, BotOwner, Chat, Listening, Po
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)
-_MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
-_MOST_USERS = 20
+_MAX_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
+_MAX_USERS = 20
 # Of the states of a person and of the chat in which the person writes, the first counts.
 _BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
 
@@ -141,7 +141,7 @@ class Access(Store, sql="access"):
         thread: str | None = None,
     ) -> bool:
         """Note that a chat asks for leave. Return False if it asked before, or too many wait."""
-        asked = platform, chat, title, language, now, _MOST_WAITING, thread
+        asked = platform, chat, title, language, now, _MAX_WAITING, thread
         return bool(await self._fetch_value("ask", *asked))
 
     async def keep_message(
@@ -162,7 +162,7 @@ class Access(Store, sql="access"):
         The message that it kept is forgotten.
         """
         row = await self._fetch_row("decide", platform, chat, state.value, now)
-        return None if row is None else _admission(row)
+        return None if row is None else _read_admission(row)
 
     async def allow(
         self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
@@ -173,12 +173,12 @@ class Access(Store, sql="access"):
     async def admissions(self, platform: str) -> Sequence[Admission]:
         """Return the chats of a platform that asked, those that wait first."""
         rows = await self._fetch_rows("admissions", platform)
-        return [_admission(row) for row in rows]
+        return [_read_admission(row) for row in rows]
 
     async def count_use(self, since: datetime) -> Sequence[UsageCount]:
         """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
         day = since.astimezone(UTC).date()
-        rows = await self._fetch_rows("used_since", day, _MOST_USERS)
+        rows = await self._fetch_rows("used_since", day, _MAX_USERS)
         return [_read_used(row) for row in rows]
 
     async def paid(self, since: datetime) -> Mapping[str, float]:
@@ -187,7 +187,7 @@ class Access(Store, sql="access"):
         return {row["source"]: row["cost_usd"] for row in rows}
 
 
-def _admission(row: asyncpg.Record) -> Admission:
+def _read_admission(row: asyncpg.Record) -> Admission:
     return Admission(**{**dict(row), "state": AdmissionState(row["state"])})
 
 

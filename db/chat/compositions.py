@@ -57,7 +57,7 @@ class KeptTask:
 
 
 @cache
-def _adapter(kept: type[_Kept]) -> TypeAdapter[_Kept]:
+def _build_adapter(kept: type[_Kept]) -> TypeAdapter[_Kept]:
     return TypeAdapter(kept)
 
 
@@ -73,7 +73,11 @@ class Compositions(Store, sql="compositions"):
         """Store a task and return its id."""
         return int(
             await self._fetch_value(
-                "keep_task", chat.id, thread, now, _adapter(ComposeTask).dump_json(task).decode()
+                "keep_task",
+                chat.id,
+                thread,
+                now,
+                _build_adapter(ComposeTask).dump_json(task).decode(),
             )
         )
 
@@ -108,7 +112,7 @@ class Compositions(Store, sql="compositions"):
     async def draft(self, delivery_key: str) -> Composition | None:
         """Return what was drafted for a delivery, or None."""
         found = await self._fetch_value("draft", delivery_key)
-        return _adapter(Composition).validate_json(found) if found else None
+        return _build_adapter(Composition).validate_json(found) if found else None
 
     async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
         """Store what was drafted for a delivery."""
@@ -124,7 +128,7 @@ class Compositions(Store, sql="compositions"):
 
 
 def _outcome_json(outcome: Composition) -> str:
-    return _adapter(Composition).dump_json(outcome).decode()
+    return _build_adapter(Composition).dump_json(outcome).decode()
 
 
 def _read_task(row: asyncpg.Record) -> KeptTask:
@@ -137,10 +141,12 @@ def _read_task(row: asyncpg.Record) -> KeptTask:
             private=row["private"],
         ),
         thread=row["thread"],
-        task=_adapter(ComposeTask).validate_json(row["task"]),
+        task=_build_adapter(ComposeTask).validate_json(row["task"]),
         asked_at=row["asked_at"],
         state=TaskState(row["state"]),
         attempts=row["attempts"],
         message=row["message"],
-        outcome=_adapter(Composition).validate_json(row["outcome"]) if row["outcome"] else None,
+        outcome=_build_adapter(Composition).validate_json(row["outcome"])
+        if row["outcome"]
+        else None,
     )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
-from db.connection import statements
+from db.connection import load_statements
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, Store
 from engine.chat import Answer
@@ -183,7 +183,7 @@ class EventClaims(Store, Closable, sql="conversation"):
         """Remove events that are too old to be redelivered."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_turns"], now - _KEPT)
-            await connection.execute(statements("lease")["forget"])
+            await connection.execute(load_statements("lease")["forget"])
 
 
 class Inbox(Store, sql="inbox"):

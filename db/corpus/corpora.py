@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.lease import Lease
 from db.pool import Database, FallbackReader, Store
 from engine.corpora import ALL, USUAL, corpus_named, role_of_new
@@ -32,7 +32,7 @@ _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-def partition(corpus_id: int) -> str:
+def name_partition(corpus_id: int) -> str:
     """Return the table of one corpus' documents; its name contains nothing but a number."""
     return f"document_{int(corpus_id)}"
 
@@ -54,11 +54,11 @@ def about_corpus(file: str, name: str, corpus_id: int) -> str:
     {document} and {postings} in it stand for the corpus' tables, {corpus} for its id.
     """
     names = {
-        "document": partition(corpus_id),
+        "document": name_partition(corpus_id),
         "postings": postings_table(corpus_id),
         "corpus": str(int(corpus_id)),
     }
-    return statements(file)[name].format(**names)
+    return load_statements(file)[name].format(**names)
 
 
 def has_postings(kind: Kind, *, average_length: float) -> bool:
@@ -72,7 +72,7 @@ def has_postings(kind: Kind, *, average_length: float) -> bool:
 async def create_postings(connection: Connection, corpus_id: int) -> None:
     """Create the table for a corpus without documents; triggers fill it from then on."""
     await connection.execute(about_corpus("postings", "create", corpus_id))
-    await connection.execute(statements("postings")["keep_place"], corpus_id, ALL_POSTED)
+    await connection.execute(load_statements("postings")["keep_place"], corpus_id, ALL_POSTED)
 
 
 async def clean_postings(connection: Connection, corpus_id: int) -> None:
@@ -100,7 +100,7 @@ class Postings(Store, sql="postings"):
             or not has_postings(corpus.kind, average_length=corpus.average_length)
         ):
             return
-        while stored := await self._page(corpus):
+        while stored := await self._store_page(corpus):
             yield stored
 
     async def count_differences(self, corpus: Corpus) -> int:
@@ -113,7 +113,7 @@ class Postings(Store, sql="postings"):
             recount = about_corpus("postings", "differing", corpus.id)
             return int(await connection.fetchval(recount, state["postings_to"], timeout=_TIMEOUT))
 
-    async def _page(self, corpus: Corpus) -> int:
+    async def _store_page(self, corpus: Corpus) -> int:
         """Store one page; after the last one complete the table and return 0."""
         async with self._database.transaction() as connection:
             place = await self._lock_place(connection, corpus)
@@ -191,13 +191,15 @@ async def add_languages(database: Database) -> list[str]:
     remain indexed as they are. Raises StorageError.
     """
     async with database.transaction() as connection:
-        await connection.execute(statements("corpora")["lock_languages"])
-        return list(await connection.fetchval(statements("corpora")["add_languages"]))
+        await connection.execute(load_statements("corpora")["lock_languages"])
+        return list(await connection.fetchval(load_statements("corpora")["add_languages"]))
 
 
 async def find_languages(connection: "Connection | FallbackReader") -> frozenset[str]:
     """Return the text-search languages that the database knows."""
-    return frozenset(row[0] for row in await connection.fetch(statements("corpora")["languages"]))
+    return frozenset(
+        row[0] for row in await connection.fetch(load_statements("corpora")["languages"])
+    )
 
 
 class CorpusReader(Store):
@@ -332,7 +334,7 @@ class Corpora(CorpusReader, sql="corpora"):
             row = await connection.fetchrow(self._sql["lock"], name)
             if row is None:
                 raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name))
-            await connection.execute(f"DROP TABLE {partition(row['id'])}")
+            await connection.execute(f"DROP TABLE {name_partition(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {staged_table(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
@@ -356,7 +358,7 @@ class Corpora(CorpusReader, sql="corpora"):
 async def create_partition(connection: Connection, corpus_id: int) -> None:
     """Create the table of a corpus' documents."""
     # Created separately and then attached: unlike PARTITION OF, this never waits for searches.
-    table = partition(corpus_id)
+    table = name_partition(corpus_id)
     await connection.execute(
         f"CREATE TABLE {table} (LIKE document INCLUDING ALL EXCLUDING IDENTITY,"
         f" CHECK (corpus_id = {int(corpus_id)}));"

@@ -10,13 +10,13 @@ from operator import itemgetter
 import asyncpg
 import orjson
 
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.corpus.corpora import (
     about_corpus,
     clean_postings,
     find_languages,
     language_of,
-    partition,
+    name_partition,
 )
 from db.corpus.placement import borrow
 from db.pool import Database, Store
@@ -56,22 +56,22 @@ def document_rows(
             external_id=part_id(document.external_id, number),
             text=part.text,
             search_text=part.search_text,
-            attribution=_attribution(document.attribution, part.page),
+            attribution=_build_attribution(document.attribution, part.page),
             digest=0,
             flags=document.flags | (Flag.RECOGNISED if part.recognised else Flag.NONE),
         )
         place = (document.external_id, number, part.heading, part.page, part.last_page)
         # Digests from before dates had kinds stay what they were.
         whole = (*_as_record(row, corpus, known), *place, *filter(None, (document.dated_by,)))
-        found = _as_record(replace(row, digest=_digest(whole)), corpus, known)
+        found = _as_record(replace(row, digest=_hash_row(whole)), corpus, known)
         yield (*found, *place, document.dated_by)
 
 
-def _attribution(whole: str | None, page: int | None) -> str | None:
+def _build_attribution(whole: str | None, page: int | None) -> str | None:
     return f"{whole}#page={page}" if whole and page else whole
 
 
-def _digest(row: tuple[object, ...]) -> int:
+def _hash_row(row: tuple[object, ...]) -> int:
     """Return a digest of a part, so that an unchanged one is not written again."""
     content = hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8)
     return int.from_bytes(content.digest(), "big", signed=True)
@@ -151,7 +151,7 @@ class Retention:
         while True:
             async with self._database.transaction() as connection:
                 # As every writer of a corpus does, before any other lock.
-                if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
+                if not await connection.fetchrow(load_statements("documents")["lock"], corpus.id):
                     return removed  # the corpus was dropped meanwhile
                 async with borrow(connection, corpus, "old", before):
                     batch = await connection.fetchval(batch_of, before)
@@ -253,7 +253,7 @@ class Documents(Store, sql="documents"):
         dropped meanwhile.
         """
         async with self._database.transaction() as connection:
-            await self._lock(connection, corpus)
+            await self._lock_corpus(connection, corpus)
             known = await self._known_languages(connection)
             await connection.execute(self._sql["stage"])
             await copy_records(
@@ -264,7 +264,7 @@ class Documents(Store, sql="documents"):
                 timeout=_BATCH_TIMEOUT,
             )
             ids = [each.external_id for each in documents]
-            batch = await connection.fetchrow(statements("placement")["batch"], corpus.id, ids)
+            batch = await connection.fetchrow(load_statements("placement")["batch"], corpus.id, ids)
             async with borrow(connection, corpus, "in_batch", *(batch or ())):
                 new, renewed = await self._keep_items(connection, corpus, documents)
                 changed = await self._fetch(connection, "update", corpus)
@@ -280,7 +280,7 @@ class Documents(Store, sql="documents"):
         answered message changed, and nothing else is touched.
         """
         async with self._database.transaction() as connection:
-            await self._lock(connection, corpus)
+            await self._lock_corpus(connection, corpus)
             async with borrow(connection, corpus, "unstitched"):
                 stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
         self._database.note_change()
@@ -289,7 +289,7 @@ class Documents(Store, sql="documents"):
     async def settle(self, corpus: Corpus) -> None:
         """Bring indexes and planner statistics up to date after a load."""
         async with self._database.connection() as connection:
-            table = partition(corpus.id)
+            table = name_partition(corpus.id)
             indexes = await connection.fetch(
                 "SELECT indexrelid::regclass::text AS name FROM pg_index"
                 " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
@@ -312,7 +312,7 @@ class Documents(Store, sql="documents"):
             # of an unknown word would read them all, fifty times slower.
             await connection.execute("VACUUM (ANALYZE) lexeme", timeout=_BATCH_TIMEOUT)
 
-    async def _lock(self, connection: Connection, corpus: Corpus) -> None:
+    async def _lock_corpus(self, connection: Connection, corpus: Corpus) -> None:
         """Make the writers of one corpus queue, before any of them holds another lock."""
         await connection.execute(f"SET LOCAL statement_timeout = {_BATCH_TIMEOUT * 1000}")
         row = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_BATCH_TIMEOUT)

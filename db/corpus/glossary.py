@@ -10,7 +10,7 @@ from db.connection import Connection
 from db.corpus.corpora import about_corpus
 from db.pool import Store
 from engine.errors import InputError
-from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs
+from engine.glossary.groups import AliasGroup, GroupStatus, Pair, fold_terms, list_pairs
 from engine.messages import Message
 from engine.values import Corpus
 
@@ -33,12 +33,12 @@ class Groups(Store, sql="glossary"):
         self, *, status: GroupStatus | None = None, corpus: Corpus | None = None
     ) -> list[AliasGroup]:
         """Return groups by id; with `corpus`, those that apply in it."""
-        rows = await self._fetch_rows("groups", status, _scope(corpus))
-        return [_group(row) for row in rows]
+        rows = await self._fetch_rows("groups", status, _find_scope(corpus))
+        return [_read_group(row) for row in rows]
 
     async def rejected_pairs(self, corpus: Corpus | None = None) -> list[RejectedPair]:
         """Return the rejected pairs; with `corpus`, those that apply in it."""
-        rows = await self._fetch_rows("rejected", _scope(corpus))
+        rows = await self._fetch_rows("rejected", _find_scope(corpus))
         return [RejectedPair(corpus=r["corpus"], pair=(r["first"], r["second"])) for r in rows]
 
     async def add(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> bool:
@@ -48,9 +48,9 @@ class Groups(Store, sql="glossary"):
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
-            scope = _scope(corpus)
-            await self._lift(connection, scope, terms)
-            values = (scope, GroupStatus.APPROVED, list(terms), list(keys(terms)), None, now)
+            scope = _find_scope(corpus)
+            await self._lift_bars(connection, scope, terms)
+            values = (scope, GroupStatus.APPROVED, list(terms), list(fold_terms(terms)), None, now)
             return await connection.fetchval(self._sql["insert"], *values) is not None
 
     async def propose(
@@ -65,23 +65,23 @@ class Groups(Store, sql="glossary"):
         """Store a suggestion. Returns False if it is known, or one of its pairs was rejected."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
-            scope = _scope(corpus)
+            scope = _find_scope(corpus)
             rows = await connection.fetch(self._sql["rejected"], scope)
-            if {(r["first"], r["second"]) for r in rows}.intersection(pairs(terms)):
+            if {(r["first"], r["second"]) for r in rows}.intersection(list_pairs(terms)):
                 return False
-            if await connection.fetchval(self._sql["same"], scope, list(keys(terms)), status):
+            if await connection.fetchval(self._sql["same"], scope, list(fold_terms(terms)), status):
                 return False
-            values = (scope, status, list(terms), list(keys(terms)), sure, now)
+            values = (scope, status, list(terms), list(fold_terms(terms)), sure, now)
             return await connection.fetchval(self._sql["insert"], *values) is not None
 
     async def approve(self, ids: Sequence[int]) -> list[AliasGroup]:
         """Approve groups and return them. Raises InputError, changing nothing."""
         async with self._database.transaction() as connection:
             for row in await self._lock_all(connection, ids):
-                await self._lift(connection, row["corpus_id"], row["terms"])
+                await self._lift_bars(connection, row["corpus_id"], row["terms"])
                 await connection.execute(self._sql["approve"], row["id"])
             rows = await connection.fetch(self._sql["groups"], None, None)
-        return [_group(row) for row in rows if row["id"] in set(ids)]
+        return [_read_group(row) for row in rows if row["id"] in set(ids)]
 
     async def reject(self, ids: Sequence[int], *, now: datetime) -> list[tuple[str, ...]]:
         """Remove groups, pending or approved, and never suggest their pairs again.
@@ -92,21 +92,21 @@ class Groups(Store, sql="glossary"):
             found = await self._lock_all(connection, ids)
             for row in found:
                 await connection.execute(self._sql["remove"], row["id"])
-                await self._bar(connection, row["corpus_id"], pairs(row["terms"]), now)
+                await self._bar_pairs(connection, row["corpus_id"], list_pairs(row["terms"]), now)
         return [tuple(row["terms"]) for row in found]
 
     async def bar(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> None:
         """Never suggest a pair of these terms again."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
-            await self._bar(connection, _scope(corpus), pairs(terms), now)
+            await self._bar_pairs(connection, _find_scope(corpus), list_pairs(terms), now)
 
-    async def sample(self, corpus: Corpus, most: int) -> list[str]:
-        """Return about `most` texts, spread over the whole corpus."""
-        step = max(1, corpus.documents // most)
+    async def sample(self, corpus: Corpus, maximum: int) -> list[str]:
+        """Return about `maximum` texts, spread over the whole corpus."""
+        step = max(1, corpus.documents // maximum)
         async with self._database.connection() as connection:
             sample = about_corpus("glossary", "sample", corpus.id)
-            rows = await connection.fetch(sample, corpus.id, step, most)
+            rows = await connection.fetch(sample, corpus.id, step, maximum)
         return [row["text"] for row in rows]
 
     async def _lock_all(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
@@ -116,27 +116,29 @@ class Groups(Store, sql="glossary"):
             raise InputError(Message("There is no group {missing}.", missing=min(missing)))
         return found
 
-    async def _bar(
+    async def _bar_pairs(
         self, connection: Connection, scope: int | None, barred: Iterable[Pair], now: datetime
     ) -> None:
-        firsts, seconds = _columns(barred)
+        firsts, seconds = _split_pairs(barred)
         await connection.execute(self._sql["bar"], scope, firsts, seconds, now)
         await connection.execute(self._sql["forget_pending"], scope, firsts, seconds)
 
-    async def _lift(self, connection: Connection, scope: int | None, terms: Sequence[str]) -> None:
-        await connection.execute(self._sql["lift"], scope, *_columns(pairs(terms)))
+    async def _lift_bars(
+        self, connection: Connection, scope: int | None, terms: Sequence[str]
+    ) -> None:
+        await connection.execute(self._sql["lift"], scope, *_split_pairs(list_pairs(terms)))
 
 
-def _scope(corpus: Corpus | None) -> int | None:
+def _find_scope(corpus: Corpus | None) -> int | None:
     return None if corpus is None else corpus.id
 
 
-def _columns(found: Iterable[Pair]) -> tuple[list[str], list[str]]:
+def _split_pairs(found: Iterable[Pair]) -> tuple[list[str], list[str]]:
     listed = list(found)
     return [first for first, _ in listed], [second for _, second in listed]
 
 
-def _group(row: asyncpg.Record) -> AliasGroup:
+def _read_group(row: asyncpg.Record) -> AliasGroup:
     return AliasGroup(
         id=row["id"],
         corpus=row["corpus"],

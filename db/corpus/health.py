@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import asyncpg
 
-from db.connection import Connection, statements
-from db.corpus.corpora import Corpora, CorpusReader, Postings, about_corpus, partition
+from db.connection import Connection, load_statements
+from db.corpus.corpora import Corpora, CorpusReader, Postings, about_corpus, name_partition
 from db.corpus.documents import Documents
 from db.corpus.placement import borrow
 from db.pool import Database, Store
@@ -61,7 +61,7 @@ class Reindexing(Store, sql="reindex"):
         nothing for a corpus that is up to date already, or was dropped. Raises storage errors.
         """
         with suppress(CorpusNotFound):
-            while page := await self._page(corpus):
+            while page := await self._reindex_page(corpus):
                 yield page
 
     async def catch_up(self, *, pause: float) -> int:
@@ -80,7 +80,7 @@ class Reindexing(Store, sql="reindex"):
                 await asyncio.sleep(pause)
         return done
 
-    async def _page(self, corpus: Corpus) -> ReindexResult | None:
+    async def _reindex_page(self, corpus: Corpus) -> ReindexResult | None:
         async with self._database.transaction() as connection:
             await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")
             # As every writer of a corpus does, before any other lock.
@@ -100,7 +100,7 @@ class Reindexing(Store, sql="reindex"):
     async def _write_rows(
         self, connection: Connection, corpus: Corpus, rows: Sequence[asyncpg.Record]
     ) -> int:
-        values = await asyncio.to_thread(_columns, rows)
+        values = await asyncio.to_thread(_build_columns, rows)
         update = about_corpus("reindex", "update", corpus.id)
         async with borrow(connection, corpus, "among", values[0]):
             status = await connection.execute(update, *values, timeout=_TIMEOUT)
@@ -116,12 +116,12 @@ class Reindexing(Store, sql="reindex"):
         if not self._database.is_pooled:  # behind a pooler, a session cannot be given the time
             async with self._database.own_connection() as connection:
                 await connection.execute("SET statement_timeout = 0")
-                await connection.execute(f"VACUUM {partition(corpus.id)}", timeout=_TIMEOUT)
+                await connection.execute(f"VACUUM {name_partition(corpus.id)}", timeout=_TIMEOUT)
         await self._documents.settle(corpus)
         await self._execute("finish", corpus.id, INDEX_VERSION)
 
 
-def _columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
+def _build_columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
     """Return the documents' new columns: ids, texts, contexts, and the search texts of both."""
     columns: tuple[list[object], ...] = ([], [], [], [], [])
     for row in rows:
@@ -225,9 +225,11 @@ class Overview(CorpusReader, sql="overview"):
 @lru_cache(maxsize=1024)
 def _about_foretold(name: str, corpus_id: int) -> str:
     """Return a statement about one corpus; {foretold} in it stands for what it foretold."""
-    sql = statements("overview")
-    foretold = sql["foretold"].format(voted=statements("wall")["voted"])
-    return sql[name].format(document=partition(corpus_id), corpus=int(corpus_id), foretold=foretold)
+    sql = load_statements("overview")
+    foretold = sql["foretold"].format(voted=load_statements("wall")["voted"])
+    return sql[name].format(
+        document=name_partition(corpus_id), corpus=int(corpus_id), foretold=foretold
+    )
 
 
 async def server_version(database: Database) -> str:
@@ -239,7 +241,7 @@ async def server_version(database: Database) -> str:
 async def missing_extensions(database: Database) -> list[str]:
     """Return the required extensions that are not installed in the database."""
     async with database.connection() as connection:
-        rows = await connection.fetch(statements("health")["extensions"], list(EXTENSIONS))
+        rows = await connection.fetch(load_statements("health")["extensions"], list(EXTENSIONS))
     found = {row["extname"] for row in rows}
     return [name for name in EXTENSIONS if name not in found]
 
@@ -247,19 +249,19 @@ async def missing_extensions(database: Database) -> list[str]:
 async def reads_quotes(database: Database) -> bool:
     """Tell whether the server takes typographic quotes for what they are, not for letters."""
     async with database.connection() as connection:
-        return bool(await connection.fetchval(statements("health")["reads_quotes"]))
+        return bool(await connection.fetchval(load_statements("health")["reads_quotes"]))
 
 
 async def takes_writes(database: Database) -> bool:
     """Tell whether the server takes writes: it may be a standby, or set to read only."""
     async with database.connection() as connection:
-        return bool(await connection.fetchval(statements("health")["takes_writes"]))
+        return bool(await connection.fetchval(load_statements("health")["takes_writes"]))
 
 
 async def role_that_cannot_store(database: Database) -> str | None:
     """Return the role of the connections if it lacks the right to store, else None."""
     async with database.connection() as connection:
-        row = await connection.fetchrow(statements("health")["owner"])
+        row = await connection.fetchrow(load_statements("health")["owner"])
     return None if row is None or row["owns"] else str(row["role"])
 
 
@@ -275,7 +277,7 @@ class OfferedExtension:
 async def offered_extension(database: Database, name: str) -> OfferedExtension | None:
     """Return the extension, or None if the server does not have it."""
     async with database.connection() as connection:
-        row = await connection.fetchrow(statements("health")["offered"], name)
+        row = await connection.fetchrow(load_statements("health")["offered"], name)
     if row is None:
         return None
     return OfferedExtension(
@@ -296,7 +298,9 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
     """Recount what BM25 relies on; return how it differs from the stored figures, or None."""
     async with database.transaction() as connection:
         await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
-        if not await connection.fetchval(statements("health")["there"], partition(corpus.id)):
+        if not await connection.fetchval(
+            load_statements("health")["there"], name_partition(corpus.id)
+        ):
             return None  # dropped meanwhile
         row = await connection.fetchrow(
             about_corpus("health", "recount", corpus.id), corpus.id, timeout=_RECOUNT_SECONDS

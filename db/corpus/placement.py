@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import asyncpg
 import orjson
 
-from db.connection import Connection, statements
-from db.corpus.corpora import ALL_POSTED, about_corpus, partition, postings_table, staged_table
+from db.connection import Connection, load_statements
+from db.corpus.corpora import ALL_POSTED, about_corpus, name_partition, postings_table, staged_table
 from db.pool import Store
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
@@ -25,9 +25,9 @@ _TIMEOUT = 3600  # seconds for one statement; only a hung server needs them
 _MOVING = "moving_"
 
 
-def _about(name: str, corpus_id: int, **names: str) -> str:
+def _format_statement(name: str, corpus_id: int, **names: str) -> str:
     """Return a statement about a corpus; {chosen} is one as well."""
-    document, postings = partition(corpus_id), postings_table(corpus_id)
+    document, postings = name_partition(corpus_id), postings_table(corpus_id)
     known = {
         "document": document,
         "postings": postings,
@@ -35,7 +35,7 @@ def _about(name: str, corpus_id: int, **names: str) -> str:
         "moving": _MOVING + document,
         "moving_postings": _MOVING + postings,
     }
-    return statements("placement")[name].format(**known | names)
+    return load_statements("placement")[name].format(**known | names)
 
 
 @asynccontextmanager
@@ -48,34 +48,38 @@ async def borrow(
     lock of the corpus, may change and remove them and store others; at its end all go back to the
     worker. Does nothing for a corpus that is here.
     """
-    sql = statements("placement")
+    sql = load_statements("placement")
     has_postings = await connection.fetchval(sql["placed_postings"], corpus.id)
     if has_postings is None:
         yield
         return
-    await connection.execute(_about("touch", corpus.id), timeout=_TIMEOUT)
-    await connection.execute(_about("lend", corpus.id))
-    await _take(connection, corpus, chosen, *values)
-    before = await connection.fetchval(_about("staged_ids", corpus.id))
+    await connection.execute(_format_statement("touch", corpus.id), timeout=_TIMEOUT)
+    await connection.execute(_format_statement("lend", corpus.id))
+    await _take_documents(connection, corpus, chosen, *values)
+    before = await connection.fetchval(_format_statement("staged_ids", corpus.id))
     yield
-    after = await connection.fetchval(_about("staged_ids", corpus.id))
+    after = await connection.fetchval(_format_statement("staged_ids", corpus.id))
     if before and has_postings:
-        remove = _about("remove_postings", corpus.id)
+        remove = _format_statement("remove_postings", corpus.id)
         await connection.execute(remove, before, timeout=_TIMEOUT)
     if before:
-        await connection.execute(_about("remove", corpus.id), before, timeout=_TIMEOUT)
+        await connection.execute(_format_statement("remove", corpus.id), before, timeout=_TIMEOUT)
     # Also without rows: a COPY is what has Citus commit in two phases.
-    await connection.execute(_about("give_back", corpus.id), timeout=_TIMEOUT)
+    await connection.execute(_format_statement("give_back", corpus.id), timeout=_TIMEOUT)
     if after and has_postings:
-        await connection.execute(_about("add_postings", corpus.id), after, timeout=_TIMEOUT)
+        await connection.execute(
+            _format_statement("add_postings", corpus.id), after, timeout=_TIMEOUT
+        )
     await connection.execute(f"TRUNCATE {staged_table(corpus.id)}")
 
 
-async def _take(connection: Connection, corpus: Corpus, chosen: str, *values: object) -> int:
+async def _take_documents(
+    connection: Connection, corpus: Corpus, chosen: str, *values: object
+) -> int:
     """Copy documents from the worker into the partition; return how many."""
-    take = _about("take", corpus.id, chosen=_about(chosen, corpus.id))
+    take = _format_statement("take", corpus.id, chosen=_format_statement(chosen, corpus.id))
     await connection.execute(take, *values, timeout=_TIMEOUT)
-    status = await connection.execute(_about("keep", corpus.id), timeout=_TIMEOUT)
+    status = await connection.execute(_format_statement("keep", corpus.id), timeout=_TIMEOUT)
     return int(status.rpartition(" ")[2])
 
 
@@ -117,11 +121,11 @@ class Placement(Store, sql="placement"):
         """
         async with self._database.transaction() as connection:
             await self._require_workers(connection)
-            state = await self._lock(connection, corpus)
+            state = await self._lock_corpus(connection, corpus)
             if state["placed_postings"] is None:
                 has_postings = state["postings_to"] == ALL_POSTED
-                await self._copy(connection, corpus, has_postings, progress)
-                await self._swap(connection, corpus, has_postings)
+                await self._copy_tables(connection, corpus, has_postings, progress)
+                await self._swap_tables(connection, corpus, has_postings)
                 await connection.execute(self._sql["mark"], corpus.id, has_postings, None)
         self._database.note_change()
         return (await self.places())[corpus.name]
@@ -132,20 +136,20 @@ class Placement(Store, sql="placement"):
         Does nothing if it is here. Raises storage errors.
         """
         async with self._database.transaction() as connection:
-            state = await self._lock(connection, corpus)
+            state = await self._lock_corpus(connection, corpus)
             if state["placed_postings"] is None:
                 return
-            await connection.execute(_about("touch", corpus.id), timeout=_TIMEOUT)
+            await connection.execute(_format_statement("touch", corpus.id), timeout=_TIMEOUT)
             staged = staged_table(corpus.id)
-            await connection.execute(_about("lend", corpus.id))
+            await connection.execute(_format_statement("lend", corpus.id))
 
             async def bring_page(after: int, last: int) -> int:
                 await connection.execute("TRUNCATE lent")
-                return await _take(connection, corpus, "between", after, last)
+                return await _take_documents(connection, corpus, "between", after, last)
 
             await self._move_pages(connection, corpus, bring_page, progress)
-            await connection.execute(f"DROP TABLE {partition(corpus.id)}")
-            await connection.execute(f"ALTER TABLE {staged} RENAME TO {partition(corpus.id)}")
+            await connection.execute(f"DROP TABLE {name_partition(corpus.id)}")
+            await connection.execute(f"ALTER TABLE {staged} RENAME TO {name_partition(corpus.id)}")
             postings_to = None
             if state["placed_postings"]:
                 await connection.execute(f"DROP TABLE {postings_table(corpus.id)}")
@@ -168,7 +172,7 @@ class Placement(Store, sql="placement"):
                 fix=Message("Add one: SELECT citus_add_node('HOST', 5432)"),
             )
 
-    async def _lock(self, connection: Connection, corpus: Corpus) -> asyncpg.Record:
+    async def _lock_corpus(self, connection: Connection, corpus: Corpus) -> asyncpg.Record:
         """Have writers wait, and return where the corpus is. Raises CorpusNotFound."""
         await connection.execute("SET LOCAL statement_timeout = 0")
         state = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT)
@@ -176,7 +180,7 @@ class Placement(Store, sql="placement"):
             raise CorpusNotFound(Message("There is no corpus {name!r}.", name=corpus.name))
         return state
 
-    async def _copy(
+    async def _copy_tables(
         self,
         connection: Connection,
         corpus: Corpus,
@@ -184,11 +188,11 @@ class Placement(Store, sql="placement"):
         progress: Callable[[int], None],
     ) -> None:
         """Fill tables on a worker beside those that are here."""
-        document, postings = partition(corpus.id), postings_table(corpus.id)
+        document, postings = name_partition(corpus.id), postings_table(corpus.id)
         moving, moving_postings = _MOVING + document, _MOVING + postings
-        await connection.execute(_about("create", corpus.id))
+        await connection.execute(_format_statement("create", corpus.id))
         await connection.execute(self._sql["distribute"], moving)
-        copy = _about("copy", corpus.id)
+        copy = _format_statement("copy", corpus.id)
 
         async def send_page(after: int, last: int) -> int:
             status = await connection.execute(copy, after, last, timeout=_TIMEOUT)
@@ -196,10 +200,12 @@ class Placement(Store, sql="placement"):
 
         await self._move_pages(connection, corpus, send_page, progress)
         if has_postings:
-            create = _about("create", corpus.id, document=postings, moving=moving_postings)
+            create = _format_statement(
+                "create", corpus.id, document=postings, moving=moving_postings
+            )
             await connection.execute(create)
             await connection.execute(self._sql["distribute_beside"], moving_postings, moving)
-            fill = _about("all_postings", corpus.id)
+            fill = _format_statement("all_postings", corpus.id)
             await connection.execute(fill, timeout=_TIMEOUT)
 
     async def _move_pages(
@@ -210,20 +216,20 @@ class Placement(Store, sql="placement"):
         progress: Callable[[int], None],
     ) -> None:
         """Have `move` do its work for all ids, those above the first to the second at a time."""
-        page, after, moved = _about("page", corpus.id), 0, 0
+        page, after, moved = _format_statement("page", corpus.id), 0, 0
         while last := await connection.fetchval(page, after, _PAGE, timeout=_TIMEOUT):
             moved += await move(after, last)
             after = last
             progress(moved)
 
-    async def _swap(
+    async def _swap_tables(
         self,
         connection: Connection,
         corpus: Corpus,
         has_postings: bool,
     ) -> None:
         """Give the tables on the worker the names by which they are read."""
-        document, postings = partition(corpus.id), postings_table(corpus.id)
+        document, postings = name_partition(corpus.id), postings_table(corpus.id)
         staged = staged_table(corpus.id)
         await connection.execute(f"ALTER TABLE {document} RENAME TO {staged}")
         await connection.execute(f"TRUNCATE {staged}")

@@ -13,7 +13,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from db.embedded.os_user import Binaries, OsUser, build_chown_command, failure, owner_name, run_as
+from db.embedded.os_user import (
+    Binaries,
+    OsUser,
+    build_chown_command,
+    build_failure,
+    owner_name,
+    run_as,
+)
 from db.embedded.postmaster import LOG_FILE, PID_FILE, read_postmaster
 from engine.errors import StorageError, StorageRights
 from engine.messages import Message
@@ -55,12 +62,12 @@ _SETTINGS = {
 }
 
 
-def prepare(folder: Path, account: OsUser | None) -> Path:
+def prepare_folder(folder: Path, account: OsUser | None) -> Path:
     """Return the socket folder for the data folder `folder`, whose server is not running.
 
     Raises StorageRights if somebody else's folder is in its place, OSError.
     """
-    if sys.platform == "win32" or _fits(folder):
+    if sys.platform == "win32" or _may_hold_socket(folder):
         sockets = folder
     else:
         sockets = _private_folder(folder, account)
@@ -69,14 +76,14 @@ def prepare(folder: Path, account: OsUser | None) -> Path:
     return sockets
 
 
-def forget(folder: Path, sockets: str) -> None:
+def forget_sockets(folder: Path, sockets: str) -> None:
     """Remove what `prepare` made for the server of `folder`, which has stopped."""
     if sockets and Path(sockets) != folder:
         with contextlib.suppress(OSError):  # a leftover empty folder does no harm
             Path(sockets).rmdir()
 
 
-def _fits(folder: Path) -> bool:
+def _may_hold_socket(folder: Path) -> bool:
     """Tell whether a socket in `folder` has a path that servers and clients can use."""
     name = os.fsencode(folder)
     legible = name.decode("utf-8", "ignore").encode() == name and not set(name) & set(b'",\n')
@@ -86,7 +93,7 @@ def _fits(folder: Path) -> bool:
 def _private_folder(folder: Path, account: OsUser | None) -> Path:
     name = f"presagio-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     place = Path(tempfile.gettempdir()).resolve() / name
-    if not _fits(place):
+    if not _may_hold_socket(place):
         place = Path("/tmp").resolve() / name  # noqa: S108 - its owner is checked below
     with contextlib.suppress(FileExistsError):
         place.mkdir(mode=0o700)
@@ -114,7 +121,7 @@ def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> Non
     settings = {
         **_SETTINGS,
         "shared_buffers": shared_buffers(_total_memory()),
-        **_address(sockets),
+        **_choose_address(sockets),
         **extra,
     }
     lines = [f"{name} = '{_escape_value(value)}'\n" for name, value in settings.items()]
@@ -139,7 +146,7 @@ def _total_memory() -> int:
         return total
 
 
-def _address(sockets: Path) -> dict[str, str]:
+def _choose_address(sockets: Path) -> dict[str, str]:
     if sys.platform == "win32":
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -196,7 +203,7 @@ def remove_unfinished(folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def create(
+def create_cluster(
     folder: Path,
     binaries: Binaries,
     account: OsUser | None,
@@ -213,7 +220,7 @@ def create(
     try:
         if account:
             account.give_to_account(unfinished)
-        if not _initdb(unfinished, binaries, account, durable=durable):
+        if not _run_initdb(unfinished, binaries, account, durable=durable):
             progress("No UTF-8 locale here: typographic quotes will stick to words.")
         with (unfinished / "postgresql.conf").open("a", encoding="utf-8") as configuration:
             configuration.write(f"\ninclude_if_exists '{SETTINGS_FILE}'\n")
@@ -231,12 +238,12 @@ def password_file(folder: Path) -> Path:
     return folder.parent / "postgres.password"
 
 
-def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> bool:
+def _run_initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> bool:
     """Make the files of a server, and return whether it knows which characters are letters."""
     fixed = [
         *("--pgdata", ".", "--username", SUPERUSER, "--no-instructions", "--encoding", "UTF8"),
         *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"),
-        *_authentication(folder),
+        *_prepare_authentication(folder),
         *(() if durable else ("--no-sync",)),
     ]
     for ctype in _CTYPES:
@@ -246,10 +253,10 @@ def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable
             return ctype != "C"
         if "invalid locale name" not in output:
             break
-    raise failure(Message("The embedded database could not be created"), output)
+    raise build_failure(Message("The embedded database could not be created"), output)
 
 
-def _authentication(folder: Path) -> tuple[str, ...]:
+def _prepare_authentication(folder: Path) -> tuple[str, ...]:
     if sys.platform == "win32":
         password_file(folder).write_text(secrets.token_urlsafe(24))
         return ("--auth", "scram-sha-256", "--pwfile", str(password_file(folder)))
@@ -266,7 +273,7 @@ def _create_database(
         command, account, folder=folder, text=statement, timeout=_CREATION_SECONDS
     )
     if code != 0:
-        raise failure(Message("The embedded database could not be created"), output)
+        raise build_failure(Message("The embedded database could not be created"), output)
 
 
 def refuse_copy(folder: Path) -> None:
@@ -298,11 +305,11 @@ def _original_of(folder: Path) -> Path | None:
     if postmaster is None or not postmaster.folder or postmaster.is_of(folder):
         return None
     original = Path(postmaster.folder)
-    here, there = _identifier(folder), _identifier(original)
+    here, there = _read_identifier(folder), _read_identifier(original)
     return original if here and here == there else None
 
 
-def _identifier(folder: Path) -> bytes:
+def _read_identifier(folder: Path) -> bytes:
     """Return the id that initdb gave the database of `folder`; empty if there is none."""
     try:
         with (folder / "global" / "pg_control").open("rb") as control:

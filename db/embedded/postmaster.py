@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from db.embedded.os_user import Binaries, OsUser, failure, run_as, spawn_as
+from db.embedded.os_user import Binaries, OsUser, build_failure, run_as, spawn_as
 from engine.messages import Message
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Postmaster:
 
     def is_of(self, folder: Path) -> bool:
         """Tell whether `folder` is the data folder it was started in."""
-        return _same(self.folder, folder)
+        return _is_same_file(self.folder, folder)
 
     def accepts(self) -> bool:
         """Tell whether something listens at the address of this server."""
@@ -108,7 +108,7 @@ def read_postmaster(folder: Path) -> Postmaster | None:
     return Postmaster(_read_number(pid), data, _read_number(port), socket_folder, host, status)
 
 
-def observe(folder: Path) -> tuple[State, Postmaster | None]:
+def observe_server(folder: Path) -> tuple[State, Postmaster | None]:
     """Return the state of the server of `folder`, and its process.
 
     A listener at the recorded address proves that the process is alive; without one, the process
@@ -120,12 +120,12 @@ def observe(folder: Path) -> tuple[State, Postmaster | None]:
         return State.ABSENT, None
     ours = postmaster.is_of(folder)
     listening = postmaster.status == "ready" and postmaster.accepts()
-    if (ours and listening) or _serves(postmaster, folder, ours=ours):
+    if (ours and listening) or _is_serving(postmaster, folder, ours=ours):
         return State.READY if listening else State.BUSY, postmaster
     return State.ABSENT, postmaster
 
 
-def start(
+def start_postmaster(
     folder: Path,
     binaries: Binaries,
     account: OsUser | None,
@@ -149,7 +149,7 @@ def start(
         )
         if code == 0:
             return
-        if observe(folder)[0] is not State.ABSENT:
+        if observe_server(folder)[0] is not State.ABSENT:
             return
         output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
         # The orphans of a killed server need a moment to notice and exit; not all of them notice.
@@ -157,7 +157,7 @@ def start(
         if not orphans or time.monotonic() > deadline:
             what = Message("The embedded database did not start")
             # If the log cannot be written, only pg_ctl's output tells why.
-            raise failure(
+            raise build_failure(
                 what, output.strip() or reason, fix=Message("{file} tells more.", file=log)
             )
         if time.monotonic() > begun + _ORPHANS_SECONDS:
@@ -165,7 +165,9 @@ def start(
         time.sleep(0.2)
 
 
-def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: float) -> None:
+def stop_postmaster(
+    folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: float
+) -> None:
     """Stop the server of `folder`; open transactions are rolled back.
 
     A server that is recovering, or does not end within `seconds`, is stopped immediately and
@@ -178,9 +180,9 @@ def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: f
         wait = str(int(seconds))
         command = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", wait, "-w", "stop")
         code, output = run_as(command, account, folder=folder)
-        if code == 0 or observe(folder)[0] is State.ABSENT:
+        if code == 0 or observe_server(folder)[0] is State.ABSENT:
             return
-    raise failure(Message("The embedded database did not stop"), output)
+    raise build_failure(Message("The embedded database did not stop"), output)
 
 
 def trim_log(folder: Path) -> None:
@@ -231,7 +233,7 @@ def _pg_ctl_start(
     return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
 
 
-def _same(text: str, other: Path) -> bool:
+def _is_same_file(text: str, other: Path) -> bool:
     try:
         return bool(text) and other.samefile(text)
     except OSError:
@@ -258,7 +260,7 @@ def _forget_misleading_pid(folder: Path) -> None:
         (folder / PID_FILE).unlink(missing_ok=True)
 
 
-def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
+def _is_serving(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
     """Tell whether this is a live server of `folder`: a server works inside its data folder.
 
     `ours` tells whether the file names this folder, which is trusted if the process may not be
@@ -271,7 +273,7 @@ def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
         try:
-            return _same(process.cwd(), folder)
+            return _is_same_file(process.cwd(), folder)
         except psutil.AccessDenied:  # root in a container may not be allowed to look
             return ours and str(process.name()).startswith("postgres")
     except (psutil.NoSuchProcess, OSError):

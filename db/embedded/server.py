@@ -24,7 +24,7 @@ from db.embedded.cluster import (
     SUPERUSER,
     check_rights,
     check_version,
-    create,
+    create_cluster,
     password_file,
     refuse_copy,
     remove_unfinished,
@@ -35,13 +35,21 @@ from db.embedded.os_user import (
     Binaries,
     OsUser,
     build_chown_command,
-    failure,
+    build_failure,
     find_binaries,
     owner_name,
     server_account,
     within_reach,
 )
-from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
+from db.embedded.postmaster import (
+    LOG_FILE,
+    Postmaster,
+    State,
+    observe_server,
+    start_postmaster,
+    stop_postmaster,
+    trim_log,
+)
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import Message
 
@@ -118,7 +126,7 @@ class EmbeddedServer:
         except OSError:
             return None
         full = [line for line in lines if "PANIC:" in line and "No space left on device" in line]
-        return failure(Message("The embedded database ended"), full[0]) if full else None
+        return build_failure(Message("The embedded database ended"), full[0]) if full else None
 
     def release(self) -> None:
         """Release the server; the last user stops it. Does nothing if it is not acquired.
@@ -141,7 +149,7 @@ class EmbeddedServer:
 
         Raises what `acquire` does, and StorageUnreachable if its data or its address is gone.
         """
-        state, found = observe(self.folder)
+        state, found = observe_server(self.folder)
         died = state is State.ABSENT or (found is not None and found.status == "stopping")
         if died:
             found = self._restart()
@@ -186,7 +194,7 @@ class EmbeddedServer:
         deadline = time.monotonic() + START_SECONDS
         started = False
         while True:
-            state, postmaster = observe(self.folder)
+            state, postmaster = observe_server(self.folder)
             if state is State.READY and postmaster:
                 trim_log(self.folder)
                 return postmaster
@@ -228,7 +236,7 @@ class EmbeddedServer:
         if account:
             account.require_way(self._data_dir)
             account.admit(self._data_dir)
-        binaries = self._binaries(account)
+        binaries = self._choose_binaries(account)
         if account:
             for lock in (share.gate, share.users):
                 close_to_others(lock.path)
@@ -238,24 +246,26 @@ class EmbeddedServer:
         if not self.folder.exists() or not any(self.folder.iterdir()):
             self._progress("Creating the database (only the first time).")
             durable = self._extra.get("fsync") != "off"
-            create(self.folder, binaries, account, durable=durable, progress=self._progress)
+            create_cluster(self.folder, binaries, account, durable=durable, progress=self._progress)
         check_version(self.folder, major)
         check_rights(self.folder, account)
         trim_log(self.folder)
-        write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
+        write_settings(self.folder, sockets.prepare_folder(self.folder, account), self._extra)
         if account:  # the server silently ignores settings that it may not read
             account.give_to_account(self.folder / SETTINGS_FILE)
-        start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
+        start_postmaster(
+            self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS
+        )
 
     def _stop(self) -> None:
-        state, postmaster = observe(self.folder)
+        state, postmaster = observe_server(self.folder)
         if state is State.ABSENT or postmaster is None:
             return
         account = self._find_account()
-        stop(self.folder, self._binaries(account), account, seconds=STOP_SECONDS)
-        sockets.forget(self.folder, postmaster.socket_folder)
+        stop_postmaster(self.folder, self._choose_binaries(account), account, seconds=STOP_SECONDS)
+        sockets.forget_sockets(self.folder, postmaster.socket_folder)
 
-    def _binaries(self, account: OsUser | None) -> Binaries:
+    def _choose_binaries(self, account: OsUser | None) -> Binaries:
         found = find_binaries()
         return within_reach(found, account, self._data_dir / "programs") if account else found
 

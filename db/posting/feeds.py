@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.pool import Store
 from db.posting.outbox import owe_notices
 from db.posting.subscriptions import subscription_of
@@ -16,7 +16,7 @@ from engine.feeds.decide import (
     SAME_HEADLINE_WITHIN,
     StoryWords,
     identity_hash,
-    join,
+    join_stories,
     telling_words,
     words_hash,
     words_of,
@@ -79,7 +79,7 @@ class Feeds(Store, sql="news"):
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["one_at_a_time"], _LOCK_OF_FEEDS)
-            shared = await connection.fetch(statements("shared_feeds")["shared"])
+            shared = await connection.fetch(load_statements("shared_feeds")["shared"])
             category = {row["url"]: row["category"] for row in shared}
             category |= {feed.url: feed.category for feed in feeds}
             urls, categories = list(category), list(category.values())
@@ -205,7 +205,7 @@ async def settle_feed(
     """Store the state of a feed; return False if it was settled since `before`, or is gone."""
     return bool(
         await connection.fetchval(
-            statements("news")["settle_feed"],
+            load_statements("news")["settle_feed"],
             before.id,
             before.polled_at,
             after.title,
@@ -233,7 +233,7 @@ async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
     separate if the settings name both, or if only chats added the moving feed, whose past is
     private to them.
     """
-    sql = statements("news")
+    sql = load_statements("news")
     rows = {row["id"]: row for row in await connection.fetch(sql["lock_moving"], feed_id, url)}
     other = next((row for row in rows.values() if row["id"] != feed_id), None)
     if other is None:
@@ -241,12 +241,12 @@ async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
         return feed_id
     if not rows[feed_id]["configured_url"] or other["configured_url"]:
         return feed_id
-    await _merge(connection, feed_id, int(other["id"]))
+    await _merge_feed(connection, feed_id, int(other["id"]))
     return int(other["id"])
 
 
-async def _merge(connection: Connection, feed_id: int, into: int) -> None:
-    sql = statements("news")
+async def _merge_feed(connection: Connection, feed_id: int, into: int) -> None:
+    sql = load_statements("news")
     await connection.execute(sql["merge_followers"], feed_id, into)
     await connection.execute(sql["merge_headlines"], feed_id, into)
     await connection.execute(sql["merge_stories"], feed_id, into)
@@ -270,16 +270,16 @@ async def store_headlines(
     of_story: dict[str, int] = {}
     stories: list[Story] = []
     if news:
-        await connection.execute(statements("news")["join_alone"], _LOCK_OF_NEWS)
-        joined = join(news, await _like(connection, feed, news))
-        await _retell(connection, feed, news, joined)
+        await connection.execute(load_statements("news")["join_alone"], _LOCK_OF_NEWS)
+        joined = join_stories(news, await _find_similar_stories(connection, feed, news))
+        await _retell_stories(connection, feed, news, joined)
         stories, ids = await _store_stories(connection, feed, news, joined, now)
         of_story = {
             headline.identity: ids.get(story.id, story.id)
             for headline, story in zip(news, joined, strict=True)
         }
     await connection.executemany(
-        statements("news")["insert_headline"],
+        load_statements("news")["insert_headline"],
         [
             (feed.id, identity_hash(new), words_hash(new), of_story.get(new.identity),
              new.title, new.link, new.published, now)
@@ -295,7 +295,7 @@ async def _select_unseen(
     identities = [identity_hash(headline) for headline in headlines]
     words = [words_hash(headline) for headline in headlines]
     rows = await connection.fetch(
-        statements("news")["known_headlines"],
+        load_statements("news")["known_headlines"],
         feed.id, identities, words, now, now - SEEN_AGAIN_AFTER,
     )  # fmt: skip
     known = {row["identity_hash"] for row in rows}, {row["words_hash"] for row in rows}
@@ -306,7 +306,7 @@ async def _select_unseen(
     ]
 
 
-async def _like(
+async def _find_similar_stories(
     connection: Connection, feed: Feed, news: Sequence[NewHeadline]
 ) -> list[StoryWords]:
     """Return every story that one of `news` may belong to, oldest first."""
@@ -314,7 +314,7 @@ async def _like(
     words = {word for headline in news for word in telling_words(words_of(headline.text))}
     moments = [headline.published for headline in news]
     rows = await connection.fetch(
-        statements("news")["like_stories"],
+        load_statements("news")["like_stories"],
         links,
         sorted(words),
         min(moments) - SAME_HEADLINE_WITHIN,
@@ -328,7 +328,7 @@ async def _like(
     ]
 
 
-async def _retell(
+async def _retell_stories(
     connection: Connection, feed: Feed, news: Sequence[NewHeadline], joined: Sequence[StoryWords]
 ) -> None:
     """Retell stories that only some chats may read in the words of `feed`, if it is shared by all.
@@ -340,7 +340,7 @@ async def _retell(
     ]
     if not known:
         return
-    sql = statements("news")
+    sql = load_statements("news")
     rows = await connection.fetchmany(
         sql["retell_story"],
         [
@@ -369,7 +369,7 @@ async def _store_stories(
         if story.id < 0:
             first.setdefault(story.id, (headline, story))
     rows = await connection.fetchmany(
-        statements("news")["insert_story"],
+        load_statements("news")["insert_story"],
         [
             (feed.id, new.title, new.text, new.link, new.link_key, story.words, new.language,
              new.published, now)
@@ -377,10 +377,10 @@ async def _store_stories(
         ],
     )  # fmt: skip
     ids = {number: int(row["id"]) for number, row in zip(first, rows, strict=True)}
-    return [_story(feed, first[number][0], ids[number], now) for number in first], ids
+    return [_build_story(feed, first[number][0], ids[number], now) for number in first], ids
 
 
-def _story(feed: Feed, headline: NewHeadline, number: int, now: datetime) -> Story:
+def _build_story(feed: Feed, headline: NewHeadline, number: int, now: datetime) -> Story:
     return Story(
         id=number,
         title=headline.title,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import asyncpg
 
 from db.chat.answers import prophecy_to_json
-from db.connection import Connection, statements
+from db.connection import Connection, load_statements
 from db.pool import Store
 from db.posting.subscriptions import chat_of
 from engine.chat import Chat
@@ -55,17 +55,19 @@ async def decide_posts(
     and those about a story that was posted in the chat, or a tweet that was since `repeated_since`.
     """
     chats = [decision.subscription.chat.id for decision in decisions]
-    await connection.execute(statements("posting")["lock_chats"], chats)
-    possible = await _possible(connection, decisions, repeated_since)
+    await connection.execute(load_statements("posting")["lock_chats"], chats)
+    possible = await _find_possible_posts(connection, decisions, repeated_since)
     possible = await _close_dates(connection, decisions, possible, now)
-    await _owe(connection, [decision for n, decision in enumerate(decisions) if n in possible], now)
+    await _owe_deliveries(
+        connection, [decision for n, decision in enumerate(decisions) if n in possible], now
+    )
     return [number in possible for number in range(len(decisions))]
 
 
-async def _possible(
+async def _find_possible_posts(
     connection: Connection, decisions: Sequence[OwedPost], repeated_since: datetime
 ) -> set[int]:
-    sql = statements("posting")
+    sql = load_statements("posting")
     wanted = await connection.fetch(
         sql["wanted"],
         [decision.subscription.chat.id for decision in decisions],
@@ -102,7 +104,7 @@ async def _close_dates(
     if not daily:
         return possible
     rows = await connection.fetch(
-        statements("posting")["close_dates"], *map(list, zip(*daily, strict=True)), now
+        load_statements("posting")["close_dates"], *map(list, zip(*daily, strict=True)), now
     )
     closed = {daily[row["chat_id"], row["topic"], row["local_date"]] for row in rows}
     return possible - (set(daily.values()) - closed)
@@ -117,7 +119,7 @@ class _Owed(NamedTuple):
     chosen: Sequence[Chosen] = ()
 
 
-def _deliveries(decision: OwedPost) -> list[_Owed]:
+def _list_deliveries(decision: OwedPost) -> list[_Owed]:
     key, content, chosen = decision.key, decision.content, decision.chosen
     if content is None:
         return []
@@ -129,9 +131,11 @@ def _deliveries(decision: OwedPost) -> list[_Owed]:
     return owed + [_Owed(decision, f"{kind}:{key}", text) for kind, text in further if text]
 
 
-async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datetime) -> None:
-    sql = statements("posting")
-    owed = [delivery for decision in decisions for delivery in _deliveries(decision)]
+async def _owe_deliveries(
+    connection: Connection, decisions: Sequence[OwedPost], now: datetime
+) -> None:
+    sql = load_statements("posting")
+    owed = [delivery for decision in decisions for delivery in _list_deliveries(decision)]
     if not owed:
         return
     rows = await connection.fetchmany(sql["owe"], [_delivery_row(debt, now) for debt in owed])
@@ -144,13 +148,13 @@ async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datet
         return
     written: dict[int, str] = {}  # many chats are told of the same finds
     answers = await connection.fetchmany(
-        statements("conversation")["keep_answer"],
+        load_statements("conversation")["keep_answer"],
         [
             (
                 promise.chat.id,
                 promise.thread,
                 now,
-                *_page(chosen),
+                *_find_page(chosen),
                 _write_find_once(chosen.find, written),
                 None,
             )
@@ -172,7 +176,7 @@ def _delivery_row(owed: _Owed, now: datetime) -> tuple[object, ...]:
     return owed.key, wanted.chat.id, wanted.thread, owed.content, now, wanted.silent
 
 
-def _page(chosen: Chosen) -> tuple[int, int]:
+def _find_page(chosen: Chosen) -> tuple[int, int]:
     """Return the page of the prophecy that shows only the chosen hit."""
     first = chosen.find.prophecy.hits.index(chosen.hit)
     return first, first + 1
@@ -236,11 +240,11 @@ class Outbox(Store, sql="posting"):
 
     async def begin(self, leased: LeasedDelivery, *, now: datetime) -> bool:
         """Note that sending begins; if this returns False, the lease is over: do not send."""
-        return await self._change("begin", leased, now)
+        return await self._change_delivery("begin", leased, now)
 
     async def sent(self, leased: LeasedDelivery, message_id: str, *, now: datetime) -> bool:
         """Note that it arrived; return False if the lease was taken over."""
-        return await self._change("sent", leased, message_id, now)
+        return await self._change_delivery("sent", leased, message_id, now)
 
     async def retry(
         self, leased: LeasedDelivery, *, at: datetime, error: Message, not_shown: bool
@@ -249,20 +253,20 @@ class Outbox(Store, sql="posting"):
 
         `not_shown` says that certainly neither this nor an earlier attempt arrived.
         """
-        return await self._change("retry", leased, at, message_json(error), not_shown)
+        return await self._change_delivery("retry", leased, at, message_json(error), not_shown)
 
     async def release(self, leased: LeasedDelivery) -> bool:
         """Release what was leased and not begun; return False if the lease was taken over."""
-        return await self._change("release", leased)
+        return await self._change_delivery("release", leased)
 
     async def fail(self, leased: LeasedDelivery, error: Message, *, now: datetime) -> bool:
         """Give it up; return False if the lease was taken over."""
-        return await self._change("fail", leased, message_json(error), now)
+        return await self._change_delivery("fail", leased, message_json(error), now)
 
     async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
         """Return the last deliveries of a chat, newest first."""
         rows = await self._fetch_rows("history", chat.id, limit)
-        return [_past(row) for row in rows]
+        return [_read_past_delivery(row) for row in rows]
 
     async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
         """Return the prophecies from these corpora that were sent, newest first, each once.
@@ -288,7 +292,7 @@ class Outbox(Store, sql="posting"):
             await connection.execute(self._sql["forget_posted"], now - _POSTED_KEPT)
             await connection.execute(self._sql["forget_dates"], (now - _DATES_KEPT).date())
 
-    async def _change(self, name: str, leased: LeasedDelivery, *values: object) -> bool:
+    async def _change_delivery(self, name: str, leased: LeasedDelivery, *values: object) -> bool:
         changed = await self._fetch_value(name, leased.delivery.id, leased.lease, *values)
         return bool(changed)
 
@@ -309,7 +313,7 @@ def _read_leased(row: asyncpg.Record) -> LeasedDelivery:
     return LeasedDelivery(delivery=delivery, lease=row["lease"], until=row["leased_until"])
 
 
-def _past(row: asyncpg.Record) -> PastDelivery:
+def _read_past_delivery(row: asyncpg.Record) -> PastDelivery:
     error = row["error"] and message_from_json(row["error"])
     return PastDelivery(**{**row, "state": DeliveryState(row["state"]), "error": error})
 
@@ -319,7 +323,7 @@ async def owe_notices(
 ) -> None:
     """Owe each notice, unless its key was used before."""
     await connection.executemany(
-        statements("posting")["owe"],
+        load_statements("posting")["owe"],
         [
             (notice.key, notice.chat.id, notice.thread, notice.content, now, False)
             for notice in notices

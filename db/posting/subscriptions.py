@@ -90,7 +90,7 @@ class Finds(Store, sql="news"):
                 corpus,
                 state.value,
                 coverage,
-                prophecy and _best(prophecy),
+                prophecy and _find_best_judgment(prophecy),
                 prophecy and prophecy_to_json(prophecy),
                 note,
                 now,
@@ -172,7 +172,7 @@ class Finds(Store, sql="news"):
         await self._execute("forget_finds", before)
 
 
-def _best(prophecy: Prophecy) -> int | None:
+def _find_best_judgment(prophecy: Prophecy) -> int | None:
     """Return the highest judgment among the hits that are shown."""
     shown = {hit.candidate.id for hit in prophecy.hits}
     scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]

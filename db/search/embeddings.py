@@ -67,11 +67,11 @@ class VectorIndexes(Store, sql="embeddings"):
                 async with self._database.connection() as connection:
                     await connection.execute(f"DROP INDEX IF EXISTS {name}")
             else:
-                async with self._session() as connection:
+                async with self._open_session() as connection:
                     await self._drop_beside(connection, name)
 
     async def _build_beside(self, name: str, create: str) -> None:
-        async with self._session() as connection:
+        async with self._open_session() as connection:
             while await connection.fetchval(self._sql["is_built"], name):  # noqa: ASYNC110 - only the server knows
                 # The server goes on when a process is killed.
                 await asyncio.sleep(_LOOK)
@@ -106,7 +106,7 @@ class VectorIndexes(Store, sql="embeddings"):
             yield
 
     @asynccontextmanager
-    async def _session(self) -> AsyncIterator[Connection]:
+    async def _open_session(self) -> AsyncIterator[Connection]:
         """Yield a connection outside the pool whose statements take as long as they need."""
         async with self._database.own_connection() as connection:
             await connection.execute(_MEMORY.format(local=""))
@@ -149,13 +149,13 @@ class Embeddings(ToEmbed):
                 ),
             )
         async with self._database.read_anywhere(latest=True) as reader:
-            known = await self._model(reader, model)
+            known = await self._find_model(reader, model)
         if known is None:
             await self._require_extension()
             async with self._database.transaction() as connection:
                 await connection.execute(self._sql["lock"])
-                known = await self._model(connection, model)
-                known = known or await self._create(connection, model, dimensions)
+                known = await self._find_model(connection, model)
+                known = known or await self._create_model(connection, model, dimensions)
         if known.dimensions != dimensions:
             raise UsageError(
                 Message(
@@ -195,7 +195,7 @@ class Embeddings(ToEmbed):
 
         With `wait`, a lease that a killed process left is waited for.
         """
-        name = f"{_leases(corpus, model_id)}{place}"
+        name = f"{_build_lease_prefix(corpus, model_id)}{place}"
         async with Lease(self._database, name, times=self._times) as lease:
             held = await lease.wait_until_settled() if wait else lease.is_held
             fence = lease.fence
@@ -257,7 +257,9 @@ class Embeddings(ToEmbed):
                 model_id,
                 timeout=_TIMEOUT,
             )
-            await connection.execute(self._sql["forget_ranges"], _leases(corpus, model_id))
+            await connection.execute(
+                self._sql["forget_ranges"], _build_lease_prefix(corpus, model_id)
+            )
 
     async def count_measured(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents had a vector when the scale was measured; 0 = never."""
@@ -282,7 +284,7 @@ class Embeddings(ToEmbed):
         await self._execute("keep_scale", *values)
         self._database.note_change()
 
-    async def _model(self, connection: Fetches, name: str) -> KeptModel | None:
+    async def _find_model(self, connection: Fetches, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)
         return KeptModel(**row) if row else None
 
@@ -298,7 +300,7 @@ class Embeddings(ToEmbed):
         if not usable:
             raise _name_missing_extension()
 
-    async def _create(self, connection: Connection, name: str, dimensions: int) -> KeptModel:
+    async def _create_model(self, connection: Connection, name: str, dimensions: int) -> KeptModel:
         model_id = int(await connection.fetchval(self._sql["add_model"], name, dimensions))
         table = embedding_table(model_id)
         create = self._sql["create"].format(embedding=table, dimensions=int(dimensions))
@@ -306,7 +308,7 @@ class Embeddings(ToEmbed):
         return KeptModel(id=model_id, name=name, dimensions=dimensions)
 
 
-def _leases(corpus: Corpus, model_id: int) -> str:
+def _build_lease_prefix(corpus: Corpus, model_id: int) -> str:
     """Return the beginning of the names of all leases on one model's vectors of a corpus."""
     return f"embed {corpus.id} {model_id} "
 

@@ -12,20 +12,20 @@ from itertools import pairwise
 import asyncpg
 import orjson
 
-from db.connection import Fetches, statements
-from db.corpus.corpora import names_of, partition
+from db.connection import Fetches, load_statements
+from db.corpus.corpora import name_partition, names_of
 from db.search.nearest import as_text, embedding_table
 from db.search.rows import (
     Readings,
     WeightedLexeme,
     add_places,
-    candidate,
-    constants,
+    build_condition,
+    build_operands,
+    build_score,
+    list_constants,
     operand_values,
-    operands,
-    passes,
     quote_lexeme,
-    score,
+    read_candidate,
     weighted_lexemes,
 )
 from db.search.statements import CLASSES, build_scored_select, posted_values
@@ -41,7 +41,7 @@ _LISTS = (
     "not_platforms", "not_roles", "not_domains", "not_threads", "not_tags", "not_mentions",
 )  # fmt: skip
 
-_PLAN = statements("find")["plan_for_values"]
+_PLAN = load_statements("find")["plan_for_values"]
 _SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
 # In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
 # for each scored lexeme, its tsquery and its weight.
@@ -73,20 +73,20 @@ class DialectIndex(Readings):
         With `profiled`, returns as many of the newest and of the most liked ones as well.
         """
         lexemes = weighted_lexemes(terms, corpus.documents)
-        wanted = {query.language: _tsquery(query) for query in queries}
+        wanted = {query.language: _build_tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
         values = _shared_values(
             corpus, _split_by_language(corpus, wanted), lexemes, required, limit
         )
-        values |= zip(SCORING, constants(self._bm25, corpus.average_length), strict=True)
-        values["any"] = _any(wanted)
+        values |= zip(SCORING, list_constants(self._bm25, corpus.average_length), strict=True)
+        values["any"] = _join_patterns(wanted)
         scored: Sequence[object]
         if corpus.postings:
             statement = matched_by_postings(corpus.id, profiled=profiled)
             scored = posted_values(lexemes)
         else:
-            table = partition(corpus.id)
+            table = name_partition(corpus.id)
             statement = ranked_statement(table, len(lexemes), profiled=profiled)
             scored = operand_values(lexemes)
         async with self._database.read_anywhere() as reader:
@@ -98,7 +98,7 @@ class DialectIndex(Readings):
     ) -> FoundDocuments:
         """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
-        statement = newest_statement(partition(corpus.id))
+        statement = newest_statement(name_partition(corpus.id))
         async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEWEST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
@@ -120,14 +120,14 @@ class DialectIndex(Readings):
         """
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         values["vector"] = as_text(vector)
-        statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
+        statement = nearest_statement(name_partition(corpus.id), embedding_table(space.model_id))
         async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEAREST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
             found = FoundDocuments(
                 matching=None,
                 passing=rows[0]["passing"],
-                documents=[_near(row) for row in rows if row["id"] is not None],
+                documents=[_read_near_document(row) for row in rows if row["id"] is not None],
             )
             return await _add_places(reader, corpus, found)
 
@@ -136,19 +136,19 @@ class DialectIndex(Readings):
     ) -> dict[str, int]:
         """Return how many documents `plan` would find in each month (UTC) that has any."""
         words = plan is Plan.RANKED
-        wanted = {query.language: _tsquery(query) for query in queries} if words else {}
+        wanted = {query.language: _build_tsquery(query) for query in queries} if words else {}
         if not all(wanted.values()):
             return {}
         asked = _split_by_language(corpus, wanted) if words else _exclude_words(queries)
-        values = _shared_values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
-        statement = months_statement(partition(corpus.id), words=words)
+        values = _shared_values(corpus, asked, [], required, 0) | {"any": _join_patterns(wanted)}
+        statement = months_statement(name_partition(corpus.id), words=words)
         bound = [values[name] for name in (MATCHING if words else ALLOWED)]
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, *bound, local=_PLAN)
         return {row["month"]: row["documents"] for row in rows}
 
 
-def _near(row: asyncpg.Record) -> FoundDocument:
+def _read_near_document(row: asyncpg.Record) -> FoundDocument:
     found = found_document(row)
     return replace(found, candidate=replace(found.candidate, similarity=row["cosine"]))
 
@@ -165,9 +165,9 @@ def _read_found_rows(
     )
 
 
-def _tsquery(query: LanguageQuery) -> str:
+def _build_tsquery(query: LanguageQuery) -> str:
     groups = (_any_of(chains) for chains in query.required)
-    unwanted = (f"!{_together(chain)}" for chain in query.excluded)
+    unwanted = (f"!{_join_chain(chain)}" for chain in query.excluded)
     return "&".join([*groups, *unwanted])
 
 
@@ -182,15 +182,15 @@ def _split_by_language(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str
     return None if same else wanted
 
 
-def _any(wanted: Mapping[str, str]) -> str:
+def _join_patterns(wanted: Mapping[str, str]) -> str:
     return "|".join(f"({pattern})" for pattern in dict.fromkeys(wanted.values()))
 
 
 def _any_of(chains: Sequence[Chain]) -> str:
-    return f"({'|'.join(map(_together, chains))})"
+    return f"({'|'.join(map(_join_chain, chains))})"
 
 
-def _together(chain: Chain) -> str:
+def _join_chain(chain: Chain) -> str:
     """Return a chain as lexemes at the same distances."""
     positions = [position for _, position in chain]
     distances = ("", *(f"<{there - here}>" for here, there in pairwise(positions)))
@@ -219,15 +219,15 @@ def _shared_values(
         "not_during": ranges or None,
         "require": int(required.require),
         "exclude": int(required.exclude),
-        "least": required.least,
+        "minimum": required.minimum,
         "below": required.below,
-        "languages": _languages(required.languages),
-        "not_languages": _languages(required.not_languages),
+        "languages": _list_language_names(required.languages),
+        "not_languages": _list_language_names(required.not_languages),
         **lists,
     }
 
 
-def _languages(asked: Sequence[str] | None) -> list[str] | None:
+def _list_language_names(asked: Sequence[str] | None) -> list[str] | None:
     """Return every way in which a document may name the languages; None without any."""
     return sorted({name for platform in asked for name in names_of(platform)}) if asked else None
 
@@ -265,7 +265,7 @@ def found_document(
 ) -> FoundDocument:
     """Return a row with everything that is stored of a document."""
     return FoundDocument(
-        candidate=candidate(row, bm25=bm25),
+        candidate=read_candidate(row, bm25=bm25),
         frequencies=frequencies or {},
         in_text=in_text or {},
         title=row["title"],
@@ -293,11 +293,11 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 
     `profiled` also asks for the newest and the most liked besides the best by words.
     """
-    names = _places(RANKED) | {"document": table}
-    asked = operands(len(RANKED) + 1, lexemes)
+    names = _build_placeholders(RANKED) | {"document": table}
+    asked = build_operands(len(RANKED) + 1, lexemes)
     names["passes"] = _fill_find("passes", names)
-    scores = [score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
-    return _build_ranked(names, _branches(names, scores), profiled=profiled)
+    scores = [build_score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
+    return _build_ranked(names, _build_branches(names, scores), profiled=profiled)
 
 
 @lru_cache(maxsize=512)
@@ -306,11 +306,11 @@ def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
 
     After the parameters RANKED it takes the arrays of lexemes and of their weights.
     """
-    names = _places(RANKED) | {"document": partition(corpus_id)}
+    names = _build_placeholders(RANKED) | {"document": name_partition(corpus_id)}
     names["passes"] = _fill_find("passes", names)
     arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
     scores = {
-        "branches": _branches(names),
+        "branches": _build_branches(names),
         "scored": build_scored_select(corpus_id, names | arrays),
     }
     return _build_ranked(names, _fill_find("with_scores", scores), profiled=profiled)
@@ -319,26 +319,26 @@ def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
 @lru_cache(maxsize=512)
 def newest_statement(table: str) -> str:
     """Return the SQL of the plan `newest`."""
-    names = _places(NEWEST) | {"document": table}
+    names = _build_placeholders(NEWEST) | {"document": table}
     names["passes"] = _fill_find("passes", names)
-    return _whole("newest", names | {"allowed": _fill_find("allowed", names)})
+    return _fill_with_columns("newest", names | {"allowed": _fill_find("allowed", names)})
 
 
 @lru_cache(maxsize=512)
 def nearest_statement(table: str, embedding: str) -> str:
     """Return the SQL of the plan `nearest`, by the vectors of one model."""
-    names = _places(NEAREST) | {"document": table, "embedding": embedding}
+    names = _build_placeholders(NEAREST) | {"document": table, "embedding": embedding}
     names["passes"] = _fill_find("passes", names)
-    return _whole("nearest", names | {"allowed": _fill_find("allowed", names)})
+    return _fill_with_columns("nearest", names | {"allowed": _fill_find("allowed", names)})
 
 
 @lru_cache(maxsize=512)
 def months_statement(table: str, *, words: bool) -> str:
     """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
-    names = _places(MATCHING if words else ALLOWED) | {"document": table}
+    names = _build_placeholders(MATCHING if words else ALLOWED) | {"document": table}
     names["passes"] = _fill_find("passes", names)
     if words:
-        names["branches"] = _branches(names)
+        names["branches"] = _build_branches(names)
     return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
 
 
@@ -346,10 +346,10 @@ def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) ->
     best = _fill_find("best_by_words", names)
     if profiled:
         best = _fill_find("best_by_all", {**names, "best_by_words": best})
-    return _whole("ranked", {**names, "matching": matching, "best": best})
+    return _fill_with_columns("ranked", {**names, "matching": matching, "best": best})
 
 
-def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
+def _build_branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
     """Return the SQL of all documents that match, each class with its score."""
     return " UNION ALL ".join(
         _fill_find("branch", {**names, "condition": document_class.condition, "score": expression})
@@ -357,14 +357,14 @@ def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> st
     )
 
 
-def _places(parameters: tuple[str, ...]) -> dict[str, str]:
+def _build_placeholders(parameters: tuple[str, ...]) -> dict[str, str]:
     names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
-    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
+    return names | {"filters": build_condition(**{name: names[name] for name in _SHARED})}
 
 
-def _whole(name: str, names: Mapping[str, str]) -> str:
+def _fill_with_columns(name: str, names: Mapping[str, str]) -> str:
     return _fill_find(name, {**names, "columns": _fill_find("columns", names)})
 
 
 def _fill_find(name: str, names: Mapping[str, str]) -> str:
-    return statements("find")[name].format(**names)
+    return load_statements("find")[name].format(**names)

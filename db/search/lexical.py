@@ -9,37 +9,37 @@ from typing import Any
 import asyncpg
 import orjson
 
-from db.connection import Fetches, statements
-from db.corpus.corpora import about_corpus, partition
+from db.connection import Fetches, load_statements
+from db.corpus.corpora import about_corpus, name_partition
 from db.pool import Database
 from db.search.rows import (
     Readings,
     WeightedLexeme,
     add_places,
-    constants,
-    frequencies,
+    build_frequencies,
+    build_operands,
+    build_score,
+    list_constants,
+    list_places,
     operand_values,
-    operands,
     passing_flags,
-    places,
     ranked_candidate,
-    score,
     weighted_lexemes,
 )
 from db.search.statements import (
     CLASSES,
     build_threshold_query,
+    count_essential,
     described_by_postings,
-    essential,
     posted_values,
     rank_statement,
     ranked_by_postings,
 )
-from engine.glossary.groups import Glossary, MatchedAlias, find_fired, glossary
+from engine.glossary.groups import Glossary, MatchedAlias, build_glossary, find_fired
 from engine.ranking import DEFAULT, Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
-from engine.text.clean import searchable
-from engine.text.terms import find_own_language, headline_terms, misspelt, without_repeats
+from engine.text.clean import make_searchable
+from engine.text.terms import find_misspelt, find_own_language, headline_terms, without_repeats
 from engine.values import Corpus
 
 # With so few postings a plain OR is read as fast as anything narrower.
@@ -98,7 +98,7 @@ class LexicalIndex(Readings):
         readings = await self.read_headline(corpus, words)
         read = headline_terms(words, corpus.read_in, readings, corpus.documents)
         own = find_own_language(words, readings)
-        unknown = misspelt(read) if own is None or own in corpus.read_in else []
+        unknown = find_misspelt(read) if own is None or own in corpus.read_in else []
         if not unknown:
             return read
         terms: list[Term] = []
@@ -106,7 +106,7 @@ class LexicalIndex(Readings):
             for term in read:
                 terms.append(term)
                 if term in unknown:
-                    terms += await self._neighbours(reader, corpus, term)
+                    terms += await self._find_neighbours(reader, corpus, term)
         return without_repeats(terms)
 
     async def top(
@@ -117,8 +117,8 @@ class LexicalIndex(Readings):
         if not lexemes or limit < 1:
             return []
         async with self._database.read_anywhere() as reader:
-            rows = await self._rank(reader, _Request(corpus, lexemes, filters, limit))
-            where = places(terms, lexemes)
+            rows = await self._rank_documents(reader, _Request(corpus, lexemes, filters, limit))
+            where = list_places(terms, lexemes)
             return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
     async def rank_phrases(
@@ -133,14 +133,14 @@ class LexicalIndex(Readings):
                 return []
             request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
             async with turns, self._database.read_anywhere() as reader:
-                return [row["id"] for row in await self._rank(reader, request)]
+                return [row["id"] for row in await self._rank_documents(reader, request)]
 
         read = await self._read_phrases(corpus, phrases)
         return list(await asyncio.gather(*map(ids, read)))
 
     async def _read_phrases(self, corpus: Corpus, phrases: Sequence[str]) -> list[list[Term]]:
         """Return the terms of each phrase, all read in one statement."""
-        words = [searchable(phrase).split() for phrase in phrases]
+        words = [make_searchable(phrase).split() for phrase in phrases]
         readings = await self.read(corpus, [word for each in words for word in each])
         found, first = [], 0
         for each in words:
@@ -153,8 +153,8 @@ class LexicalIndex(Readings):
             first += len(each)
         return found
 
-    async def _neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
-        neighbours = statements("search")["neighbours"]
+    async def _find_neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
+        neighbours = load_statements("search")["neighbours"]
         rows = await reader.fetch(neighbours, corpus.id, unknown.lexemes[0])
         return [
             Term(
@@ -168,14 +168,14 @@ class LexicalIndex(Readings):
             for row in rows[:_NEIGHBOURS]
         ]
 
-    async def _rank(self, reader: Fetches, request: _Request) -> list[asyncpg.Record]:
+    async def _rank_documents(self, reader: Fetches, request: _Request) -> list[asyncpg.Record]:
         """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
-            return await self._above(reader, request, 0.0)
+            return await self._find_documents_above(reader, request, 0.0)
         request, share = await self._estimate_share(reader, request)
         need = request.guess(share, self._bm25)
         while True:
-            found = await self._above(reader, request, need)
+            found = await self._find_documents_above(reader, request, need)
             full = len(found) == request.limit
             if need <= 0 or (full and found[-1]["bm25"] >= need):
                 return found
@@ -185,14 +185,16 @@ class LexicalIndex(Readings):
                 share *= max(len(found), 1) / request.limit / _OVERSHOOT
                 need = min(request.guess(share, self._bm25), need * _STEP)
 
-    async def _above(self, reader: Fetches, request: _Request, need: float) -> list[asyncpg.Record]:
+    async def _find_documents_above(
+        self, reader: Fetches, request: _Request, need: float
+    ) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
         by = self._by_postings if request.corpus.postings else self._by_classes
         filters = request.filters
         statement, values = by(request, need)
         return await reader.fetch(
             statement,
-            *constants(self._bm25, request.corpus.average_length),
+            *list_constants(self._bm25, request.corpus.average_length),
             request.limit,
             filters.before,
             filters.since,
@@ -211,7 +213,7 @@ class LexicalIndex(Readings):
             for c in CLASSES
         ]
         statement = rank_statement(
-            partition(request.corpus.id),
+            name_partition(request.corpus.id),
             len(request.lexemes),
             dates_first=request.dates_first,
             ids_alone=request.ids_alone,
@@ -225,25 +227,27 @@ class LexicalIndex(Readings):
         statement = ranked_by_postings(
             request.corpus.id, dates_first=request.dates_first, ids_alone=request.ids_alone
         )
-        leading, least = essential(bounds, need)
+        leading, minimum = count_essential(bounds, need)
         read = replace(request, lexemes=request.lexemes[:leading]).postings
         ranges = 1 if request.dates_first else 1 + int(read / _RANGE)
-        return statement, [*posted_values(request.lexemes), leading, least, ranges]
+        return statement, [*posted_values(request.lexemes), leading, minimum, ranges]
 
     async def _estimate_share(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
-        dated = share = await self._share(
+        dated = share = await self._estimate_passing_share(
             reader, request, Filters(before=filters.before, after=filters.since)
         )
         if filters.require or filters.exclude:
-            share = await self._share(reader, request, filters)
+            share = await self._estimate_passing_share(reader, request, filters)
         matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
         needs_date = filters.since is not None
         few_dates = needs_date and dated * request.corpus.documents < matching
         return replace(request, dates_first=few_dates), share
 
-    async def _share(self, reader: Fetches, request: _Request, filters: Filters) -> float:
+    async def _estimate_passing_share(
+        self, reader: Fetches, request: _Request, filters: Filters
+    ) -> float:
         """Estimate which share of the corpus passes, from the planner's statistics."""
         if filters == Filters():
             return 1.0
@@ -254,11 +258,11 @@ class LexicalIndex(Readings):
             filters.since,
             passing_flags(filters),
         )
-        rows = float(_innermost(orjson.loads(plan)[0]["Plan"])["Plan Rows"])
+        rows = float(_find_inner_plan(orjson.loads(plan)[0]["Plan"])["Plan Rows"])
         return min(1.0, max(rows, 1.0) / request.corpus.documents)
 
 
-def _innermost(plan: dict[str, Any]) -> dict[str, Any]:
+def _find_inner_plan(plan: dict[str, Any]) -> dict[str, Any]:
     """Return the plan of the worker that a statement is sent to, or the plan itself."""
     if query := plan.get("Distributed Query"):
         plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
@@ -277,7 +281,7 @@ class Glossaries:
         self._database = database
         self._protected = frozenset(protected)
         self._readings = Readings(database)
-        self._sql = statements("glossary")
+        self._sql = load_statements("glossary")
         self._known: dict[int, tuple[tuple[int, tuple[str, ...]], Glossary]] = {}
 
     async def of(self, corpus: Corpus) -> Glossary:
@@ -298,10 +302,10 @@ class Glossaries:
         if not rows:
             return _NONE
         groups = [tuple(row["terms"]) for row in rows]
-        terms = [searchable(term) for group in groups for term in group]
+        terms = [make_searchable(term) for group in groups for term in group]
         readings = await self._readings.read(corpus, terms)
         rejected = [(row["first"], row["second"]) for row in barred]
-        return glossary(groups, readings, rejected, protected=self._protected)
+        return build_glossary(groups, readings, rejected, protected=self._protected)
 
 
 class AliasedSearch(LexicalIndex):
@@ -329,12 +333,12 @@ class AliasedSearch(LexicalIndex):
         replaced = {alias.written for alias in found}
         kept = [term for term in terms if term.neighbour_of not in replaced]
         for alias in found:
-            kept += await self._alias(corpus, alias)
+            kept += await self._list_alias_terms(corpus, alias)
         return without_repeats(kept)
 
-    async def _alias(self, corpus: Corpus, alias: MatchedAlias) -> list[Term]:
+    async def _list_alias_terms(self, corpus: Corpus, alias: MatchedAlias) -> list[Term]:
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
-        words = searchable(alias.alias).split()
+        words = make_searchable(alias.alias).split()
         readings = await self.read(corpus, words)
         terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
         share = self._weight / max(1, len(terms))
@@ -361,22 +365,22 @@ class CandidateReader:
             statement = described_by_postings(corpus.id)
             values = posted_values(lexemes)
         else:
-            statement = _describe_statement(partition(corpus.id), len(lexemes))
+            statement = _describe_statement(name_partition(corpus.id), len(lexemes))
             values = operand_values(lexemes)
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                statement, *constants(DEFAULT, corpus.average_length), list(ids), *values
+                statement, *list_constants(DEFAULT, corpus.average_length), list(ids), *values
             )
-            where = places(terms, lexemes)
+            where = list_places(terms, lexemes)
             return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
 
 @lru_cache(maxsize=512)
 def _describe_statement(table: str, lexemes: int) -> str:
-    asked = operands(_FIRST_LEXEME, lexemes)
-    return statements("embeddings")["described"].format(
+    asked = build_operands(_FIRST_LEXEME, lexemes)
+    return load_statements("embeddings")["described"].format(
         document=table,
         # Without a lexeme the parameters are named all the same: the server needs their types.
-        bm25=score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
-        frequencies=frequencies(asked),
+        bm25=build_score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=build_frequencies(asked),
     )

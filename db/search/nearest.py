@@ -11,13 +11,13 @@ import asyncpg
 import orjson
 
 from db.connection import Connection
-from db.corpus.corpora import Corpora, partition
+from db.corpus.corpora import Corpora, name_partition
 from db.pool import Store
-from db.search.rows import passes
+from db.search.rows import build_condition
 from engine.embed.store import VectorTally, range_of
 from engine.errors import StorageError
 from engine.search import Filters
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 from engine.vectors import (
     CorpusWords,
@@ -25,7 +25,7 @@ from engine.vectors import (
     UnembeddedText,
     Vector,
     VectorSpace,
-    embeddable,
+    join_embeddable,
     source_of,
 )
 
@@ -53,7 +53,7 @@ class CorpusVocabulary(Store, sql="embeddings"):
             rows = await reader.fetch(
                 self._sql["lexemes"],
                 corpus.id,
-                [searchable(text) for text in texts],
+                [make_searchable(text) for text in texts],
                 corpus.language,
             )
         for row in rows:
@@ -100,7 +100,7 @@ class Nearest(Store, sql="embeddings"):
             model=model,
             dimensions=row["dimensions"],
             indexed=state["indexed"],
-            scale=_scale(row),
+            scale=_read_scale(row),
             share=row["share"] or 0.0,
         )
 
@@ -117,11 +117,11 @@ class Nearest(Store, sql="embeddings"):
             nearest, local = "nearest_indexed", _WALK
         else:
             nearest, local = "nearest_exact", ""
-        proposed = self._statement(nearest, corpus, space, _DEPTH * limit)
+        proposed = self._build_statement(nearest, corpus, space, _DEPTH * limit)
         async with self._database.read_anywhere() as reader:
             found = await reader.fetch(proposed, *asked, local=local)
             if len(found) < limit:
-                narrow = self._statement("nearest_filtered", corpus, space)
+                narrow = self._build_statement("nearest_filtered", corpus, space)
                 found = await reader.fetch(narrow, *asked)
         return [(row["id"], row["cosine"]) for row in found]
 
@@ -131,31 +131,36 @@ class Nearest(Store, sql="embeddings"):
         """Return the cosine of each of `ids` that has a vector."""
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                self._statement("cosines", corpus, space), corpus.id, as_text(vector), list(ids)
+                self._build_statement("cosines", corpus, space),
+                corpus.id,
+                as_text(vector),
+                list(ids),
             )
         return {row["id"]: row["cosine"] for row in rows}
 
     async def alike(
-        self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], least: float
+        self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], minimum: float
     ) -> list[tuple[int, int]]:
-        """Return the pairs among `ids` whose vectors have a cosine above `least`."""
+        """Return the pairs among `ids` whose vectors have a cosine above `minimum`."""
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                self._statement("alike", corpus, space), corpus.id, list(ids), least
+                self._build_statement("alike", corpus, space), corpus.id, list(ids), minimum
             )
         return [(row["one"], row["other"]) for row in rows]
 
-    def _statement(self, name: str, corpus: Corpus, space: VectorSpace, depth: int = 0) -> str:
+    def _build_statement(
+        self, name: str, corpus: Corpus, space: VectorSpace, depth: int = 0
+    ) -> str:
         return self._sql[name].format(
             embedding=embedding_table(space.model_id),
-            document=partition(corpus.id),
+            document=name_partition(corpus.id),
             corpus=int(corpus.id),
             depth=int(depth),
-            passes=passes("$4", "$5", "$6", "$7"),
+            passes=build_condition("$4", "$5", "$6", "$7"),
         )
 
 
-def _scale(row: asyncpg.Record) -> Scale | None:
+def _read_scale(row: asyncpg.Record) -> Scale | None:
     if row["mean"] is None:
         return None
     return Scale(mean=row["mean"], deviation=row["deviation"], same=row["same"])
@@ -166,7 +171,7 @@ class ToEmbed(Nearest):
 
     async def count(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have a vector."""
-        return int((await self._rows("count", corpus, model_id))[0]["count"])
+        return int((await self._fetch_vector_rows("count", corpus, model_id))[0]["count"])
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have no vector of their current text."""
@@ -193,8 +198,8 @@ class ToEmbed(Nearest):
         With `new`, yields only documents that never had a vector, without reading the texts of
         others. No connection is held between the parts.
         """
-        generation = await self._generation(corpus, model_id)
-        read = self._new_rows if new else partial(self._rows, "documents")
+        generation = await self._read_generation(corpus, model_id)
+        read = self._new_rows if new else partial(self._fetch_vector_rows, "documents")
         while rows := await read(corpus, model_id, after, to, _PAGE):
             after = rows[-1]["id"]
             yield _select_outdated(rows, generation)
@@ -203,18 +208,18 @@ class ToEmbed(Nearest):
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> list[UnembeddedText]:
         """Return those of `ids` that have no vector of their current text, in any order."""
-        generation = await self._generation(corpus, model_id)
-        rows = await self._rows("chosen_documents", corpus, model_id, list(ids))
+        generation = await self._read_generation(corpus, model_id)
+        rows = await self._fetch_vector_rows("chosen_documents", corpus, model_id, list(ids))
         return _select_outdated(rows, generation)
 
     async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[UnembeddedText]:
         """Return some documents that have a vector: the same ones each time."""
-        rows = await self._rows("sample", corpus, model_id, limit)
+        rows = await self._fetch_vector_rows("sample", corpus, model_id, limit)
         return [_read_unembedded(row, 0) for row in rows]
 
     async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
         """Return what was stored about the corpus' words with this generation."""
-        state = await self._state(corpus, model_id)
+        state = await self._fetch_state(corpus, model_id)
         if state is None:
             return CorpusWords(shares={}, index_version=corpus.index_version)
         return CorpusWords(
@@ -225,7 +230,7 @@ class ToEmbed(Nearest):
 
     async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
-        state = await self._state(corpus, model_id)
+        state = await self._fetch_state(corpus, model_id)
         return (
             VectorTally(stored=state["stored"], settled=state["settled"])
             if state
@@ -250,11 +255,11 @@ class ToEmbed(Nearest):
             shares.setdefault(row["corpus"], {})[row["model"]] = row["share"]
         return shares
 
-    async def _generation(self, corpus: Corpus, model_id: int) -> int:
-        state = await self._state(corpus, model_id)
+    async def _read_generation(self, corpus: Corpus, model_id: int) -> int:
+        state = await self._fetch_state(corpus, model_id)
         return int(state["generation"]) if state else 0
 
-    async def _state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
+    async def _fetch_state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
         async with self._database.read_anywhere(latest=True) as reader:
             return await reader.fetchrow(self._sql["state"], corpus.id, model_id)
 
@@ -263,13 +268,13 @@ class ToEmbed(Nearest):
     ) -> list[asyncpg.Record]:
         if not corpus.placed:
             try:
-                return await self._rows("new_documents", corpus, model_id, *arguments)
+                return await self._fetch_vector_rows("new_documents", corpus, model_id, *arguments)
             except StorageError:  # Citus joins no vectors that are here with texts that are not
                 if not (await Corpora(self._database).get(corpus.name)).placed:
                     raise
-        return await self._rows("new_placed_documents", corpus, model_id, *arguments)
+        return await self._fetch_vector_rows("new_placed_documents", corpus, model_id, *arguments)
 
-    async def _rows(
+    async def _fetch_vector_rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object
     ) -> list[asyncpg.Record]:
         async with self._database.read_anywhere(latest=True) as reader:
@@ -281,7 +286,7 @@ class ToEmbed(Nearest):
     ) -> str:
         return self._sql[name].format(
             embedding=embedding_table(model_id),
-            document=partition(corpus.id),
+            document=name_partition(corpus.id),
             corpus=int(corpus.id),
             index=index,
         )
@@ -293,7 +298,7 @@ def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Un
 
 
 def _read_unembedded(row: asyncpg.Record, generation: int) -> UnembeddedText:
-    text = embeddable(row["title"], row["text"], row["context"])
+    text = join_embeddable(row["title"], row["text"], row["context"])
     return UnembeddedText(id=row["id"], text=text, source=source_of(text, generation))
 
 
@@ -351,7 +356,7 @@ class SetAside(Store, sql="embeddings"):
         """Return (corpus, id at the source) of the documents of some rows, by corpus."""
         named: list[tuple[str, str]] = []
         for (corpus_id, corpus), some in groupby(rows, itemgetter("corpus_id", "corpus")):
-            statement = self._sql["set_aside_documents"].format(document=partition(corpus_id))
+            statement = self._sql["set_aside_documents"].format(document=name_partition(corpus_id))
             ids = [row["document_id"] for row in some]
             named += [
                 (corpus, row["external_id"]) for row in await connection.fetch(statement, ids)

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Fetches, statements
+from db.connection import Fetches, load_statements
 from db.corpus.corpora import about_corpus
 from db.pool import Database
 from engine.ranking import Bm25, idf
@@ -67,7 +67,7 @@ def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexe
     return sorted(found, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
 
 
-def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
+def list_places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
     """Return (term, position of one of its lexemes in `lexemes`), in the order of the terms."""
     asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
     return [
@@ -78,7 +78,7 @@ def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tup
     ]
 
 
-def constants(bm25: Bm25, average: float) -> tuple[float, float, float]:
+def list_constants(bm25: Bm25, average: float) -> tuple[float, float, float]:
     """Return the first three parameters: k1, the norm's constant, and its part per token."""
     constant = bm25.norm(0, average)
     return bm25.k1, constant, bm25.norm(1, average) - constant
@@ -89,12 +89,12 @@ def operand_values(lexemes: Sequence[WeightedLexeme]) -> list[str | float]:
     return [part for x in lexemes for part in (quote_lexeme(x.lexeme), x.weight)]
 
 
-def operands(first: int, lexemes: int) -> list[Operand]:
+def build_operands(first: int, lexemes: int) -> list[Operand]:
     """Return the parameter numbers of `lexemes` tsqueries and weights, from `first` on."""
     return [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
 
 
-def frequencies(operands: Sequence[Operand]) -> str:
+def build_frequencies(operands: Sequence[Operand]) -> str:
     """Return the SQL expressions for how often a document contains each lexeme."""
     return ", ".join(
         f"CASE WHEN tsv @@ ${lexeme} THEN term_frequency(tsv, ${lexeme})::integer ELSE 0 END"
@@ -107,7 +107,7 @@ def quote_lexeme(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def score(operands: Sequence[Operand], *, repeats: bool) -> str:
+def build_score(operands: Sequence[Operand], *, repeats: bool) -> str:
     """Return the SQL expression of BM25 over the lexemes and weights at `operands`.
 
     `repeats` tells whether tf may exceed 1.
@@ -142,9 +142,9 @@ async def add_places(
     return [replace(unplaced, place=known.get(unplaced.id)) for unplaced in candidates]
 
 
-def passes(before: str, after: str, require: str, exclude: str) -> str:
+def build_condition(before: str, after: str, require: str, exclude: str) -> str:
     """Return the condition on a document, with the filters at these parameters."""
-    return statements("search")["passes"].format(
+    return load_statements("search")["passes"].format(
         before=before, after=after, require=require, exclude=exclude
     )
 
@@ -171,7 +171,7 @@ class Readings:
         """Return the lexemes of normalised texts in the corpus' languages."""
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                statements("search")["read"], corpus.id, texts, corpus.read_in
+                load_statements("search")["read"], corpus.id, texts, corpus.read_in
             )
         return [Reading(**row) for row in rows]
 
@@ -183,7 +183,7 @@ class Readings:
         languages = corpus.read_in
         if "simple" not in languages:
             languages = tuple(dict.fromkeys((*languages, "english", "spanish")))
-        sql = statements("search")
+        sql = load_statements("search")
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 sql["read_headline"].format(read=sql["read"]), corpus.id, words, languages
@@ -191,7 +191,7 @@ class Readings:
         return [Reading(**row) for row in rows]
 
 
-def candidate(
+def read_candidate(
     row: asyncpg.Record, *, bm25: float = 0.0, matched: Mapping[int, int] | None = None
 ) -> Candidate:
     """Return a row as a candidate.
@@ -214,4 +214,4 @@ def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> C
     for term, place in where:
         if tf := frequencies[place]:
             matched[term] = matched.get(term, 0) + tf
-    return candidate(row, bm25=row["bm25"], matched=matched)
+    return read_candidate(row, bm25=row["bm25"], matched=matched)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from db.connection import statements
+from db.connection import load_statements
 from db.corpus.corpora import CorpusReader, about_corpus
 from db.search.find import found_document
-from db.search.rows import add_places, candidate, quote_lexeme
+from db.search.rows import add_places, quote_lexeme, read_candidate
 from engine.corpora import Thread, ThreadMessage
 from engine.query.results import Comment, FoundDocument, QueryAnswer
 from engine.search import Candidate, Filters
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.text.snippet import searched_words
 from engine.values import Corpus, CorpusRole, Flag
 
-_PLAN = statements("find")["plan_for_values"]
+_PLAN = load_statements("find")["plan_for_values"]
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
 _POSSESSIVE = re.compile(r"['’][sS]$")
 _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
@@ -27,10 +27,10 @@ _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 class Comments(CorpusReader, sql="find"):
     """Reads answers to posts."""
 
-    async def add_comments(self, corpus: Corpus, found: QueryAnswer, most: int) -> QueryAnswer:
-        """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
+    async def add_comments(self, corpus: Corpus, found: QueryAnswer, maximum: int) -> QueryAnswer:
+        """Add to each hit its strongest `maximum` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
-        rows = await self._read_rows(corpus, "comments", corpus.id, posts, most)
+        rows = await self._read_rows(corpus, "comments", corpus.id, posts, maximum)
         comments: dict[str, list[Comment]] = defaultdict(list)
         for row in rows:
             values = dict(row)
@@ -124,7 +124,7 @@ class DocumentLookup(CorpusReader, sql="shown"):
             )
         return [
             ArchiveText(
-                candidate=candidate(row),
+                candidate=read_candidate(row),
                 engagement=row["engagement"],
                 continues=row["continues"] and order is not Order.LIKES,
             )
@@ -162,7 +162,7 @@ class DocumentLookup(CorpusReader, sql="shown"):
                 [word for word, _ in sought],
                 [language for _, language in sought],
                 wanted,
-                [searchable(word) for word, _ in sought],
+                [make_searchable(word) for word, _ in sought],
             )
         having = {(row["word"], row["language"]) for row in found}
         return {

@@ -10,13 +10,20 @@ from functools import lru_cache
 from itertools import accumulate
 from operator import neg
 
-from db.connection import statements
-from db.corpus.corpora import partition, postings_table
-from db.search.rows import WeightedLexeme, frequencies, operands, passes, quote_lexeme, score
+from db.connection import load_statements
+from db.corpus.corpora import name_partition, postings_table
+from db.search.rows import (
+    WeightedLexeme,
+    build_condition,
+    build_frequencies,
+    build_operands,
+    build_score,
+    quote_lexeme,
+)
 from engine.ranking import Bm25
 
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
-_MOST_OPERANDS = 400
+_MAX_OPERANDS = 400
 # Rounding here and on the server differs by far less than this share of a score.
 SLACK = 1e-9
 _FIRST_CLASS = 9
@@ -93,7 +100,7 @@ def build_threshold_query(bounds: Sequence[tuple[str, float]], need: float) -> s
         elif others:
             parts.append(f"{names[index]}&({'|'.join(others)})")
             operands += len(others)
-    if operands > _MOST_OPERANDS:
+    if operands > _MAX_OPERANDS:
         parts = names[: _count_reaching(remaining, wanted, 0)]
     return "|".join(parts)
 
@@ -116,27 +123,28 @@ def rank_statement(
     document contains each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first`
     it is written for few documents between the dates, else for few that match.
     """
-    asked = operands(_FIRST_LEXEME, lexemes)
+    asked = build_operands(_FIRST_LEXEME, lexemes)
     classes = " OR ".join(
         f"({document_class.condition} AND tsv @@ ${place})"
         for place, document_class in enumerate(CLASSES, start=_FIRST_CLASS)
     )
-    once, repeated = (score(asked, repeats=repeats) for repeats in (False, True))
+    once, repeated = (build_score(asked, repeats=repeats) for repeats in (False, True))
     # All columns go through the sort: cheaper than looking up the best ones again.
     columns = "id, created_at" if ids_alone else f"{COLUMNS}, tsv"
-    shown = f"{COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
+    shown = f"{COLUMNS}, bm25, ARRAY[{build_frequencies(asked)}] AS frequencies"
     # One scan for all classes, which costs less than one for each. OFFSET 0 keeps the score from
     # being computed twice.
     return (
         f"SELECT {'id, bm25' if ids_alone else shown} FROM (SELECT * FROM"
         f" (SELECT {columns}, CASE WHEN max_tf = 1 THEN {once} ELSE {repeated} END AS bm25"
-        f" FROM {table} WHERE ({classes}) AND {FEW_DATES if dates_first else passes(*_SLOTS)}"
+        f" FROM {table} WHERE ({classes})"
+        f" AND {FEW_DATES if dates_first else build_condition(*_SLOTS)}"
         " OFFSET 0) scored"
         f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
     )
 
 
-def essential(bounds: Sequence[float], need: float) -> tuple[int, float]:
+def count_essential(bounds: Sequence[float], need: float) -> tuple[int, float]:
     """Return how many lexemes are essential for `need`, and what they must add up to.
 
     `bounds` holds the most that each lexeme can add, heaviest lexeme first. What all others can add
@@ -165,7 +173,7 @@ def ranked_by_postings(
     essential, the least that a document has to score by these, and the number of ranges of
     documents to search one after another: 1 with `dates_first`, which finds few documents.
     """
-    names = _names(corpus_id, _RANKED)
+    names = _build_replacements(corpus_id, _RANKED)
     names["id_ranges"] = _fill_postings("ranges", names)
     condition = _fill_postings("between_dates" if dates_first else "in_range", names)
     essential = {name: f"({names[name]}::{kind})[:{names['essential']}]" for name, kind in _ARRAYS}
@@ -175,7 +183,9 @@ def ranked_by_postings(
     }
     names["scored"] = build_scored_select(corpus_id, names | essential, condition=condition)
     names["scored"] = _fill_postings("reaching", names | others)
-    names["passes"] = passes(*(names[name] for name in ("before", "after", "require", "exclude")))
+    names["passes"] = build_condition(
+        *(names[name] for name in ("before", "after", "require", "exclude"))
+    )
     names["best"] = _fill_postings("best", names)
     return _fill_postings("best" if ids_alone else "candidates", names)
 
@@ -186,7 +196,7 @@ def described_by_postings(corpus_id: int) -> str:
 
     Its parameters are k1, the two parts of the norm, the ids, the lexemes and their weights.
     """
-    return _fill_postings("described", _names(corpus_id, _DESCRIBED))
+    return _fill_postings("described", _build_replacements(corpus_id, _DESCRIBED))
 
 
 def build_scored_select(
@@ -200,10 +210,10 @@ def build_scored_select(
     return _fill_postings("scored", {**places, **tables, "part": _fill_postings("part", places)})
 
 
-def _names(corpus_id: int, parameters: Sequence[str]) -> dict[str, str]:
+def _build_replacements(corpus_id: int, parameters: Sequence[str]) -> dict[str, str]:
     """Return what the braces stand for: placeholders, tables and parts."""
     names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
-    names |= {"document": partition(corpus_id), "corpus": str(int(corpus_id))}
+    names |= {"document": name_partition(corpus_id), "corpus": str(int(corpus_id))}
     names["postings"] = postings_table(corpus_id)
     names["columns"] = ", ".join(f"d.{column}" for column in COLUMNS.split(", "))
     names["few_dates"] = FEW_DATES
@@ -213,4 +223,4 @@ def _names(corpus_id: int, parameters: Sequence[str]) -> dict[str, str]:
 
 
 def _fill_postings(name: str, names: Mapping[str, str]) -> str:
-    return statements("postings")[name].format(**names)
+    return load_statements("postings")[name].format(**names)

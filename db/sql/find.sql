@@ -5,7 +5,7 @@
 {filters}
 AND ({not_during}::tstzrange[] IS NULL
      OR NOT coalesce(created_at <@ ANY ({not_during}), false))
-AND ({least}::integer IS NULL OR engagement >= {least})
+AND ({minimum}::integer IS NULL OR engagement >= {minimum})
 AND ({below}::integer IS NULL OR engagement < {below})
 AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))
 AND ({languages}::text[] IS NULL OR coalesce(lang, language) = ANY ({languages}))

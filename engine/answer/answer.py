@@ -16,7 +16,7 @@ from engine.answer.ask_model import (
     AnswerRequest,
     ModelOutcome,
     build_answer_request,
-    hear,
+    request_answer,
 )
 from engine.answer.cited_answer import (
     AnswerOutcome,
@@ -36,7 +36,7 @@ from engine.llm.asking import SingleFlight
 from engine.messages import Message, join_messages
 from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
-from engine.text.chunks import sentences
+from engine.text.chunks import split_sentences
 from engine.text.snippet import one_line
 from engine.values import add_usage
 
@@ -67,8 +67,8 @@ class _Quote:
         return self.score if self.whole else self.score * _FRAGMENT
 
 
-def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
-    """Return the best sentences, one per passage, at most `most`, best first.
+def extract_claims(passages: Sequence[Passage], *, maximum: int) -> tuple[Claim, ...]:
+    """Return the best sentences, one per passage, at most `maximum`, best first.
 
     A sentence scores by those of its words for which its text was found; ties keep the order of
     the passages. Of a passage, whole sentences go before headings and fragments. Passages
@@ -83,16 +83,16 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
         max(quotes, key=lambda quote: quote.worth)  # the first of equal ones
         for number, passage in enumerate(passages, start=1)
         if passage.hit.score >= weakest
-        if (quotes := list(_quotes(number, passage, wording)))
+        if (quotes := list(_list_quotes(number, passage, wording)))
     ]
     best.sort(key=lambda quote: -round(quote.score, 9))
     distinct = {quote.text.casefold(): quote for quote in reversed(best)}
     chosen = [quote for quote in best if distinct[quote.text.casefold()] is quote]
-    return tuple(Claim(text=quote.text, passages=(quote.passage,)) for quote in chosen[:most])
+    return tuple(Claim(text=quote.text, passages=(quote.passage,)) for quote in chosen[:maximum])
 
 
-def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
-    for sentence in sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
+def _list_quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
+    for sentence in split_sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
         line = _without_attachments(_BULLET.sub("", one_line(sentence, len(sentence))))
         line = _without_half_pair(line)
         text = without_brackets(one_line(line, _LONGEST_QUOTE))
@@ -170,14 +170,14 @@ class Answerer:
             return self._answer_by_extracts(
                 question, gathered, replace(reply, notice=_explain_unfounded(claims))
             )
-        reply = replace(reply, notice=join_messages(reply.notice, _doubts(claims, kept)))
+        reply = replace(reply, notice=join_messages(reply.notice, _describe_doubts(claims, kept)))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
         return _assemble_answer(question, gathered, outcome, kept, reply)
 
     def _answer_by_extracts(
         self, question: Question, gathered: GatheredPassages, reply: ModelOutcome
     ) -> CitedAnswer:
-        claims = extract(gathered.passages, most=_QUOTES)
+        claims = extract_claims(gathered.passages, maximum=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _assemble_answer(question, gathered, outcome, claims, reply)
 
@@ -213,7 +213,7 @@ class Answerer:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
             return ModelOutcome(stored, cached=True)
-        hearing = await hear(client, request, gathered.corpora, now)
+        hearing = await request_answer(client, request, gathered.corpora, now)
         reply = hearing.outcome()
         if reply.answer and self._cache and hearing.whole:
             await self._cache.put(request.key, reply.answer, now=now)
@@ -255,7 +255,7 @@ def _explain_unfounded(claims: Sequence[Claim]) -> Message:
     return Message("Not answered by the model: what it wrote cites no source.")
 
 
-def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
+def _describe_doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
     """Return what to say of the claims that the check found unsupported."""
     doubted = sum(not claim.supported for claim in claims)
     if not doubted:

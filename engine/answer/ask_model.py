@@ -25,15 +25,15 @@ from engine.llm.asking import (
     ModelQuestion,
     Prompt,
     ask_and_repair,
+    build_strict_schema,
     compact_json,
+    find_objects,
     list_of,
-    objects,
-    strict,
 )
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.search import describe_date
-from engine.text.chunks import sentences
+from engine.text.chunks import split_sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.snippet import one_line, visible_lines
 from engine.values import Corpus, Usage, add_usage
@@ -73,7 +73,7 @@ Answer with one JSON object and nothing else: \
 
 Your last answer could not be read. Answer exactly in this form: \
 {"claims": [{"text": "She says that prices will rise.", "sources": [2]}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "answer",
         {
             "claims": list_of(
@@ -90,7 +90,7 @@ Your last answer could not be read. Answer exactly in this form: \
 SHOWN_LENGTH = 1200  # characters of a text that the model sees
 _LONGEST = 64_000  # characters
 _LONGEST_CLAIM = 1000
-_MOST_CLAIMS = 20
+_MAX_CLAIMS = 20
 _SAYS_NOT = re.compile(
     r"\b(?:sources?|passages?|texts?|fuentes?|pasajes?|textos?)\b.{0,40}\b(?:"
     r"(?:do|does|did)(?: not|n['’]t)|no)\b.{0,20}\b(?:say|mention|contain|answer|tell|provide|"
@@ -117,13 +117,13 @@ def read_claims(
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _read_claims(text)
     if entries is not None:
-        found = [_claim(entry, sources, texts, damage) for entry, sources in entries]
+        found = [_build_claim(entry, sources, texts, damage) for entry, sources in entries]
     elif "{" in text:  # unreadable JSON must not be shown as text
         return None
     else:
         damage["prose"] += 1
-        found = list(_prose(text, texts, damage))
-    claims = tuple(claim for claim in found if claim.text)[:_MOST_CLAIMS]
+        found = list(_read_prose_claims(text, texts, damage))
+    claims = tuple(claim for claim in found if claim.text)[:_MAX_CLAIMS]
     if not any(claim.passages for claim in claims) and any(
         _SAYS_NOT.search(c.text) for c in claims
     ):
@@ -135,7 +135,7 @@ def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
     """Return texts and numbers of the last object with claims, or else of loose claims."""
     loose: list[object] = []
     whole: list[object] | None = None
-    for written in objects(text):
+    for written in find_objects(text):
         claims = written.get("claims")
         if isinstance(claims, list):
             whole = claims
@@ -165,14 +165,16 @@ def _read_number(value: object) -> int | None:
     return int(digits[1]) if digits else -1
 
 
-def _claim(text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]) -> Claim:
+def _build_claim(
+    text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]
+) -> Claim:
     listed = select_known(sources, len(texts), damage)
     plain, marked = split_citations(without_markup(text[:_LONGEST_CLAIM]), len(texts), damage)
     return _clean_claim(plain, tuple(dict.fromkeys((*listed, *marked))), texts)
 
 
-def _prose(text: str, texts: Sequence[str], damage: Counter[str]) -> Iterator[Claim]:
-    for sentence in sentences(without_markup(text)):
+def _read_prose_claims(text: str, texts: Sequence[str], damage: Counter[str]) -> Iterator[Claim]:
+    for sentence in split_sentences(without_markup(text)):
         plain, numbers = split_citations(sentence, len(texts), damage)
         yield _clean_claim(plain, numbers, texts)
 
@@ -204,7 +206,7 @@ def build_answer_request(
         _passage_line(number, passage, wording, length)
         for number, passage in enumerate(passages, start=1)
     ]
-    content = "\n".join([_question(question), *lines])
+    content = "\n".join([_describe_question(question), *lines])
     key = sha256(json.dumps([ANSWER.version, model, content]).encode()).hexdigest()
     return AnswerRequest(content=content, texts=tuple(map(_describe_passage, passages)), key=key)
 
@@ -216,7 +218,7 @@ def _describe_passage(passage: Passage) -> str:
     return "\n".join(filter(None, (title, found.voice, author, found.context, found.text)))
 
 
-def _question(question: Question) -> str:
+def _describe_question(question: Question) -> str:
     asked: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
     if question.earlier:
         earlier = question.earlier[-EARLIER:]
@@ -257,7 +259,7 @@ class ModelOutcome:
     notice: Message | None = None
 
 
-async def hear(
+async def request_answer(
     client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
 ) -> "Hearing":
     """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""

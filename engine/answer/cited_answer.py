@@ -16,7 +16,7 @@ from typing import Protocol, Self
 from engine.messages import Message
 from engine.search import Hit, Mode
 from engine.text.clean import fold_case_and_accents
-from engine.text.snippet import Excerpt, Spot, window, words
+from engine.text.snippet import Excerpt, Spot, choose_window, find_words
 from engine.values import Corpus, Usage
 
 _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
@@ -27,7 +27,7 @@ _CITATION = re.compile(
 )
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 _BEGINNING = 5  # letters that forms of one word share
-_MOST_MATCHES = 200  # considered for choosing a window
+_MAX_MATCHES = 200  # considered for choosing a window
 _CUT = "…"
 _QUOTATION_MARKS = tuple('"“”„‟«»‹›')
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
@@ -195,7 +195,7 @@ def split_citations(text: str, given: int, damage: Counter[str]) -> tuple[str, t
     def mark(found: re.Match[str]) -> str:
         if not _CITATION.fullmatch(found[1]):
             return found[0]
-        numbers.extend(_numbers(found[1], given))
+        numbers.extend(_parse_numbers(found[1], given))
         return " "  # not "", which could join the words on both sides
 
     text = without_brackets(_BRACKETS.sub(mark, text))
@@ -218,7 +218,7 @@ def _in_parentheses(found: re.Match[str]) -> str:
     return f"({found[1]})" if _CITATION.fullmatch(found[1]) else found[0]
 
 
-def _numbers(mark: str, given: int) -> Iterator[int]:
+def _parse_numbers(mark: str, given: int) -> Iterator[int]:
     for found in _NUMBERS.finditer(mark):
         first = int(found[1])
         last = int(found[2]) if found[2] else None
@@ -238,7 +238,7 @@ class Wording:
     def of(cls, passages: Sequence[Passage]) -> Self:
         """Take the matched words of all hits; a word in fewer of them has more weight."""
         held = [
-            {beginning for word in p.hit.matched for beginning in _beginnings(word)}
+            {beginning for word in p.hit.matched for beginning in _list_beginnings(word)}
             for p in passages
         ]
         known = {beginning for each in held for beginning in each}
@@ -252,8 +252,10 @@ class Wording:
     @classmethod
     def of_claims(cls, claims: Sequence[str], text: str) -> Self:
         """Take the words of the claims that a text supports; the rarer in it, the more weight."""
-        occurrences = Counter(_word_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
-        spoken = {_word_beginning(spot.word) for claim in claims for spot in words(claim)}
+        occurrences = Counter(
+            _word_beginning(spot.word) for spot in find_words(text[:_LONGEST_READ])
+        )
+        spoken = {_word_beginning(spot.word) for claim in claims for spot in find_words(claim)}
         return cls(
             {
                 beginning: 1 / occurrences[beginning]
@@ -264,16 +266,16 @@ class Wording:
 
     def score(self, text: str) -> float:
         """Return the sum of the weights of the distinct words in a text."""
-        found = {_word_beginning(spot.word) for spot in words(text)}
+        found = {_word_beginning(spot.word) for spot in find_words(text)}
         return math.fsum(worth for word, worth in self.worth.items() if word in found)
 
     def window(self, text: str, radius: int) -> Excerpt:
         """Return at most `radius` characters on either side of the best match."""
         text = text[:_LONGEST_READ]
-        return window(text, list(self._matches(text))[:_MOST_MATCHES], radius)
+        return choose_window(text, list(self._find_matches(text))[:_MAX_MATCHES], radius)
 
-    def _matches(self, text: str) -> Iterable[tuple[Spot, float]]:
-        for spot in words(text):
+    def _find_matches(self, text: str) -> Iterable[tuple[Spot, float]]:
+        for spot in find_words(text):
             if worth := self.worth.get(_word_beginning(spot.word)):
                 yield spot, worth
 
@@ -289,9 +291,9 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
     return f"{before}{excerpt.text.strip()}{after}"
 
 
-def _beginnings(matched: str) -> Iterable[str]:
+def _list_beginnings(matched: str) -> Iterable[str]:
     """Return the beginnings of a matched term, which may be "word as written → replacement"."""
-    return (_word_beginning(spot.word) for spot in words(matched.rpartition("→")[2]))
+    return (_word_beginning(spot.word) for spot in find_words(matched.rpartition("→")[2]))
 
 
 def _word_beginning(word: str) -> str:

@@ -65,7 +65,7 @@ _SMALL = """
 _SMALL_WORDS = frozenset(_SMALL.split()) | _FRAME_WORDS
 
 
-def subject(question: str) -> str:
+def extract_subject(question: str) -> str:
     """Return the subject of a question, or the question itself if nothing would be left.
 
     A capitalised word within the question is part of a name: "the songs of The Who".
@@ -103,7 +103,7 @@ def _telling_words(question: str) -> list[str]:
     return [word for word in words if word not in _SMALL_WORDS and not word.isdigit()]
 
 
-async def gather(
+async def gather_passages(
     prophet: Prophet, corpora: Sequence[Corpus], question: Question, request: SearchRequest
 ) -> GatheredPassages:
     """Return the best passages of all `corpora`, as many as `request` limits them to.
@@ -116,7 +116,7 @@ async def gather(
     request = replace(request, judged=False, passages=True)
     asked = [
         await prophet.prophesy(corpus, replace(request, headline=read_headline(text)))
-        for text in _texts(question)
+        for text in _list_search_texts(question)
         for corpus in corpora
     ]
     # Near texts may be sources too: whether they answer the question depends on what they say.
@@ -128,10 +128,10 @@ async def gather(
     by_meaning = [prophecy for prophecy in asked if prophecy.embedding_model]
     return GatheredPassages(
         corpora=tuple(corpora),
-        passages=_best(asked, len(corpora))[: request.limit],
+        passages=_rank_passages(asked, len(corpora))[: request.limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
-        notice=_notice(asked),
+        notice=_join_notices(asked),
     )
 
 
@@ -143,7 +143,7 @@ def _level_scores(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> li
     ]
 
 
-def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
+def _rank_passages(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
     """Join the answers of `corpora` corpora to the first text, to the next, and so on."""
     rankings: list[list[_Key]] = []
     known: dict[_Key, Passage] = {}
@@ -156,31 +156,31 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
         found.sort(
             key=lambda passage: -round(passage.hit.score, 9)
         )  # stable: corpora in the order named
-        rankings.append([_key(passage) for passage in found])
+        rankings.append([_build_key(passage) for passage in found])
         for passage in found:
-            known[_key(passage)] = _better(passage, known)
+            known[_build_key(passage)] = _choose_better_passage(passage, known)
     return [known[key] for key in fuse_rankings(rankings)]
 
 
-def _texts(question: Question) -> list[str]:
-    own = subject(question.text)
+def _list_search_texts(question: Question) -> list[str]:
+    own = extract_subject(question.text)
     if not question.earlier or stands_alone(question.text):
         return [own]
     named = (turn for turn in reversed(question.earlier) if _telling_words(turn))
-    together = f"{subject(next(named, question.earlier[-1]))} {own}"
+    together = f"{extract_subject(next(named, question.earlier[-1]))} {own}"
     return [own, together] if _telling_words(question.text) else [together]
 
 
-def _key(passage: Passage) -> _Key:
+def _build_key(passage: Passage) -> _Key:
     return passage.corpus, passage.hit.candidate.id
 
 
-def _better(passage: Passage, known: Mapping[_Key, Passage]) -> Passage:
-    other = known.get(_key(passage))
+def _choose_better_passage(passage: Passage, known: Mapping[_Key, Passage]) -> Passage:
+    other = known.get(_build_key(passage))
     return other if other and other.hit.score >= passage.hit.score else passage
 
 
-def _notice(found: Sequence[Prophecy]) -> Message | None:
+def _join_notices(found: Sequence[Prophecy]) -> Message | None:
     """Return the distinct notices of the searches, except that nothing was judged."""
     notices = (
         part for prophecy in found for part in split_messages(prophecy.notice) if part != NOT_ASKED

@@ -109,11 +109,11 @@ class _Hearing(Generic[T]):
             value=self.value,
             usage=add_usage(answer.usage for answer in self.answers),
             model=self.answers[-1].model if self.answers else None,
-            failure=self._failure() if self.value is None else None,
+            failure=self._describe_failure() if self.value is None else None,
             damage=dict(+self.damage),
         )
 
-    def _failure(self) -> Message:
+    def _describe_failure(self) -> Message:
         if self.late:
             return Message("The model answered nothing within {seconds:g} s.", seconds=self.late)
         if self.error:
@@ -125,16 +125,16 @@ def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
     shown |= describe_date(passage.date, passage.dated_by)
-    shown["title"] = plain(passage.title, _NAME_LENGTH)
+    shown["title"] = cut_plain_text(passage.title, _NAME_LENGTH)
     if passage.author:
-        shown["author"] = plain(passage.author, _NAME_LENGTH)
+        shown["author"] = cut_plain_text(passage.author, _NAME_LENGTH)
     if passage.flags.passed_on:
         shown["passed_on"] = passage.flags.passed_on
     shown["text"] = without_brackets(visible_lines(passage.text, length))
     return compact_json(shown)
 
 
-def plain(text: str, length: int) -> str:
+def cut_plain_text(text: str, length: int) -> str:
     """Return text from elsewhere on one line, without anything that looks like a mark."""
     return without_brackets(one_line(text, length))
 
@@ -144,7 +144,7 @@ def as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def integer(value: object) -> int | None:
+def read_integer(value: object) -> int | None:
     """Return a whole number given as a number or as text such as "[3]", or None."""
     if isinstance(value, bool):
         return None

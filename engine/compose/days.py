@@ -135,10 +135,10 @@ class Mention:
 
 
 @lru_cache(maxsize=128)  # a text is asked for its dates and for what is left without them
-def mentions(text: str) -> tuple[Mention, ...]:
+def find_mentions(text: str) -> tuple[Mention, ...]:
     """Return the dates in a text. A year alone is a number, not a date."""
     found: list[Mention] = []
-    for candidate in _candidates(text):
+    for candidate in _find_candidates(text):
         if all(candidate.end <= other.start or other.end <= candidate.start for other in found):
             found.append(candidate)
     return tuple(found)
@@ -146,7 +146,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 def without_dates(text: str) -> str:
     """Return the text with its dates blanked, so that their digits are not read as numbers."""
-    for mention in mentions(text):
+    for mention in find_mentions(text):
         text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
 
@@ -163,7 +163,7 @@ class Days:
         """Collect the dates of texts, and of the moments at which they were written."""
         parts, days = list(texts), [_day_of(moment.date()) for moment in written]
         for text in parts:
-            days += [reading for mention in mentions(text) for reading in mention.readings]
+            days += [reading for mention in find_mentions(text) for reading in mention.readings]
         days += [
             Day(day.shown, weekday=weekday)
             for day in days
@@ -214,7 +214,7 @@ def clock_times(text: str) -> dict[tuple[int, int], str]:
     return {(int(f["hour"]) % 12, int(f["minute"])): f[0] for f in _CLOCK.finditer(text)}
 
 
-def _candidates(text: str) -> Iterator[Mention]:
+def _find_candidates(text: str) -> Iterator[Mention]:
     for form in _FORMS:
         for found in form.finditer(text):
             named = _NAMED_BEFORE.search(text, max(0, found.start() - 40), found.start())

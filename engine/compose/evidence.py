@@ -7,14 +7,14 @@ from decimal import Decimal
 
 from engine.compose.asking import (
     as_list,
-    integer,
+    cut_plain_text,
     passage_line,
-    plain,
+    read_integer,
 )
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
-from engine.compose.figures import YEAR, figures, stems
-from engine.compose.quotations import first_words, normal, stands_in
-from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
+from engine.compose.figures import YEAR, find_figures, stem_words
+from engine.compose.quotations import first_words, normalise_quotation, stands_in
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup
 from engine.web.results import Web
@@ -49,7 +49,7 @@ If nothing is missing: {"gaps": []}.""",
 
 Your last answer could not be read. Answer exactly in this form: \
 {"gaps": [{"missing": "recent data", "query": "wheat price index 2024"}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "gaps",
         {
             "gaps": list_of(
@@ -70,7 +70,7 @@ NOT_ASKED = Message("The web was not asked, as wished.")
 _NO_PROVIDER = Message("No web search is set up: only the corpora were asked.")
 _PRIVATE = Message("The web was not asked: a search could tell it what private texts say.")
 EVIDENCE_TOKENS = 3000  # of an answer
-MOST_FACTS = 10
+MAX_FACTS = 10
 _STATEMENT_LENGTH = 400
 _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
@@ -92,24 +92,24 @@ def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> 
     return evidence_content(request, passages[:GAPS_PASSAGES], length=GAPS_EXCERPT)
 
 
-def read_gaps(text: str, damage: Counter[str], *, most: int) -> tuple[str, ...] | None:
+def read_gaps(text: str, damage: Counter[str], *, maximum: int) -> tuple[str, ...] | None:
     """Return the distinct queries of an answer, or None if it is not usable. Never raises."""
     chosen = None
-    for written in objects(text):
+    for written in find_objects(text):
         entries = written.get("gaps", written.get("queries"))
         if isinstance(entries, list):
             chosen = entries
     if chosen is None:
         return None
-    queries = [query for entry in as_list(chosen) if (query := _query(entry))]
+    queries = [query for entry in as_list(chosen) if (query := _read_query(entry))]
     distinct = list(dict.fromkeys(queries))
-    damage["too_many"] += max(0, len(distinct) - most)
-    return tuple(distinct[:most])
+    damage["too_many"] += max(0, len(distinct) - maximum)
+    return tuple(distinct[:maximum])
 
 
-def _query(entry: object) -> str:
+def _read_query(entry: object) -> str:
     written = entry.get("query") if isinstance(entry, dict) else entry
-    return without_links(plain(written, _QUERY_LENGTH)) if isinstance(written, str) else ""
+    return without_links(cut_plain_text(written, _QUERY_LENGTH)) if isinstance(written, str) else ""
 
 
 EVIDENCE_PROMPT = Prompt(
@@ -143,7 +143,7 @@ Answer with one JSON object and nothing else: {"facts": [{"text": "...", "quote"
 
 Your last answer could not be read. Answer exactly in this form: {"facts": [{"text": "Rents rose \
 by 4 % in 2019.", "quote": "rents rose by 4 % in 2019", "passage": 2, "confidence": 0.9}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "evidence",
         {
             "facts": list_of(
@@ -174,7 +174,9 @@ def evidence_content(
     lines = [
         passage_line(number, passage, length) for number, passage in enumerate(passages, start=1)
     ]
-    return "\n".join([compact_json({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
+    return "\n".join(
+        [compact_json({"request": cut_plain_text(request.prompt, _REQUEST_LENGTH)}), *lines]
+    )
 
 
 def read_evidence(
@@ -187,26 +189,28 @@ def read_evidence(
     entries = _list_facts(text)
     if entries is None:
         return None
-    held = [normal(plain(passage.text, len(passage.text))) for passage in passages]
+    held = [
+        normalise_quotation(cut_plain_text(passage.text, len(passage.text))) for passage in passages
+    ]
     facts: dict[tuple[int, str], Fact] = {}
     dropped: list[Removal] = []
-    for entry in entries[: 3 * MOST_FACTS]:
-        fact = _fact(entry, passages)
+    for entry in entries[: 3 * MAX_FACTS]:
+        fact = _read_fact(entry, passages)
         if fact is None:
             damage["no_fact"] += 1
-        elif why := _fault(fact, held):
+        elif why := _find_fault(fact, held):
             damage["unfounded"] += 1
             dropped.append(Removal(text=fact.text, why=why))
         else:
-            facts.setdefault((fact.passage, normal(fact.quote)), fact)
-    return Evidence(facts=tuple(facts.values())[:MOST_FACTS], dropped=tuple(dropped))
+            facts.setdefault((fact.passage, normalise_quotation(fact.quote)), fact)
+    return Evidence(facts=tuple(facts.values())[:MAX_FACTS], dropped=tuple(dropped))
 
 
 def _list_facts(text: str) -> list[object] | None:
     """Return the facts of the last object that lists some, or loose ones of a cut-off answer."""
     whole: list[object] | None = None
     loose: list[object] = []
-    for written in objects(text):
+    for written in find_objects(text):
         if isinstance(written.get("facts"), list):
             whole = as_list(written["facts"])
         elif "quote" in written:
@@ -214,31 +218,31 @@ def _list_facts(text: str) -> list[object] | None:
     return whole if whole is not None else loose or None
 
 
-def _fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
+def _read_fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     if not isinstance(entry, dict):
         return None
     statement, quote = entry.get("text"), entry.get("quote")
-    number = integer(entry.get("passage"))
+    number = read_integer(entry.get("passage"))
     if not isinstance(statement, str) or not isinstance(quote, str) or number is None:
         return None
     if len(quote) > _LONGEST_QUOTE:
         return None
     held = passages[number - 1].text if 1 <= number <= len(passages) else ""
-    shown = without_links(without_markup(plain(statement, _STATEMENT_LENGTH)), held)
-    cut = first_words(plain(quote, _LONGEST_QUOTE))
+    shown = without_links(without_markup(cut_plain_text(statement, _STATEMENT_LENGTH)), held)
+    cut = first_words(cut_plain_text(quote, _LONGEST_QUOTE))
     if not shown or not cut:
         return None
-    return Fact(text=shown, quote=cut, passage=number, confidence=_confidence(entry))
+    return Fact(text=shown, quote=cut, passage=number, confidence=_read_confidence(entry))
 
 
-def _confidence(entry: dict[str, object]) -> float:
+def _read_confidence(entry: dict[str, object]) -> float:
     value = entry.get("confidence")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return _UNSURE
     return min(1.0, max(0.0, float(value))) if value == value else _UNSURE  # noqa: PLR0124 - NaN
 
 
-def _fault(fact: Fact, held: Sequence[str]) -> Message | None:
+def _find_fault(fact: Fact, held: Sequence[str]) -> Message | None:
     if not 1 <= fact.passage <= len(held):
         return Message("It cites a source that does not exist.")
     if not stands_in(fact.quote, held[fact.passage - 1]):
@@ -255,7 +259,7 @@ def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) ->
         for sentence in tweet
         if position in sentence.sources
     )
-    words, numbers = frozenset(stems(described)), _read_numbers(described)
+    words, numbers = frozenset(stem_words(described)), _read_numbers(described)
     own = [fact for fact in facts if fact.passage == position]
     return max(
         own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
@@ -265,7 +269,7 @@ def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) ->
 def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
     """Return how near a fact is to what is described; a number in its quote that is not said counts
     against it."""
-    common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
+    common = len(set(stem_words(f"{fact.text} {fact.quote}")) & set(words))
     return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
 
 
@@ -273,7 +277,7 @@ def _read_numbers(text: str) -> frozenset[Decimal]:
     """Return the numbers of a text that are no years."""
     return frozenset(
         value
-        for figure in figures(text)
+        for figure in find_figures(text)
         if figure.unit != YEAR and not figure.may_be_year
         for value in figure.written
     )

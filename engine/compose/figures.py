@@ -108,7 +108,7 @@ _YEARS = re.compile(
     r"(?<![\d.,])(?P<first>(?:1\d|20|21)\d\d)\s?[-–/]\s?(?P<last>(?:1\d|20|21)\d\d|\d\d)(?![\d.,]\d|\d)"
 )
 _CLAUSE = re.compile(r"[.;:!?()\[\]“”«»\"—]|,\s")
-_MOST_COUNTED = 3  # words after a number that may say what it counts
+_MAX_COUNTED = 3  # words after a number that may say what it counts
 # Words between a number and what it counts: "45 of the drivers", "30 more boats".
 _WITHIN = frozenset(
     "of the its their de del los las sus der die des do da dos das di des les more other".split()  # noqa: SIM905 - a list of words, not of strings
@@ -124,22 +124,24 @@ _LABELLED = re.compile(
 )
 
 
-def _any(words: Iterable[str]) -> str:
+def _build_alternation(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
 _SCALE = re.compile(
-    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b|milhões\b))?(?P<scale>{_any(_SCALES)})\b",
+    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b|milhões\b))?(?P<scale>{_build_alternation(_SCALES)})\b",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(
     r"[\s-]?(?:(?:de|US|of|di|d')\s?)?"
-    rf"(?P<currency>[€$£¥]|ドル|ユーロ|円|元|(?:{_any(w for w in _CURRENCIES if w.isascii())}"
+    r"(?P<currency>[€$£¥]|ドル|ユーロ|円|元|"
+    rf"(?:{_build_alternation(w for w in _CURRENCIES if w.isascii())}"
     r"|dólar|dólares)\b)",
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_any(_UNITS)})(?![^\W\d_{_CJK}])", re.IGNORECASE
+    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_build_alternation(_UNITS)})(?![^\W\d_{_CJK}])",
+    re.IGNORECASE,
 )
 
 
@@ -170,7 +172,7 @@ class Figure:
         return not self.unit and not self.counted
 
 
-def figures(text: str) -> list[Figure]:
+def find_figures(text: str) -> list[Figure]:
     """Return the numbers in a text, in order."""
     found = [*_in_digits(text), *_in_words(text)]
     ordered = _share_units(text, sorted(found, key=lambda figure: figure.start))
@@ -180,7 +182,7 @@ def figures(text: str) -> list[Figure]:
     ]
 
 
-def stems(text: str) -> tuple[str, ...]:
+def stem_words(text: str) -> tuple[str, ...]:
     """Return the beginnings of the words of a text that say what it is about, in order."""
     return tuple(
         word[:5]
@@ -211,7 +213,7 @@ def _in_digits(text: str) -> Iterator[Figure]:
             last = frozenset({Decimal(lasts[start])})
             yield Figure(found["digits"], last, YEAR, start, found.end("digits"))
             continue
-        values = _values(found["digits"])
+        values = _read_digits(found["digits"])
         end = found.end()
         scale = _SCALE.match(text, end)
         if scale:
@@ -255,7 +257,7 @@ def _with_unit(
     return Figure(written.strip(), frozenset(values), unit, start, end, factor=factor)
 
 
-def _values(digits: str) -> set[Decimal]:
+def _read_digits(digits: str) -> set[Decimal]:
     """Return what digits may mean: "1.500" is 1500 in Spanish and 1.5 in English."""
     plain = re.sub(f"[ ’'{_SPACES}]", "", digits)
     marks = [character for character in plain if character in ".,"]
@@ -285,8 +287,8 @@ def _read_counted_words(text: str, figure: Figure) -> tuple[str, ...]:
     for word in folded_words(rest):
         if word[0].isdigit() or (is_function_word(word) and word not in _WITHIN):
             break
-        counted += stems(word)
-    return tuple(counted[:_MOST_COUNTED])
+        counted += stem_words(word)
+    return tuple(counted[:_MAX_COUNTED])
 
 
 def _tell_year(text: str, figure: Figure) -> Figure:

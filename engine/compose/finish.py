@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from engine.compose.asking import as_list, integer, passage_line
+from engine.compose.asking import as_list, passage_line, read_integer
 from engine.compose.composition import (
     ComposedSource,
     Draft,
@@ -20,11 +20,11 @@ from engine.compose.composition import (
     Variant,
 )
 from engine.compose.evidence import find_quote
-from engine.compose.guard import Finding, guard
+from engine.compose.guard import Finding, check_sentence
 from engine.compose.tweets import (
     LONGEST,
-    cites,
     fit_sentences,
+    has_citations,
     number_passages,
     says_something,
     sources_tweet,
@@ -32,7 +32,7 @@ from engine.compose.tweets import (
     tweet_text,
 )
 from engine.compose.write import read_sentence
-from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.messages import Message
 from engine.text.clean import without_markup
 
@@ -74,7 +74,7 @@ Answer with one JSON object and nothing else: {"checks": [{"i": 1, "verdict": "s
 
 Your last answer could not be read. Answer exactly in this form: {"checks": [{"i": 1, "verdict": \
 "partly", "sources": [2], "edit": "Rents rose by 4 % in 2019."}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "check",
         {
             "checks": list_of(
@@ -130,15 +130,15 @@ def read_checks(
     Of several verdicts on one sentence, the worst counts.
     """
     entries: list[object] = []
-    for written in objects(text):
+    for written in find_objects(text):
         entries += as_list(written.get("checks")) if "checks" in written else [written]
     found: dict[int, SupportVerdict] = {}
     for entry in entries:
-        number = integer(entry.get("i")) if isinstance(entry, dict) else None
+        number = read_integer(entry.get("i")) if isinstance(entry, dict) else None
         index = (number or 0) - 1
         verdict = None
         if 0 <= index < len(sentences):
-            verdict = _verdict(entry, sentences[index], given)
+            verdict = _read_verdict(entry, sentences[index], given)
         if verdict is None:
             damage["no_verdict"] += 1
             continue
@@ -149,7 +149,7 @@ def read_checks(
     return found or None
 
 
-def _verdict(
+def _read_verdict(
     entry: object, sentence: DraftSentence, given: Mapping[int, str]
 ) -> SupportVerdict | None:
     if not isinstance(entry, dict):
@@ -158,15 +158,17 @@ def _verdict(
         support = Support(str(entry.get("verdict")).strip().lower())
     except ValueError:
         return None
-    named = {integer(number) for number in as_list(entry.get("sources"))}
+    named = {read_integer(number) for number in as_list(entry.get("sources"))}
     return SupportVerdict(
         support=support,
         sources=tuple(number for number in sentence.sources if number in named),
-        edit=_edit(entry.get("edit"), sentence, given),
+        edit=_read_edit(entry.get("edit"), sentence, given),
     )
 
 
-def _edit(edit: object, sentence: DraftSentence, given: Mapping[int, str]) -> DraftSentence | None:
+def _read_edit(
+    edit: object, sentence: DraftSentence, given: Mapping[int, str]
+) -> DraftSentence | None:
     """Return the edited sentence with the sources of the original, or None."""
     if not isinstance(edit, str) or not edit.strip():
         return None
@@ -199,12 +201,12 @@ class GuardedDrafts:
 
     def vetoes(self, sentence: DraftSentence) -> list[Finding]:
         """Return the faults for which a sentence must not be shown."""
-        return [finding for finding in self.findings[_bare(sentence)] if finding.vetoes]
+        return [finding for finding in self.findings[_drop_line_start(sentence)] if finding.vetoes]
 
     def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
         """Return the faults for which what became of a sentence must not be shown."""
-        before = self.before.get(_bare(original), ())
-        found = guard(sentence, self.passages, before, any_language=self.any_language)
+        before = self.before.get(_drop_line_start(original), ())
+        found = check_sentence(sentence, self.passages, before, any_language=self.any_language)
         return [finding for finding in found if finding.vetoes]
 
 
@@ -218,11 +220,11 @@ def guard_drafts(
     before: dict[DraftSentence, tuple[int, ...]] = {}
     for draft in drafts:
         cited: tuple[int, ...] = ()
-        for sentence in (_bare(written) for tweet in draft for written in tweet):
+        for sentence in (_drop_line_start(written) for tweet in draft for written in tweet):
             before[sentence] = tuple(dict.fromkeys((*before.get(sentence, ()), *cited)))
             cited += sentence.sources
     findings = {
-        sentence: guard(sentence, passages, cited, any_language=any_language)
+        sentence: check_sentence(sentence, passages, cited, any_language=any_language)
         for sentence, cited in before.items()
     }
     return GuardedDrafts(tuple(drafts), findings, passages, before, any_language)
@@ -239,7 +241,7 @@ def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
     }
 
 
-def _bare(sentence: DraftSentence) -> DraftSentence:
+def _drop_line_start(sentence: DraftSentence) -> DraftSentence:
     return replace(sentence, starts_line=False)
 
 
@@ -279,10 +281,10 @@ def finish_drafts(
         if why:
             outcome.removed.append(Removal(text=tweet_text([sentence]), why=why))
     drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
-    shown = list(dict.fromkeys(draft for draft in drafts if cites(draft)))
+    shown = list(dict.fromkeys(draft for draft in drafts if has_citations(draft)))
     return FinishedVariants(
         variants=tuple(
-            _variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
+            _build_variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
             for draft in shown
         ),
         sources=_number_sources(shown, passages, facts),
@@ -337,11 +339,11 @@ def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
         kept = tuple(
             replace(new, starts_line=old.starts_line)
             for old in tweet
-            if (new := outcome.kept[_bare(old)]) is not None
+            if (new := outcome.kept[_drop_line_start(old)]) is not None
         )
         fit = fit_sentences(kept)
         cut = (tweet_text([sentence]) for sentence in kept[len(fit) :])
-        why = Message("The tweet is longer than {most} characters.", most=LONGEST)
+        why = Message("The tweet is longer than {maximum} characters.", maximum=LONGEST)
         outcome.removed += [Removal(text=text, why=why) for text in cut]
         lost = len(fit) < len(tweet)
         if any(sentence.sources for sentence in fit) or (not lost and says_something(fit)):
@@ -349,7 +351,7 @@ def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
     return tuple(tweets)
 
 
-def _variant(
+def _build_variant(
     draft: Draft,
     passages: Sequence[SourcePassage],
     facts: Sequence[Fact],
@@ -378,7 +380,7 @@ def _find_warnings(
     found: dict[Message, None] = {}
     cited: tuple[int, ...] = ()
     for sentence in sentences:
-        findings = guard(sentence, passages, cited, any_language=True)
+        findings = check_sentence(sentence, passages, cited, any_language=True)
         found |= {finding.message: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
     return tuple(found)

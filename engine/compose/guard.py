@@ -15,16 +15,21 @@ from engine.compose.composition import DraftSentence, SourcePassage
 from engine.compose.days import (
     Days,
     clock_times,
-    mentions,
+    find_mentions,
     tells_time_between,
     without_clock_times,
     without_dates,
 )
-from engine.compose.figures import Figure, figures
+from engine.compose.figures import Figure, find_figures
 from engine.compose.held_figures import Figures, Holding
 from engine.compose.number_words import READ_LANGUAGES
-from engine.compose.quantities import Quantities, amounts, superlatives
-from engine.compose.quotations import normal, open_quotation, quotations, stands_in
+from engine.compose.quantities import Quantities, find_amounts, find_superlatives
+from engine.compose.quotations import (
+    find_quotations,
+    normalise_quotation,
+    open_quotation,
+    stands_in,
+)
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 from engine.text.language import NAMES, detect_language
@@ -41,9 +46,9 @@ _CAPITALISED = re.compile(
     r"[A-ZÁÉÍÓÚÑÜ][\w’'-]*)*"
 )
 _HANDLE = re.compile(r"(?<!\w)[@＠](\w+)")
-_LEAST_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
+_MIN_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
 _ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
-_LEAST_COMMON = 5  # letters that two forms of a name share
+_MIN_COMMON = 5  # letters that two forms of a name share
 _NO_NAMES = frozenset(
     """
     i a an the this that these those it he she they we you in on at by for from to of and or but
@@ -144,7 +149,7 @@ class Witness:
             else days,
             quantities=Quantities.of(undated),
             clock_times=frozenset(clock_times(together)),
-            normal_text=normal(together),
+            normal_text=normalise_quotation(together),
             words=frozenset(_fold_words(together)),
             handles=frozenset("".join(_fold_words(name)) for name in _HANDLE.findall(together)),
             abbreviations=frozenset(_ABBREVIATION.findall(together)),
@@ -166,7 +171,7 @@ def _without_days(text: str) -> str:
     return without_clock_times(without_dates(text))
 
 
-def guard(
+def check_sentence(
     sentence: DraftSentence,
     passages: Sequence[SourcePassage],
     before: Sequence[int] = (),
@@ -187,7 +192,7 @@ def guard(
     if language and language not in READ_LANGUAGES and not any_language:
         return (Finding(GuardFault.LANGUAGE, NAMES[language].capitalize()),)
     earlier = tuple(passages[number - 1] for number in before)
-    return _compare(sentence.text, _read_passages(tuple(cited), earlier))
+    return _compare_text(sentence.text, _read_passages(tuple(cited), earlier))
 
 
 # Sentences of several variants cite the same passages.
@@ -205,20 +210,25 @@ def makes_claim(text: str) -> bool:
     if not re.search(r"[^\W_]", plain):
         return False
     unnumbered = _NUMBERING.sub(" ", plain)
-    if figures(unnumbered) or mentions(plain) or superlatives(plain) or amounts(plain):
+    if (
+        find_figures(unnumbered)
+        or find_mentions(plain)
+        or find_superlatives(plain)
+        or find_amounts(plain)
+    ):
         return True
     bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
     mentioned = _LONGEST_MENTION if bare.endswith("?") else 0
-    if any(len(quotation.split()) > mentioned for quotation in quotations(plain)):
+    if any(len(quotation.split()) > mentioned for quotation in find_quotations(plain)):
         return True
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
+def _compare_text(text: str, witness: Witness) -> tuple[Finding, ...]:
     found = _compare_figures(text, witness)
     found += [
         Finding(GuardFault.DATE, mention.shown)
-        for mention in mentions(text)
+        for mention in find_mentions(text)
         if not witness.days.holds(mention)
     ]
     found += [
@@ -227,7 +237,9 @@ def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
         if time not in witness.clock_times
     ]
     quoted = [
-        quotation for quotation in quotations(text) if not stands_in(quotation, witness.normal_text)
+        quotation
+        for quotation in find_quotations(text)
+        if not stands_in(quotation, witness.normal_text)
     ]
     quoted += filter(None, [open_quotation(text)])
     found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
@@ -246,7 +258,7 @@ def _compare_figures(text: str, witness: Witness) -> list[Finding]:
     """Return the faults of a sentence's numbers, in digits and in words."""
     plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
     found = []
-    for figure in figures(plain):
+    for figure in find_figures(plain):
         holding = witness.figures.judge(figure, plain)
         held = holding is Holding.HELD or _is_time(figure, plain, witness)
         if held or witness.quantities.derive(figure):
@@ -289,7 +301,7 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
     if nouns:  # "Der Autor Thomas Hanke": the last word of several decides
         words = words[-1:] if len(words) > 1 else []
     together = "".join(words)
-    if len(together) >= _LEAST_OF_HANDLE and any(together in each for each in witness.handles):
+    if len(together) >= _MIN_OF_HANDLE and any(together in each for each in witness.handles):
         return True
     return all(
         word in witness.words
@@ -302,8 +314,8 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
 
 def _stands_for(word: str, witness: Witness) -> bool:
     """Return whether a source has a longer form of a name: "Albertiano" for "Alberto"."""
-    beginning = word[: max(_LEAST_COMMON, len(word) - 2)]
-    return len(word) > _LEAST_COMMON and any(
+    beginning = word[: max(_MIN_COMMON, len(word) - 2)]
+    return len(word) > _MIN_COMMON and any(
         known_word.startswith(beginning) for known_word in witness.words
     )
 

@@ -6,8 +6,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 
-from engine.compose.figures import LABEL, MEASURES, PERCENT, PLACE, YEAR, Figure, figures, stems
-from engine.text.chunks import sentences
+from engine.compose.figures import (
+    LABEL,
+    MEASURES,
+    PERCENT,
+    PLACE,
+    YEAR,
+    Figure,
+    find_figures,
+    stem_words,
+)
+from engine.text.chunks import split_sentences
 
 _NEAR = 8  # words around a number that are about it
 
@@ -16,12 +25,12 @@ _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
 
 
 _MEASURE_STEMS = {
-    name: frozenset(stem for words in factors.values() for stem in stems(words))
+    name: frozenset(stem for words in factors.values() for stem in stem_words(words))
     for name, factors in MEASURES.items()
 }
 
 
-def _parts(text: str) -> Iterator[Figure]:
+def _split_spaced_figures(text: str) -> Iterator[Figure]:
     """Yield the parts of "12 300", which may also be two numbers."""
     for found in _SPACED.finditer(text):
         for part in found[0].split(" "):
@@ -58,9 +67,9 @@ class Figures:
         held: list[HeldFigure] = []
         every: set[str] = set()
         for text in texts:
-            every.update(stems(text))
+            every.update(stem_words(text))
             spans = list(_sentence_spans(text))
-            for figure in (*figures(text), *_parts(text)):
+            for figure in (*find_figures(text), *_split_spaced_figures(text)):
                 held.append(_in_its_sentence(figure, text, spans))
         for year in sorted(set(years)):
             own = Figure(str(year), frozenset({Decimal(year)}), YEAR)
@@ -76,7 +85,7 @@ class Figures:
         found = list(self._find_holders(figure))
         if not found:
             return Holding.NOT
-        about_text = frozenset(stems(text))
+        about_text = frozenset(stem_words(text))
         # Where the words differ as a whole, the text is in another language.
         is_year = any(holder.figure.unit == YEAR for holder in found)
         if is_year or len(about_text & self.stems) < max(1, len(about_text) // 3):
@@ -146,7 +155,7 @@ def _may_lack_unit(figure: Figure, held: HeldFigure) -> bool:
 
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     at = 0
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         start = text.find(sentence, at)
         if start < 0:  # its spaces were changed
             start = at
@@ -156,6 +165,6 @@ def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _in_its_sentence(figure: Figure, text: str, spans: Sequence[tuple[int, int]]) -> HeldFigure:
     start, end = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(text)))
-    before, after = stems(text[start : figure.start]), stems(text[figure.end : end])
+    before, after = stem_words(text[start : figure.start]), stem_words(text[figure.end : end])
     near = (*before[-_NEAR:], *after[:_NEAR])
     return HeldFigure(figure, frozenset((*before, *after)), frozenset(near))

@@ -28,7 +28,7 @@ from engine.compose.evidence import (
     GAPS_PASSAGES,
     GAPS_PROMPT,
     GAPS_TOKENS,
-    MOST_FACTS,
+    MAX_FACTS,
 )
 from engine.compose.finish import (
     CHECK_PROMPT,
@@ -241,7 +241,7 @@ class ClientModels:
         characters = {
             StepName.GAPS: GAPS_PASSAGES * (GAPS_EXCERPT + 200),
             StepName.EVIDENCE: shown,
-            StepName.WRITE: MOST_FACTS * 800,
+            StepName.WRITE: MAX_FACTS * 800,
             StepName.CHECK: shown,
         }
         return characters[name] // _CHARACTERS_A_TOKEN + _INSTRUCTIONS
@@ -275,7 +275,7 @@ class ClaimChecker:
         }
         result = guard_drafts([(tuple(sentences.values()),)], passages, any_language=True)
         outcome = await self._ask_checker(result, passages, gathered.corpora, now)
-        verdicts = _verdicts(outcome, result)
+        verdicts = _renumber_verdicts(outcome, result)
         return CheckedClaims(
             claims=tuple(
                 _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
@@ -326,7 +326,7 @@ def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage
     return shown
 
 
-def _verdicts(
+def _renumber_verdicts(
     outcome: StepOutcome[Mapping[int, SupportVerdict]], result: GuardedDrafts
 ) -> _Verdicts | None:
     if outcome.value is None:

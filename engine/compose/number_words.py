@@ -58,10 +58,10 @@ class _Lexicon:
         """Return the number of each word that is no scale."""
         found = {word: number for number, word in enumerate(self.ones.split(), start=1)}
         found |= {word: 10 * number for number, word in enumerate(self.tens.split(), start=2)}
-        return found | _pairs(self.others)
+        return found | _read_number_words(self.others)
 
 
-def _pairs(listed: str) -> dict[str, int]:
+def _read_number_words(listed: str) -> dict[str, int]:
     """Read "30 trenta treinta 40 quaranta"."""
     found, number = {}, 0
     for word in listed.split():
@@ -159,7 +159,7 @@ def _build_reader(*names: str, without: frozenset[str] = frozenset()) -> _Reader
     scales: dict[str, int] = {}
     for lexicon in reversed(lexicons):
         values |= lexicon.values()
-        scales |= _pairs(lexicon.scales)
+        scales |= _read_number_words(lexicon.scales)
     words = {word for word in (*values, *scales) if word not in without}
     glue = frozenset(lexicon.glue for lexicon in lexicons)
     any_word = "|".join(sorted(words, key=len, reverse=True))

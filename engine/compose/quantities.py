@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 
-from engine.compose.figures import PERCENT, YEAR, Figure, figures, stems
+from engine.compose.figures import PERCENT, YEAR, Figure, find_figures, stem_words
 from engine.compose.number_words import numbers_in_words
-from engine.text.chunks import sentences
+from engine.text.chunks import split_sentences
 
 _WAYS: Mapping[str, str] = {
     "best": r"best|(?:el|la|los|las|lo) mejor(?:es)?|beste[nrsm]?|meilleure?s?|melhor(?:es)?"
@@ -87,7 +87,7 @@ _SOME = re.compile(
     r"|varias|much[oa]s|mayoría|poc[oa]s|parte|ein|eine[rmns]?|einige|manche|viele|une|certaine?s"
     r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
 )
-_OF_TIME = frozenset(stems("day days week year years month time times año años día días mes"))
+_OF_TIME = frozenset(stem_words("day days week year years month time times año años día días mes"))
 # What another superlative of a source confirms as well.
 _ALSO: Mapping[str, frozenset[str]] = {
     "largest": frozenset({"highest", "record", "most"}),
@@ -149,10 +149,10 @@ class Superlative:
     about: frozenset[str]
 
 
-def superlatives(text: str) -> list[Superlative]:
+def find_superlatives(text: str) -> list[Superlative]:
     """Return the superlatives in a text."""
     found = []
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         hits = [(name, hit) for name, way in _PATTERNS.items() for hit in way.finditer(sentence)]
         shown = " ".join(hit[0].casefold() for _, hit in hits)
         hits += [
@@ -165,9 +165,9 @@ def superlatives(text: str) -> list[Superlative]:
 
 
 def _stems_around(sentence: str, hit: re.Match[str]) -> frozenset[str]:
-    before, after = stems(sentence[: hit.start()]), stems(sentence[hit.end() :])
+    before, after = stem_words(sentence[: hit.start()]), stem_words(sentence[hit.end() :])
     # "the first bridge" matches with what it is about
-    return frozenset((*before[-_ABOUT:], *stems(hit[0])[1:], *after[:_ABOUT]))
+    return frozenset((*before[-_ABOUT:], *stem_words(hit[0])[1:], *after[:_ABOUT]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,26 +175,28 @@ class _Kind:
     """One amount in words: its value, or the least and the most of what is meant."""
 
     way: re.Pattern[str]
-    least: Decimal
-    most: Decimal
+    minimum: Decimal
+    maximum: Decimal
 
 
-def _kind(way: str, least: str, most: str | None = None) -> _Kind:
-    return _Kind(_compile_way(way), Decimal(least), Decimal(most or least))
+def _build_kind(way: str, minimum: str, maximum: str | None = None) -> _Kind:
+    return _Kind(_compile_way(way), Decimal(minimum), Decimal(maximum or minimum))
 
 
 # Multiples and shares, by their value.
 _RATIOS = (
-    _kind(
+    _build_kind(
         r"doubl(?:e|ed|es|ing)|twice(?= (?:as|the|its|his|her|their|what|more))|twofold|two-fold"
         r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble|doubl(?:é|ée|er|ent)"
         r"|deux fois plus|verdoppel\w+|doppelt\w*|dobr(?:ou|ar|aram|o)|raddoppi\w+"
         r"|(?:il|al|del) doppio|倍増|2倍|二倍",
         "2",
     ),
-    _kind(r"tripl\w+|threefold|three-fold|trebl\w+|verdreifach\w+|dreifach\w*|3倍|三倍", "3"),
-    _kind(r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple|vervierfach\w+|4倍|四倍", "4"),
-    _kind(
+    _build_kind(r"tripl\w+|threefold|three-fold|trebl\w+|verdreifach\w+|dreifach\w*|3倍|三倍", "3"),
+    _build_kind(
+        r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple|vervierfach\w+|4倍|四倍", "4"
+    ),
+    _build_kind(
         r"halv(?:e|ed|es|ing)|(?<!first )(?<!second )(?<!and a )(?<!other )half(?!-time| a m| a b)"
         r"|(?<!primera )(?<!segunda )(?<!otra )mitad|moitié|hälfte|halbier\w+|metade|metà"
         r"|dimezz\w+|半分|半減",
@@ -203,32 +205,34 @@ _RATIOS = (
 )
 # Amounts that nobody counted, by what they may stand for.
 _VAGUE = (
-    _kind(r"dozens|docenas|dutzende|douzaines|dezenas|dozzine|decenas(?! de mil)", "20", "200"),
-    _kind(
+    _build_kind(
+        r"dozens|docenas|dutzende|douzaines|dezenas|dozzine|decenas(?! de mil)", "20", "200"
+    ),
+    _build_kind(
         r"(?:tens of thousands|decenas de miles|zehntausende|dizaines de milliers|dezenas de"
         r" milhares|decine di migliaia)|数万",
         "15000",
         "300000",
     ),
-    _kind(
+    _build_kind(
         r"(?:hundreds of thousands|cientos de miles|hunderttausende|centaines de milliers"
         r"|centenas de milhares|centinaia di migliaia)|数十万",
         "150000",
         "3000000",
     ),
-    _kind(
+    _build_kind(
         r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares|hunderte|centaines"
         r"(?! de mil)|centenas(?! de mil)|centinaia(?! di mig)|数百",
         "150",
         "5000",
     ),
-    _kind(
+    _build_kind(
         r"(?<!hundreds of )(?<!tens of )thousands|(?<!cientos de )(?<!decenas de )miles(?= de )"
         r"|tausende|(?<!s de )milliers|(?<!s de )milhares|(?<!a di )migliaia|数千",
         "1500",
         "500000",
     ),
-    _kind(
+    _build_kind(
         r"(?<!\d )(?:millions of|tens of millions|hundreds of millions|(?:cientos|decenas) de"
         r" millones)",
         "1500000",
@@ -242,33 +246,33 @@ class Amount:
     """An amount in words: its value, or what it may stand for if nobody counted it."""
 
     shown: str
-    least: Decimal
-    most: Decimal
+    minimum: Decimal
+    maximum: Decimal
 
     @property
     def is_ratio(self) -> bool:
         """Whether it tells how many times as much, or what share."""
-        return self.least == self.most
+        return self.minimum == self.maximum
 
 
-def amounts(text: str) -> list[Amount]:
+def find_amounts(text: str) -> list[Amount]:
     """Return the multiples, the shares and the vague amounts in a text."""
     found = [
-        Amount(hit[0], kind.least, kind.most)
+        Amount(hit[0], kind.minimum, kind.maximum)
         for kind in (*_RATIOS, *_VAGUE)
         for hit in kind.way.finditer(text)
     ]
     for hit in _FRACTION.finditer(text):
-        value = _fraction(hit)
+        value = _read_fraction(hit)
         found.append(Amount(hit[0], value, value))
     for hit in _FOLD.finditer(text):
-        times = _times(hit["times"])
+        times = _read_multiple(hit["times"])
         if times and times > 3:
             found.append(Amount(hit[0], times, times))
     return found
 
 
-def _fraction(hit: re.Match[str]) -> Decimal:
+def _read_fraction(hit: re.Match[str]) -> Decimal:
     if hit["japanese"]:
         over, under = (
             next(v for *_, v in numbers_in_words(f"{hit[n]}人")) for n in ("over", "under")
@@ -278,7 +282,7 @@ def _fraction(hit: re.Match[str]) -> Decimal:
     return Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
 
 
-def _times(word: str) -> Decimal | None:
+def _read_multiple(word: str) -> Decimal | None:
     if word.isdecimal():
         return Decimal(word)
     return next((value for *_, value in numbers_in_words(word)), None)
@@ -299,27 +303,31 @@ class Quantities:
         """Collect what texts hold."""
         together = "\n".join(texts)
         return cls(
-            superlatives=tuple(superlative for text in texts for superlative in superlatives(text)),
-            amounts=tuple(amount for text in texts for amount in amounts(text)),
+            superlatives=tuple(
+                superlative for text in texts for superlative in find_superlatives(text)
+            ),
+            amounts=tuple(amount for text in texts for amount in find_amounts(text)),
             sentences=tuple(
-                tuple(figures(sentence)) for text in texts for sentence in sentences(text)
+                tuple(find_figures(sentence))
+                for text in texts
+                for sentence in split_sentences(text)
             ),
             text=together,
-            stems=frozenset(stems(together)),
+            stems=frozenset(stem_words(together)),
         )
 
     def find_unsupported_superlatives(self, text: str) -> list[str]:
         """Return the superlatives of a text, and its "all", for which these texts hold none."""
-        about_text = frozenset(stems(text))
+        about_text = frozenset(stem_words(text))
         foreign = len(about_text & self.stems) < max(1, len(about_text) // 3)
         found = [
             superlative.shown
-            for superlative in superlatives(text)
-            if not self._confirm(superlative, foreign)
+            for superlative in find_superlatives(text)
+            if not self._is_superlative_supported(superlative, foreign)
         ]
         return list(dict.fromkeys((*found, *self._find_unsupported_universals(text))))
 
-    def _confirm(self, claimed: Superlative, foreign: bool) -> bool:
+    def _is_superlative_supported(self, claimed: Superlative, foreign: bool) -> bool:
         also = _ALSO.get(claimed.name, frozenset())
         return any(
             (held.name == claimed.name or held.name in also)
@@ -339,44 +347,50 @@ class Quantities:
                 if not any(universal["japanese"] for universal in _UNIVERSAL.finditer(self.text)):
                     yield hit[0]
                 continue
-            what = stems(hit["what"])
+            what = stem_words(hit["what"])
             if what and what[0] not in _OF_TIME and self._counts_some(what[0]):
                 yield hit[0]
 
     def _counts_some(self, stem: str) -> bool:
         """Return whether these texts tell of some of a thing, and nowhere of all of them."""
         some = False
-        for sentence in sentences(self.text):
+        for sentence in split_sentences(self.text):
             folded = " ".join(sentence.casefold().split())
-            if stem not in stems(folded):
+            if stem not in stem_words(folded):
                 continue
             if re.search(rf"\b(?:{_ALL}|whole|entire|unanimous\w*|unánime\w*)\b", folded):
                 return False
             place = next(
-                found.start() for found in re.finditer(r"\w+", folded) if stem in stems(found[0])
+                found.start()
+                for found in re.finditer(r"\w+", folded)
+                if stem in stem_words(found[0])
             )
             before = " ".join(folded[:place].split()[-3:])
-            some = some or bool(_SOME.search(before) or figures(before))
+            some = some or bool(_SOME.search(before) or find_figures(before))
         return some
 
     def derive(self, figure: Figure) -> bool:
         """Return whether a number is a share or a multiple, told in words, of one that is held."""
         values = {value for found in self.sentences for figure in found for value in figure.values}
-        ratios = {amount.least for amount in self.amounts if amount.is_ratio}
+        ratios = {amount.minimum for amount in self.amounts if amount.is_ratio}
         return any(value * ratio in figure.values for value in values for ratio in ratios)
 
     def find_unsupported_amounts(self, text: str) -> list[str]:
         """Return the multiples, shares and vague amounts of a text that these texts do not bear."""
-        return [amount.shown for amount in amounts(text) if not self._bear(amount)]
+        return [
+            amount.shown for amount in find_amounts(text) if not self._is_amount_supported(amount)
+        ]
 
-    def _bear(self, claimed: Amount) -> bool:
-        if any(amount.least == claimed.least for amount in self.amounts):
+    def _is_amount_supported(self, claimed: Amount) -> bool:
+        if any(amount.minimum == claimed.minimum for amount in self.amounts):
             return True
         if claimed.is_ratio:
             pairs = zip(self.sentences, (*self.sentences[1:], ()), strict=True)
-            return any(_make_ratio(claimed.least, (*sentence, *after)) for sentence, after in pairs)
+            return any(
+                _make_ratio(claimed.minimum, (*sentence, *after)) for sentence, after in pairs
+            )
         return any(
-            claimed.least <= value <= claimed.most
+            claimed.minimum <= value <= claimed.maximum
             for found in self.sentences
             for figure in found
             if figure.unit not in {PERCENT, YEAR}

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-MOST_WORDS = 20
+MAX_WORDS = 20
 
 
 _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
@@ -46,7 +46,7 @@ _OPENING_MARK = re.compile(r"[“”„«»\"]")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
-def normal(text: str) -> str:
+def normalise_quotation(text: str) -> str:
     """Return a text as it is compared: one kind of quotation mark and hyphen, single spaces, and
     no marks of notes."""
     text = _NOTE_MARK.sub("", text)
@@ -63,7 +63,9 @@ def stands_in(quote: str, normal_text: str) -> bool:
     """
     at = 0
     parts = [
-        part for segment in _CUTS.split(quote) if (part := normal(segment).strip(" .,;:!?\"'"))
+        part
+        for segment in _CUTS.split(quote)
+        if (part := normalise_quotation(segment).strip(" .,;:!?\"'"))
     ]
     for part in parts:
         found = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(normal_text, at)
@@ -74,16 +76,16 @@ def stands_in(quote: str, normal_text: str) -> bool:
 
 
 def first_words(quote: str) -> str:
-    """Return at most the first MOST_WORDS words of a quote, without quotation marks around it.
+    """Return at most the first MAX_WORDS words of a quote, without quotation marks around it.
 
     An ellipsis stands for the rest.
     """
     quote = " ".join(quote.split()).strip('"“”«»„')
     found = list(_WORD.finditer(quote))
-    return quote if len(found) <= MOST_WORDS else f"{quote[: found[MOST_WORDS - 1].end()]} …"
+    return quote if len(found) <= MAX_WORDS else f"{quote[: found[MAX_WORDS - 1].end()]} …"
 
 
-def quotations(text: str) -> list[str]:
+def find_quotations(text: str) -> list[str]:
     """Return what stands between quotation marks in a text."""
     found = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     return [quotation for quotation in found if _WORD.search(quotation)]

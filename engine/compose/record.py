@@ -176,7 +176,7 @@ class _Model:
         schema: Mapping[str, object] | None = None,
     ) -> ChatAnswer:
         if self._inner is None:
-            return self._repeat(purpose, prompt_hash(messages))
+            return self._repeat_answer(purpose, prompt_hash(messages))
         entry = RecordedAnswer(purpose, prompt_hash(messages))
         self._answers.append(entry)
         try:
@@ -188,7 +188,7 @@ class _Model:
             raise
         return entry.answer
 
-    def _repeat(self, purpose: str, prompt: str) -> ChatAnswer:
+    def _repeat_answer(self, purpose: str, prompt: str) -> ChatAnswer:
         for at, entry in enumerate(self._answers):
             if (entry.purpose, entry.prompt) == (purpose, prompt):
                 del self._answers[at]

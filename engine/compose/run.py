@@ -35,7 +35,7 @@ from engine.compose.finish import (
     read_checks,
 )
 from engine.compose.models import PROMPTS, WEB_SECONDS, Journal, Models, StepModels
-from engine.compose.select import Chooser, nothing_found, topic
+from engine.compose.select import Chooser, extract_topic, nothing_found
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
 from engine.errors import ModelError, StorageInterrupted, UsageError
 from engine.messages import Message, join_messages
@@ -122,7 +122,7 @@ class ComposeRun:
             outcome = await self._ask_step(
                 StepName.GAPS,
                 gaps_content(self._request, internal),
-                lambda text, damage: read_gaps(text, damage, most=self._settings.queries),
+                lambda text, damage: read_gaps(text, damage, maximum=self._settings.queries),
             )
             step.take(outcome)
             if outcome.failure:
@@ -165,7 +165,7 @@ class ComposeRun:
             rerankers = self._parts.rerankers
             reranker = rerankers(self._request.corpora) if rerankers else None
             chooser = Chooser(self._settings, reranker)
-            chosen = await chooser.choose(topic(self._request.prompt), internal, web.pages)
+            chosen = await chooser.choose(extract_topic(self._request.prompt), internal, web.pages)
             step.figures |= {"repeats": chosen.repeats, "passages": len(chosen.passages)}
             if chosen.notice:
                 step.skipped = chosen.notice
@@ -293,12 +293,12 @@ class Composer:
         Raises UsageError for a request without words, ModelError if no model may be asked at all
         (none set up, private corpora, budget spent), and storage errors.
         """
-        models = self._require(request)
+        models = self._require_models(request)
         async with models.reserve_steps(self._list_model_steps(request), now=now) as steps:
             run = ComposeRun(self._parts, request, steps, now=now, progress=progress)
-            return await _composition(run, request)
+            return await _run_composition(run, request)
 
-    def _require(self, request: ComposeRequest) -> Models:
+    def _require_models(self, request: ComposeRequest) -> Models:
         models = self._parts.models
         if not request.prompt.strip():
             raise UsageError(
@@ -322,7 +322,7 @@ class Composer:
         return [*gaps, StepName.EVIDENCE, StepName.WRITE, *check]
 
 
-async def _composition(run: ComposeRun, request: ComposeRequest) -> Composition:
+async def _run_composition(run: ComposeRun, request: ComposeRequest) -> Composition:
     internal = await run.retrieve()
     web = await run.web(await run.gaps(internal.passages))
     passages = await run.merge(internal, web)

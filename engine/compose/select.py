@@ -18,7 +18,7 @@ from engine.rerank import terms_of
 from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
 from engine.text.address import link_key
-from engine.text.chunks import Block, chunks
+from engine.text.chunks import Block, split_chunks
 from engine.text.snippet import one_line
 from engine.values import Corpus, ScoredText
 from engine.web.results import WebPage
@@ -26,7 +26,7 @@ from engine.web.results import WebPage
 SHINGLE = 5  # words
 SAME = 0.9  # Jaccard share of shingles above which two passages say the same
 SAME_MEANING = 0.95  # the same of the cosine of their vectors
-MOST_CHUNKS = 6  # of one page
+MAX_CHUNKS = 6  # of one page
 _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PER_SITE = 2  # the most passages of one web site
@@ -68,12 +68,13 @@ def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
         )
         for page in pages
         for part, chunk in enumerate(
-            chunks(Block(text=text) for text in _PARAGRAPH.split(page.text))[:MOST_CHUNKS], start=1
+            split_chunks(Block(text=text) for text in _PARAGRAPH.split(page.text))[:MAX_CHUNKS],
+            start=1,
         )
     ]
 
 
-def distinct(
+def merge_duplicates(
     passages: Sequence[SourcePassage], same: Collection[frozenset[str]] = ()
 ) -> tuple[list[SourcePassage], int]:
     """Return the passages without repeats of earlier ones, and the number of repeats.
@@ -92,8 +93,8 @@ def distinct(
     for passage in passages:
         if passage.kind is SourceKind.WEB and passage.url and link_key(passage.url) in held:
             continue
-        shingles = _shingles(passage.text)
-        if any(jaccard(shingles, other) > SAME for other in seen):
+        shingles = _build_shingles(passage.text)
+        if any(measure_jaccard(shingles, other) > SAME for other in seen):
             continue
         if pairs and any(frozenset((passage.key, other.key)) in pairs for other in kept):
             continue
@@ -102,7 +103,7 @@ def distinct(
     return kept, len(passages) - len(kept)
 
 
-def jaccard(words: frozenset[int], other: frozenset[int]) -> float:
+def measure_jaccard(words: frozenset[int], other: frozenset[int]) -> float:
     """Return the share of shingles in common, 0..1."""
     if not words or not other:
         return 0.0
@@ -113,7 +114,7 @@ def jaccard(words: frozenset[int], other: frozenset[int]) -> float:
     return common / (len(words) + len(other) - common)
 
 
-def _shingles(text: str) -> frozenset[int]:
+def _build_shingles(text: str) -> frozenset[int]:
     words = _WORD.findall(text.casefold())
     if len(words) <= SHINGLE:
         return frozenset({hash(tuple(words))}) if words else frozenset()
@@ -129,12 +130,12 @@ def by_words(query: str, passages: Sequence[SourcePassage]) -> list[float]:
     )
 
 
-def best(
+def choose_passages(
     passages: Sequence[SourcePassage],
     scores: Mapping[str, float],
     *,
     boost: float,
-    most: int,
+    maximum: int,
     per_site: int,
     per_gap: int = 1,
 ) -> list[SourcePassage]:
@@ -146,15 +147,15 @@ def best(
     """
     scored = [replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages]
     ordered = sorted(
-        scored, key=lambda passage: (not passage.pinned, -round(_weight(passage, boost), 9))
+        scored, key=lambda passage: (not passage.pinned, -round(_weigh_passage(passage, boost), 9))
     )
-    most_of_web = most // 2 + 1
-    chosen = set(_best_of_gaps(ordered, per_gap)[:most_of_web])
-    sites = Counter(_site(passage) for passage in ordered if passage.key in chosen)
-    for web in (most_of_web, most):
+    limit_of_web = maximum // 2 + 1
+    chosen = set(_best_of_gaps(ordered, per_gap)[:limit_of_web])
+    sites = Counter(_find_site(passage) for passage in ordered if passage.key in chosen)
+    for web in (limit_of_web, maximum):
         for passage in ordered:
-            site = _site(passage)
-            full = len(chosen) >= most or (site and sites[site] >= per_site)
+            site = _find_site(passage)
+            full = len(chosen) >= maximum or (site and sites[site] >= per_site)
             if site and sites.total() - sites[""] >= web:
                 full = True
             if passage.key not in chosen and (passage.pinned or not full):
@@ -174,17 +175,17 @@ def _best_of_gaps(ordered: Sequence[SourcePassage], per_gap: int) -> list[str]:
     return [key for place in range(per_gap) for key in places.get(place, ())]
 
 
-def _weight(passage: SourcePassage, boost: float) -> float:
+def _weigh_passage(passage: SourcePassage, boost: float) -> float:
     return passage.score * (boost if passage.kind is SourceKind.INTERNAL else 1.0)
 
 
-def _site(passage: SourcePassage) -> str:
+def _find_site(passage: SourcePassage) -> str:
     if passage.kind is SourceKind.INTERNAL or not passage.url:
         return ""
     return (urlsplit(passage.url).hostname or "").removeprefix("www.")
 
 
-def topic(prompt: str) -> str:
+def extract_topic(prompt: str) -> str:
     """Return what a request is about, without the words that ask for a tweet."""
     rest = _FORM.sub("", _ASKED.sub("", prompt, count=1), count=1).strip()
     return rest if re.search(r"\w", rest) else prompt
@@ -194,17 +195,17 @@ def internal_passages(
     request: ComposeRequest,
     found: Sequence[Found],
     *,
-    most: int,
+    maximum: int,
     cosines: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[SourcePassage, ...]:
-    """Return the request's own texts, then at most `most` of those found, without repeats.
+    """Return the request's own texts, then at most `maximum` of those found, without repeats.
 
     `cosines` are those of stored vectors with the request, by key.
     """
     named = {corpus.name: corpus for corpus in request.corpora}
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
-    for at, merged in enumerate((*request.found, *found[:most])):
+    for at, merged in enumerate((*request.found, *found[:maximum])):
         passage = source_passage(merged, named.get(merged.corpus), pinned=at < own)
         cosine = cosines.get(passage.key)
         passages.setdefault(passage.key, replace(passage, cosine=cosine))
@@ -231,7 +232,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         page_label=place.page_label if place else None,
         last_label=place.last_label if place else None,
         pages=place.pages if place else None,
-        section=_section(place) if place else None,
+        section=_find_section(place) if place else None,
         author=author if place else _display_name(author, corpus),  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
@@ -239,7 +240,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
     )
 
 
-def _section(place: ItemPlace) -> str | None:
+def _find_section(place: ItemPlace) -> str | None:
     """Return the innermost heading above a part, if it is not the title."""
     heading = (place.heading or "").rpartition(" > ")[2]
     if not heading or heading == place.title:
@@ -285,17 +286,22 @@ class Chooser:
     ) -> ChosenPassages:
         """Return the best passages for a query."""
         together = [*internal.passages, *web_passages(pages)]
-        kept, repeats = distinct(together, internal.alike)
-        scores = _scores(query, kept)
+        kept, repeats = merge_duplicates(together, internal.alike)
+        scores = _score_passages(query, kept)
         # The limit of a site holds for what is chosen in the end, when its best passages are known.
         boost = self._settings.internal_boost
-        first = best(
-            kept, scores, boost=boost, most=_RERANKED, per_site=_RERANKED, per_gap=_RERANKED_OF_GAP
+        first = choose_passages(
+            kept,
+            scores,
+            boost=boost,
+            maximum=_RERANKED,
+            per_site=_RERANKED,
+            per_gap=_RERANKED_OF_GAP,
         )
         reranked, notice = await self._rerank_passages(query, first)
-        most = self._settings.passages
+        maximum = self._settings.passages
         scores = {**scores, **reranked}
-        passages = best(first, scores, boost=boost, most=most, per_site=_PER_SITE)
+        passages = choose_passages(first, scores, boost=boost, maximum=maximum, per_site=_PER_SITE)
         return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
 
     async def _rerank_passages(
@@ -328,7 +334,7 @@ class Chooser:
         return {}, Message("Ordered by words alone: {reason}", reason=reason)
 
 
-def _scores(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
+def _score_passages(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
     """Return the score of each passage by key: that of its corpus, which knows which words are
     rare, and for the web that of the words of its query among all these passages."""
     scores = {passage.key: passage.score for passage in passages}

@@ -11,7 +11,7 @@ from engine.compose.composition import Draft, DraftSentence, SourcePassage, Twee
 from engine.text.snippet import one_line
 
 LONGEST = 280  # weighted characters
-MOST_TWEETS = 6  # of a thread, that of the sources included
+MAX_TWEETS = 6  # of a thread, that of the sources included
 SOURCES = "Sources:"
 _CUT = "…"
 
@@ -167,11 +167,11 @@ def tweet_text(sentences: Sequence[DraftSentence], numbers: Mapping[int, int] | 
     text = ""
     for sentence in sentences:
         joint = "" if not text else "\n" if sentence.starts_line else " "
-        text += joint + sentence.text + _marks(sentence, numbers)
+        text += joint + sentence.text + _format_marks(sentence, numbers)
     return text
 
 
-def _marks(sentence: DraftSentence, numbers: Mapping[int, int] | None) -> str:
+def _format_marks(sentence: DraftSentence, numbers: Mapping[int, int] | None) -> str:
     shown = sorted(numbers[source] for source in sentence.sources) if numbers else sentence.sources
     marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
     return f" {marks}" if marks else ""
@@ -205,7 +205,7 @@ class _Work:
         marks = "".join(f"[{number}]" for number in self.places)
         if url and not (titled and not self.title.startswith("@")):
             return f"{marks} {url}"
-        title = _shorten(self.title, room)
+        title = _shorten_text(self.title, room)
         if not placed or not 0 < sum(map(len, self.places.values())) <= _LONGEST_PLACES:
             cited = f"{marks} {title}"
         elif len(self.places) == 1:
@@ -236,17 +236,17 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
     for number, passage in sources:
         date = None if passage.dated_by else passage.date
         title = one_line(passage.title, len(passage.title))
-        key = title, str(date.year) if date else "", _link(passage)
-        grouped.setdefault(key, {})[number] = _shorten(cited_place(passage), _LONGEST_PLACE)
+        key = title, str(date.year) if date else "", _find_link(passage)
+        grouped.setdefault(key, {})[number] = _shorten_text(cited_place(passage), _LONGEST_PLACE)
     return [_Work(*key, places) for key, places in grouped.items()]
 
 
-def _shorten(text: str, room: int) -> str:
+def _shorten_text(text: str, room: int) -> str:
     shown = one_line(text, room)
     return f"{shown}{_CUT}" if len(shown) < len(text) else shown
 
 
-def _link(passage: SourcePassage) -> str | None:
+def _find_link(passage: SourcePassage) -> str | None:
     url = passage.url
     return url if url and url.startswith(("https://", "http://")) else None
 
@@ -257,7 +257,7 @@ def says_something(tweet: Sequence[DraftSentence]) -> bool:
     return len(_WORD.findall(text)) > 1
 
 
-def cites(draft: Draft) -> bool:
+def has_citations(draft: Draft) -> bool:
     return any(sentence.sources for tweet in draft for sentence in tweet)
 
 

@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 
 from engine.answer.cited_answer import split_citations
-from engine.compose.asking import as_list, plain
+from engine.compose.asking import as_list, cut_plain_text
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
-from engine.compose.tweets import MOST_TWEETS, over_long
-from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
+from engine.compose.tweets import MAX_TWEETS, over_long
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.search import describe_date
 from engine.settings.models import Voice
-from engine.text.chunks import sentences
+from engine.text.chunks import split_sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.language import detect_language
 
 WRITE_TOKENS = 3000  # of an answer
 _REQUEST_LENGTH = 1000
 _LONGEST_TWEET = 2000  # characters read of one
-_MOST_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not
+_MAX_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not
 
 WRITE_PROMPT = Prompt(
     system="""\
@@ -64,7 +64,7 @@ Your last answer could not be used: it was not in the form asked for, or a tweet
 280 characters, or it was not in the language asked for. Mend that, keep the marks, and answer \
 exactly in this form: \
 {"language": "en", "variants": [{"tweets": ["Rents rose by 4 % in 2019 [2]."]}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "draft",
         {
             "language": {"type": "string"},
@@ -112,10 +112,12 @@ def draft_content(
 ) -> str:
     """Return the message to the model; `voice` is for a request that names none."""
     asked: dict[str, object] = {
-        "request": plain(request.prompt, _REQUEST_LENGTH),
+        "request": cut_plain_text(request.prompt, _REQUEST_LENGTH),
         "variants": request.variants,
         "form": "thread" if request.thread else "either",
-        "language": plain(request.language, 40) if request.language else "that of the request",
+        "language": cut_plain_text(request.language, 40)
+        if request.language
+        else "that of the request",
         "voice": request.voice or voice,
     }
     lines = [_fact_line(fact, passages[fact.passage - 1]) for fact in facts]
@@ -127,10 +129,10 @@ def _fact_line(fact: Fact, passage: SourcePassage) -> str:
         "source": fact.passage,
         "text": fact.text,
         "quote": fact.quote,
-        "title": plain(passage.title, 120),
+        "title": cut_plain_text(passage.title, 120),
     }
     if passage.author:
-        shown["author"] = plain(passage.author, 120)
+        shown["author"] = cut_plain_text(passage.author, 120)
     shown |= describe_date(passage.date, passage.dated_by)
     return compact_json(shown)
 
@@ -143,14 +145,14 @@ def read_drafts(
     `given` are the texts of the passages that may be cited, by number.
     """
     whole: Mapping[str, object] | None = None
-    for written in objects(text):
+    for written in find_objects(text):
         if isinstance(written.get("variants"), list):
             whole = written
         elif isinstance(written.get("tweets"), list) and whole is None:  # cut off before its end
             whole = {"variants": [written]}
     if whole is None:
         return None
-    drafts = [_draft(entry, given) for entry in as_list(whole["variants"])]
+    drafts = [_read_draft(entry, given) for entry in as_list(whole["variants"])]
     kept = tuple(draft for draft in drafts if draft)
     damage["too_many"] += max(0, len(kept) - variants)
     language = whole.get("language")
@@ -158,7 +160,7 @@ def read_drafts(
     return Drafts(variants=kept[:variants], language=str(language) if known else None)
 
 
-def _draft(entry: object, given: Mapping[int, str]) -> Draft:
+def _read_draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
     texts = [
@@ -167,7 +169,7 @@ def _draft(entry: object, given: Mapping[int, str]) -> Draft:
         if isinstance(candidate, str) and not _SOURCES.match(candidate)
     ]
     read = [read_sentences(text, given) for text in without_counters(texts)]
-    return _cite_questions(tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1])
+    return _cite_questions(tuple(tweet for tweet in read if tweet)[: MAX_TWEETS - 1])
 
 
 def _cite_questions(draft: Draft) -> Draft:
@@ -191,7 +193,7 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
     "9/11" is none, and neither is what goes on as a fraction does, "1/3 of them", unless other
     tweets are counted in the same way.
     """
-    counters = [_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
+    counters = [_find_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
     known = [counter for counter in counters if counter]
     counted = len(known) > 1 and len({counter[2] for counter in known}) == 1
     return [
@@ -202,7 +204,7 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
     ]
 
 
-def _counter(tweet: str, place: int) -> re.Match[str] | None:
+def _find_counter(tweet: str, place: int) -> re.Match[str] | None:
     """Return the counter that a tweet begins with if it fits the tweet's place."""
     found = _COUNTER.match(tweet[:_LONGEST_TWEET])
     if found is None or int(found[1]) != place or int(found[2] or place) < place:
@@ -217,7 +219,9 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
     lines = filter(None, (line.strip() for line in shown.split("\n")))
     for line in takewhile(lambda line: not _SOURCES.match(line), lines):
         starts = bool(found)
-        for written in takewhile(lambda part: not _SOURCES.match(part), _whole(sentences(line))):
+        for written in takewhile(
+            lambda part: not _SOURCES.match(part), _join_quoted_sentences(split_sentences(line))
+        ):
             sentence = read_sentence(written, given, starts_line=starts)
             if sentence is None:
                 continue
@@ -245,7 +249,7 @@ def _join_marks(text: str, marks: str) -> str:
     return f"{text}{joint}{marks}".strip()
 
 
-def _whole(parts: Iterable[str]) -> Iterator[str]:
+def _join_quoted_sentences(parts: Iterable[str]) -> Iterator[str]:
     """Join sentences that stand in one quotation."""
     pending = ""
     for part in parts:
@@ -267,7 +271,7 @@ def read_sentence(
     """
     unnoted: Counter[str] = Counter()
     with_one_end = _SECOND_STOP.sub(r"\1", text)
-    plain_text, numbers = split_citations(with_one_end, _MOST_SOURCES, unnoted)
+    plain_text, numbers = split_citations(with_one_end, _MAX_SOURCES, unnoted)
     known = tuple(number for number in numbers if number in given)
     unknown = tuple(number for number in numbers if number not in given)
     held = "\n".join(given[number] for number in known or sources or given)

@@ -17,7 +17,7 @@ from engine.answer.cited_answer import (
     cited_excerpt,
 )
 from engine.corpora import iso_moment
-from engine.prophecy.score import Sureness, sureness
+from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Candidate, Hit, ItemPlace, Mode, Prophecy
 from engine.values import DateKind, Usage
 
@@ -148,7 +148,7 @@ class ProphecyHit(FoundText):
             parts=Parts.of(hit.parts),
             factors={name: round(value, _DIGITS) for name, value in hit.factors.items()},
             matched=list(hit.matched),
-            sureness=None if near else sureness(hit),
+            sureness=None if near else rate_sureness(hit),
             why=hit.why,
             corpus=found.corpus,
             proposed_by=dict(found.ranks),

@@ -120,11 +120,13 @@ class FindAnswer(AnswerModel):
             counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
             elapsed_ms=round(elapsed_ms),
             notice=" ".join(found.notices) or None,
-            hits=[_contract(found.kind, hit) | FoundHit.of(hit).to_json() for hit in found.hits],
+            hits=[
+                _build_contract(found.kind, hit) | FoundHit.of(hit).to_json() for hit in found.hits
+            ],
         )
 
 
-def _contract(kind: Kind | None, hit: FindHit) -> dict[str, Any]:
+def _build_contract(kind: Kind | None, hit: FindHit) -> dict[str, Any]:
     """Return a hit in the contract of its kind, but for `source`, which meant the platform here
     before the contract had a name for it."""
     if kind is None:

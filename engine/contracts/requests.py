@@ -18,10 +18,10 @@ from engine.query.parser import parse_query
 from engine.query.query import Filter, Query
 from engine.values import Kind
 
-MOST_HITS = 100
+MAX_HITS = 100
 _YEARS = range(1000, 9999)  # the years that engine.query.filters reads
 _Value = str | int | tuple[str, ...] | None
-Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to return.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_HITS, description="Most hits to return.")]
 # A query may carry several filters with these names; a document needs to match only one of them.
 _ALTERNATIVES = frozenset({"from", "lang", "platform", "role", "domain", "thread"})
 
@@ -90,14 +90,14 @@ class SearchContract(BaseModel):
         if self.date_to:
             yield Filter("before", (self.date_to + timedelta(days=1)).isoformat())
         for name, value in self._fields_by_name().items():
-            yield from _filters(name, value)
+            yield from _read_filters(name, value)
 
     def _fields_by_name(self) -> Mapping[str, _Value]:
         """Return the fields of this kind by the dialect's names."""
         return {}
 
 
-def _filters(name: str, value: _Value) -> Iterator[Filter]:
+def _read_filters(name: str, value: _Value) -> Iterator[Filter]:
     """Yield a field as filters. Raises ValueError if it cannot be one."""
     if value is None:
         return

@@ -232,7 +232,7 @@ def _snippet_values(hit: FindHit) -> dict[str, object]:
         "tags": document.tags,
         "voice_terms": hit.voice_terms,
         "attribution": document.attribution,
-        "notes": _notes(hit),
+        "notes": _list_notes(hit),
         **receipt_values(hit),
         "thread_id": document.thread,
         "message_id": candidate.external_id,
@@ -254,7 +254,7 @@ def _snippet_values(hit: FindHit) -> dict[str, object]:
     }
 
 
-def _notes(hit: FindHit) -> tuple[str, ...]:
+def _list_notes(hit: FindHit) -> tuple[str, ...]:
     """Return what a reader should know about a hit besides its text."""
     flags = hit.document.candidate.flags & ~Flag.THREAD
     cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)

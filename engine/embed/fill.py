@@ -10,11 +10,11 @@ from engine.embed.store import (
     RangeClaim,
     VectorStore,
     VectorTally,
-    batches,
     embed_batch,
     ids_of,
     measured_scale,
     range_of,
+    split_batches,
 )
 from engine.errors import EmbeddedElsewhere
 from engine.ports import Embedder
@@ -55,7 +55,7 @@ class FillResult:
     anew: bool = False  # all are made again, because the corpus' words have changed
 
 
-async def fill(
+async def fill_vectors(
     store: VectorStore,
     embedder: Embedder,
     corpus: Corpus,
@@ -85,7 +85,7 @@ async def fill(
     while left:
         left, wait = [number for number in left if not await run.complete(number, wait=wait)], True
     progress(total, total)
-    documents = await settle(store, embedder, corpus, model_id, begun=begun)
+    documents = await settle_vectors(store, embedder, corpus, model_id, begun=begun)
     return FillResult(
         corpus=corpus.name,
         model=embedder.name,
@@ -117,7 +117,7 @@ class _Run:
                 return False
             try:
                 async for part in store.find_missing(corpus, model_id, after=after, to=last):
-                    for some in batches(part, self.batch):
+                    for some in split_batches(part, self.batch):
                         vectors = await embed_batch(self.embedder, some)
                         self.tell(await store.store(corpus, model_id, vectors, claim=claim))
                         self.done += len(some)
@@ -169,7 +169,7 @@ def share_moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
     return sum(changes) / whole if whole else 0.0
 
 
-async def settle(
+async def settle_vectors(
     store: VectorStore,
     embedder: Embedder,
     corpus: Corpus,
@@ -187,7 +187,7 @@ async def settle(
             if claim is not None:
                 tally = await store.tally(corpus, model_id)
                 if begun is None or not _settled_since(begun, tally):
-                    await _settle(store, embedder, corpus, model_id, claim)
+                    await _settle_corpus(store, embedder, corpus, model_id, claim)
             if claim is not None or begun is None:
                 return await store.count(corpus, model_id)
 
@@ -197,7 +197,7 @@ def _settled_since(begun: VectorTally, now: VectorTally) -> bool:
     return now.settled == now.stored and now.settled != begun.settled
 
 
-async def _settle(
+async def _settle_corpus(
     store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int, claim: RangeClaim
 ) -> None:
     await store.settle(corpus, model_id)
@@ -251,27 +251,27 @@ class KeepUp:
         if place.after is None and self._clock() - place.ended > _LOOK_AGAIN:
             place = replace(place, after=0)
         anew = place.after == 0 and await renew_moved(self._store, embedder, corpus, model_id)
-        done, place = await self._embed(embedder, corpus, model_id, place, until)
+        done, place = await self._embed_corpus(embedder, corpus, model_id, place, until)
         self._places[key] = place
         return Slice(embedded=done, anew=anew)
 
-    async def _embed(
+    async def _embed_corpus(
         self, embedder: Embedder, corpus: Corpus, model_id: int, place: _Place, until: float
     ) -> tuple[int, _Place]:
-        new = await self._pass(embedder, corpus, model_id, None, until)
+        new = await self._embed_missing_texts(embedder, corpus, model_id, None, until)
         place = replace(place, stored=place.stored + new.done)
         if not new.ended or place.after is None:
             return new.done, place
-        looked = await self._pass(embedder, corpus, model_id, place.after, until)
+        looked = await self._embed_missing_texts(embedder, corpus, model_id, place.after, until)
         done = new.done + looked.done
         place = replace(place, after=looked.after, stored=place.stored + looked.done)
         if looked.ended:
             if place.stored:
-                await settle(self._store, embedder, corpus, model_id)
+                await settle_vectors(self._store, embedder, corpus, model_id)
             place = _Place(after=None, ended=self._clock())
         return done, place
 
-    async def _pass(
+    async def _embed_missing_texts(
         self, embedder: Embedder, corpus: Corpus, model_id: int, after: int | None, until: float
     ) -> "_Pass":
         """Embed missing vectors of texts with ids above `after`; None: of new texts only."""
@@ -280,7 +280,7 @@ class KeepUp:
         async for part in parts:
             for _, some in groupby(part, lambda document: range_of(document.id)):
                 try:
-                    more = await self._range(embedder, corpus, model_id, list(some), until)
+                    more = await self._embed_range(embedder, corpus, model_id, list(some), until)
                 except EmbeddedElsewhere:  # taken over while this process was frozen
                     continue
                 passed = replace(more, done=passed.done + more.done)
@@ -288,7 +288,7 @@ class KeepUp:
                     return passed
         return passed
 
-    async def _range(
+    async def _embed_range(
         self,
         embedder: Embedder,
         corpus: Corpus,
@@ -304,7 +304,7 @@ class KeepUp:
             # Another process may have embedded some by now.
             ids = [document.id for document in texts]
             left = await self._store.find_unembedded(corpus, model_id, ids)
-            for batch in batches(sorted(left, key=lambda document: document.id), self._batch):
+            for batch in split_batches(sorted(left, key=lambda document: document.id), self._batch):
                 vectors = await embed_batch(embedder, batch)
                 await self._store.store(corpus, model_id, vectors, claim=claim)
                 done += len(batch)

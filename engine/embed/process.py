@@ -189,11 +189,13 @@ class ModelProcess(Closable):
         if self._set_aside is None:
             self._set_aside = set(await self._kept.sources(self._name)) if self._kept else set()
         results: dict[int, _Result | None] = {
-            place: None for place, item in enumerate(items) if _source(item) in self._set_aside
+            place: None for place, item in enumerate(items) if _hash_item(item) in self._set_aside
         }
         left = [place for place in range(len(items)) if place not in results]
         try:
-            made = await self._call(function, [items[place] for place in left]) if left else []
+            made = (
+                await self._call_worker(function, [items[place] for place in left]) if left else []
+            )
             results.update(zip(left, made, strict=True))
         except WorkerEnded:  # one of them did it: each is tried alone
             for place in left:
@@ -204,12 +206,12 @@ class ModelProcess(Closable):
     async def _try_alone(self, function: _Function[_Item, _Result], item: _Item) -> _Result | None:
         """Return the result of one item, or set it aside."""
         try:
-            (result,) = await self._call(function, [item])
+            (result,) = await self._call_worker(function, [item])
         except WorkerEnded as ended:
             await self._require_life(function, item, ended)
         else:
             return result
-        source = _source(item)
+        source = _hash_item(item)
         self._set_aside = {*(self._set_aside or ()), source}
         if self._kept:
             await self._kept.add(self._name, source, characters=len("".join(item)))
@@ -221,11 +223,13 @@ class ModelProcess(Closable):
         """Raise ModelUnreachable if the model cannot even read a word: no text is to blame then."""
         word = _WORD if isinstance(item, str) else (_WORD, _WORD)
         try:
-            await self._call(function, [word])
+            await self._call_worker(function, [word])
         except WorkerEnded:
             raise self._explain_end(ended) from ended
 
-    async def _call(self, function: _Function[_Item, _Result], items: list[_Item]) -> list[_Result]:
+    async def _call_worker(
+        self, function: _Function[_Item, _Result], items: list[_Item]
+    ) -> list[_Result]:
         """Raises WorkerEnded if an item may have ended the process, ModelUnreachable if not."""
         clean = [
             clean_for_models(item)
@@ -294,5 +298,5 @@ class ModelProcess(Closable):
         )
 
 
-def _source(item: str | tuple[str, str]) -> str:
+def _hash_item(item: str | tuple[str, str]) -> str:
     return source_of(item if isinstance(item, str) else "\n".join(item))

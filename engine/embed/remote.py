@@ -67,7 +67,7 @@ def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | N
     data = payload.get("data")
     found: dict[int, Vector] = {}
     for place, item in enumerate(data if isinstance(data, list) else []):
-        vector = _vector(item.get("embedding")) if isinstance(item, Mapping) else None
+        vector = _read_vector(item.get("embedding")) if isinstance(item, Mapping) else None
         if vector is None:
             return None
         index = item.get("index")
@@ -77,7 +77,7 @@ def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | N
     return [found[place] for place in range(number)]
 
 
-def _vector(value: object) -> list[float] | None:
+def _read_vector(value: object) -> list[float] | None:
     if not isinstance(value, list) or not value:
         return None
     numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
@@ -126,7 +126,7 @@ class RemoteEmbedder(Closable):
             connect_timeout=settings.timeout,
             read_timeout=settings.timeout,
             read_setting="timeout",
-            most_bytes=MAX_ANSWER_BYTES,
+            max_bytes=MAX_ANSWER_BYTES,
         )
 
     async def aclose(self) -> None:
@@ -158,13 +158,13 @@ class RemoteEmbedder(Closable):
 
         Raises what `embed_documents` raises.
         """
-        return (await self._batch([self._settings.prefixes.query + text], nullcontext))[0]
+        return (await self._embed_batch([self._settings.prefixes.query + text], nullcontext))[0]
 
     async def _in_turn(self, texts: list[str]) -> list[Vector]:
         async with self._slots:
-            return await self._batch(texts, self._pressure.turn)
+            return await self._embed_batch(texts, self._pressure.turn)
 
-    async def _batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
+    async def _embed_batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
         planned = self._plan_request(texts)
         async with self._account.hold(planned, now=self._clock()):
             return await self._with_retries(texts, planned.source, turn)
@@ -184,7 +184,7 @@ class RemoteEmbedder(Closable):
     ) -> list[Vector]:
         try:
             async for attempt in stamina.retry_context(
-                on=_again,
+                on=_choose_retry,
                 attempts=self._retries + 1,
                 timeout=None,  # attempts and waits are each bounded
                 wait_initial=_FIRST_WAIT,
@@ -193,12 +193,12 @@ class RemoteEmbedder(Closable):
             ):
                 with attempt:
                     async with turn():
-                        return await self._attempt(texts, source)
+                        return await self._request_vectors(texts, source)
         except Fault as fault:
             raise fault.error from fault.__cause__
         raise AssertionError("the retry context ends by returning or raising")
 
-    async def _attempt(self, texts: list[str], source: BudgetSource) -> list[Vector]:
+    async def _request_vectors(self, texts: list[str], source: BudgetSource) -> list[Vector]:
         body: dict[str, object] = {"model": self._settings.model, "input": texts}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
@@ -212,7 +212,7 @@ class RemoteEmbedder(Closable):
                 self._pressure.slow_down(min(wait, _LONGEST_WAIT))
             raise fault
         payload = read_json_object(content)
-        await self._bill(payload, source)
+        await self._record_usage(payload, source)
         vectors = read_vectors(payload, len(texts))
         if vectors is None:
             raise Fault(no_vectors(self._endpoint))
@@ -229,7 +229,7 @@ class RemoteEmbedder(Closable):
         except TimeoutError as exc:
             raise Fault(too_slow(self._endpoint, seconds, "timeout")) from exc
 
-    async def _bill(self, payload: Mapping[str, object], source: BudgetSource) -> None:
+    async def _record_usage(self, payload: Mapping[str, object], source: BudgetSource) -> None:
         usage = read_usage(payload) or Usage()
         if usage.cost_usd is None and usage.prompt_tokens is not None:
             price = self._settings.usd_per_million_tokens
@@ -244,7 +244,7 @@ class RemoteEmbedder(Closable):
             )
 
 
-def _again(error: Exception) -> bool | float:
+def _choose_retry(error: Exception) -> bool | float:
     """True = back off and retry, seconds = wait that long, False = give up."""
     if not isinstance(error, Fault) or not error.error.retryable:
         return False

@@ -172,12 +172,12 @@ async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus)
             background += cosines.values()
     if not background or not same:
         return None
-    mean = _mean(background)
-    deviation = math.sqrt(_mean([(cosine - mean) ** 2 for cosine in background]))
-    return Scale(mean=mean, deviation=deviation, same=_mean(same))
+    mean = _measure_mean(background)
+    deviation = math.sqrt(_measure_mean([(cosine - mean) ** 2 for cosine in background]))
+    return Scale(mean=mean, deviation=deviation, same=_measure_mean(same))
 
 
-def batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
+def split_batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
     """Split a part into batches."""
     return [part[start : start + size] for start in range(0, len(part), size)]
 
@@ -199,17 +199,19 @@ async def embed_batch(embedder: Embedder, batch: Sequence[UnembeddedText]) -> li
         )
     known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
     return [
-        NewVector(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
+        NewVector(
+            id=document.id, source=document.source, vector=_drop_zero_vector(known.get(document.id))
+        )
         for document in batch
     ]
 
 
-def _direction(vector: Vector | None) -> Vector | None:
+def _drop_zero_vector(vector: Vector | None) -> Vector | None:
     """Return the vector, or None if it is missing or zero."""
     return vector if vector is not None and any(vector) else None
 
 
-def _mean(figures: Sequence[float]) -> float:
+def _measure_mean(figures: Sequence[float]) -> float:
     # Not statistics.mean: every search would import `statistics` just for this.
     return math.fsum(figures) / len(figures)
 
@@ -241,13 +243,13 @@ class WithheldEmbedder:
         self.name = name
         self._refusal = refusal
 
-    def _refuse(self) -> CorpusWithheld:
+    def _build_refusal(self) -> CorpusWithheld:
         return CorpusWithheld(self._refusal.message, fix=self._refusal.fix)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port
         """Raise CorpusWithheld."""
-        raise self._refuse()
+        raise self._build_refusal()
 
     async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
         """Raise CorpusWithheld."""
-        raise self._refuse()
+        raise self._build_refusal()

@@ -22,8 +22,8 @@ from engine.compose.composition import (
     Support,
 )
 from engine.compose.finish import CHECK_PROMPT, check_content, find_leads, read_checks
-from engine.compose.guard import Finding, GuardFault, guard, makes_claim
-from engine.compose.quotations import normal, stands_in
+from engine.compose.guard import Finding, GuardFault, check_sentence, makes_claim
+from engine.compose.quotations import normalise_quotation, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError
@@ -79,11 +79,11 @@ def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
     """
     passages: dict[str, SourcePassage] = {}
     found: list[LabelledSentence] = []
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_read_lines(path), start=1):
         try:
             entry = orjson.loads(line)
             if "passage" in entry:
-                passages[entry["passage"]] = _passage(entry)
+                passages[entry["passage"]] = _read_passage(entry)
             else:
                 flaw = Flaw(entry["kind"])
                 before = tuple(passages[name] for name in entry.get("before", ()))
@@ -96,7 +96,7 @@ def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
     return tuple(found)
 
 
-def _lines(path: Path) -> list[bytes]:
+def _read_lines(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().splitlines() if line.strip()]
     except OSError as exc:
@@ -106,7 +106,7 @@ def _lines(path: Path) -> list[bytes]:
         ) from exc
 
 
-def _passage(entry: Mapping[str, str]) -> SourcePassage:
+def _read_passage(entry: Mapping[str, str]) -> SourcePassage:
     return SourcePassage(
         key=entry["passage"],
         kind=SourceKind.INTERNAL,
@@ -121,7 +121,7 @@ def find_faults(labelled: LabelledSentence) -> list[Finding]:
     read = read_sentences(labelled.text, texts_of([labelled.passage], [1]))
     passages = [labelled.passage, *labelled.before]
     before = range(2, len(passages) + 1)
-    return [finding for sentence in read for finding in guard(sentence, passages, before)]
+    return [finding for sentence in read for finding in check_sentence(sentence, passages, before)]
 
 
 def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
@@ -139,11 +139,13 @@ def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
     caught = sum(refused[flaw] for flaw in wrong)
     return GuardReport(
         sentences=len(labelled),
-        precision=_share(caught, caught + refused[Flaw.RIGHT]),
-        recall=_share(sum(refused[flaw] for flaw in seen), sum(seen.values())),
-        recall_of_all=_share(caught, sum(wrong.values())),
-        by_flaw={flaw.value: _share(refused[flaw], total[flaw]) for flaw in Flaw if total[flaw]},
-        names_warned=_share(warned, total[Flaw.NAME]),
+        precision=_measure_share(caught, caught + refused[Flaw.RIGHT]),
+        recall=_measure_share(sum(refused[flaw] for flaw in seen), sum(seen.values())),
+        recall_of_all=_measure_share(caught, sum(wrong.values())),
+        by_flaw={
+            flaw.value: _measure_share(refused[flaw], total[flaw]) for flaw in Flaw if total[flaw]
+        },
+        names_warned=_measure_share(warned, total[Flaw.NAME]),
     )
 
 
@@ -161,7 +163,7 @@ class TraceFigures:
     @property
     def share(self) -> float:
         """The share without a fault; 1 if nothing was shown."""
-        return 1 - _share(len(self.faults), self.statements) if self.statements else 1.0
+        return 1 - _measure_share(len(self.faults), self.statements) if self.statements else 1.0
 
 
 def trace_composition(composition: Composition) -> TraceFigures:
@@ -177,11 +179,11 @@ def trace_composition(composition: Composition) -> TraceFigures:
     for sentence in shown_sentences(composition):
         statements += makes_claim(sentence.text)
         every = range(1, len(passages) + 1)
-        found = [finding for finding in guard(sentence, passages, every) if finding.vetoes]
+        found = [finding for finding in check_sentence(sentence, passages, every) if finding.vetoes]
         faults += [f"{finding.fault.value}: {sentence.text}" for finding in found[:1]]
     for source in composition.sources:
         statements += 1
-        if not stands_in(source.quote, normal(source.passage.text)):
+        if not stands_in(source.quote, normalise_quotation(source.passage.text)):
             faults.append(f"quote: {source.quote}")
     return TraceFigures(statements=statements, faults=tuple(faults))
 
@@ -203,11 +205,13 @@ def _read_variants(composition: Composition) -> list[Draft]:
         own = {source.number: numbers[source.passage.key] for source in sources}
         texts = [tweet.text for tweet in variant.tweets if not tweet.text.startswith(SOURCES)]
         read = [read_sentences(text, dict.fromkeys(own, text)) for text in texts]
-        drafts.append(tuple(tuple(_renumber(each, own) for each in tweet) for tweet in read))
+        drafts.append(
+            tuple(tuple(_renumber_sources(each, own) for each in tweet) for tweet in read)
+        )
     return drafts
 
 
-def _renumber(sentence: DraftSentence, numbers: Mapping[int, int]) -> DraftSentence:
+def _renumber_sources(sentence: DraftSentence, numbers: Mapping[int, int]) -> DraftSentence:
     sources = tuple(numbers[number] for number in sentence.sources)
     return replace(sentence, sources=sources, starts_line=False)
 
@@ -224,10 +228,10 @@ class ComposeCase:
 
 def read_cases(path: Path) -> tuple[ComposeCase, ...]:
     """Read JSON lines with prompt, and id, language, thread if known. Raises InputError."""
-    return tuple(_cases(path, _lines(path)))
+    return tuple(_read_cases(path, _read_lines(path)))
 
 
-def _cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
+def _read_cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
     for number, line in enumerate(lines, start=1):
         try:
             entry = orjson.loads(line)
@@ -247,7 +251,7 @@ def _cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
             ) from exc
 
 
-def _share(part: int, whole: int) -> float:
+def _measure_share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
@@ -293,7 +297,7 @@ async def measure_support(
         return SupportFigures(failed=1)
     apart: _Verdicts | None = {}
     if others := list(
-        dict.fromkeys(_subsets(sentence for sentence in asked if whole.get(sentence)))
+        dict.fromkeys(_list_subsets(sentence for sentence in asked if whole.get(sentence)))
     ):
         apart = await _judge_support(judge, composition, others, length, now)
     if apart is None:
@@ -302,30 +306,32 @@ async def measure_support(
         sentences=len(asked) + uncited,
         supported=sum(whole.values()),
         citations=sum(len(sentence.sources) for sentence in asked),
-        precise=sum(_precise(sentence, apart) for sentence in asked if whole.get(sentence)),
+        precise=sum(
+            _count_precise_citations(sentence, apart) for sentence in asked if whole.get(sentence)
+        ),
     )
 
 
-def _subsets(sentences: Iterator[DraftSentence]) -> Iterator[DraftSentence]:
+def _list_subsets(sentences: Iterator[DraftSentence]) -> Iterator[DraftSentence]:
     """Yield each sentence with each of its sources alone, and with all but that one."""
     for sentence in sentences:
         if len(sentence.sources) > 1:
             for source in sentence.sources:
                 yield replace(sentence, sources=(source,))
-                yield _without(sentence, source)
+                yield _drop_source(sentence, source)
 
 
-def _without(sentence: DraftSentence, source: int) -> DraftSentence:
+def _drop_source(sentence: DraftSentence, source: int) -> DraftSentence:
     return replace(sentence, sources=tuple(kept for kept in sentence.sources if kept != source))
 
 
-def _precise(sentence: DraftSentence, apart: _Verdicts) -> int:
+def _count_precise_citations(sentence: DraftSentence, apart: _Verdicts) -> int:
     """Return how many citations of a supported sentence matter."""
     if len(sentence.sources) == 1:
         return 1
     return sum(
         apart.get(replace(sentence, sources=(source,)), False)
-        or not apart.get(_without(sentence, source), True)
+        or not apart.get(_drop_source(sentence, source), True)
         for source in sentence.sources
     )
 

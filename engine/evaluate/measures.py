@@ -46,8 +46,8 @@ class JudgedHeadline:
 def read_headlines(path: Path) -> list[JudgedHeadline]:
     """Read a headlines file. Raises InputError, naming file and line."""
     headlines: dict[str, JudgedHeadline] = {}
-    for where, text in _lines(path):
-        headline = _headline(where, text)
+    for where, text in _read_lines(path):
+        headline = _parse_headline(where, text)
         if headline.qid in headlines:
             raise InputError(
                 Message("{where}: the qid {qid!r} is there twice.", where=where, qid=headline.qid)
@@ -61,8 +61,8 @@ def read_headlines(path: Path) -> list[JudgedHeadline]:
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Read judgments as qid -> external id -> label. Raises InputError, naming file and line."""
     qrels: dict[str, dict[str, int]] = {}
-    for where, text in _lines(path):
-        qid, identity, label = _judgment(where, text)
+    for where, text in _read_lines(path):
+        qid, identity, label = _parse_judgment(where, text)
         labels = qrels.setdefault(qid, {})
         if identity in labels:
             raise InputError(
@@ -98,7 +98,7 @@ def require_judgments(
             )
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield ("file, line n", text) for each line that is not blank."""
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -113,7 +113,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         raise InputError(Message("{path} is not UTF-8 text.", path=path)) from exc
 
 
-def _headline(where: str, text: str) -> JudgedHeadline:
+def _parse_headline(where: str, text: str) -> JudgedHeadline:
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
@@ -159,7 +159,7 @@ def _read_date(where: str, value: object) -> datetime | None:
     return moment.replace(tzinfo=UTC)
 
 
-def _judgment(where: str, text: str) -> tuple[str, str, int]:
+def _parse_judgment(where: str, text: str) -> tuple[str, str, int]:
     columns = [column.strip() for column in text.split("\t")]
     if len(columns) != 3 or not all(columns):
         raise InputError(
@@ -251,16 +251,16 @@ class Report:
         """Return means by name (None if no headline defines one), then the rows."""
         return {
             "headlines": len(self.rows),
-            f"nDCG@{TOP}": _mean(row.ndcg for row in self.rows),
-            f"P@{TOP}": _mean(row.precision for row in self.rows),
-            f"best P@{TOP}": _mean(row.best for row in self.rows),
-            "recall": _mean(row.recall for row in self.rows),
+            f"nDCG@{TOP}": _measure_mean(row.ndcg for row in self.rows),
+            f"P@{TOP}": _measure_mean(row.precision for row in self.rows),
+            f"best P@{TOP}": _measure_mean(row.best for row in self.rows),
+            "recall": _measure_mean(row.recall for row in self.rows),
             **{
-                f"recall@{depth}": _mean(row.recall_at[depth] for row in self.rows)
+                f"recall@{depth}": _measure_mean(row.recall_at[depth] for row in self.rows)
                 for depth in DEPTHS
             },
-            f"judged@{TOP}": _mean(row.judged for row in self.rows),
-            f"mean_label@{TOP}": _mean(row.mean_label for row in self.rows),
+            f"judged@{TOP}": _measure_mean(row.judged for row in self.rows),
+            f"mean_label@{TOP}": _measure_mean(row.mean_label for row in self.rows),
             f"unjudged@{TOP}": sum(row.unjudged for row in self.rows),
             "match": self.match.as_json(),
             "nomatch": self.nomatch.as_json(),
@@ -278,17 +278,17 @@ def evaluate(headlines: Sequence[JudgedHeadline], qrels: Qrels, runs: Mapping[st
     matchable = [headline.qid for headline in headlines if headline.matchable]
     others = [headline.qid for headline in headlines if not headline.matchable]
     labels = {qid: qrels[qid] for qid in matchable}
-    rows = _rows(labels, {qid: runs[qid] for qid in matchable})
+    rows = _build_rows(labels, {qid: runs[qid] for qid in matchable})
     return Report(
         rows=tuple(rows),
-        match=_separation([runs[qid] for qid in matchable]),
-        nomatch=_separation([runs[qid] for qid in others]),
-        notes=tuple(_notes(rows, set(qrels) - set(matchable) - set(others))),
+        match=_measure_separation([runs[qid] for qid in matchable]),
+        nomatch=_measure_separation([runs[qid] for qid in others]),
+        notes=tuple(_list_notes(rows, set(qrels) - set(matchable) - set(others))),
     )
 
 
-def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
-    library = _library()
+def _build_rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
+    library = _import_library()
     ndcg = library.nDCG(gains=_GAINS) @ TOP
     precision = library.P(rel=RIGHT) @ TOP
     judged = library.Judged @ TOP
@@ -305,8 +305,8 @@ def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
             ndcg=hits[ndcg, qid],
             precision=hits[precision, qid],
             recall=found[recall, qid] if max(known.values()) >= RIGHT else None,
-            recall_at={depth: _recall(runs[qid], known, depth) for depth in DEPTHS},
-            best=min(TOP, len(_right(known) & set(runs[qid].candidates))) / TOP,
+            recall_at={depth: _measure_recall(runs[qid], known, depth) for depth in DEPTHS},
+            best=min(TOP, len(_list_right_ids(known) & set(runs[qid].candidates))) / TOP,
             judged=hits[judged, qid],
             mean_label=sum(known.get(document_id, 0) for document_id in runs[qid].ids[:TOP]) / TOP,
             unjudged=sum(document_id not in known for document_id in runs[qid].ids[:TOP]),
@@ -315,12 +315,12 @@ def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
     ]
 
 
-def _right(labels: Mapping[str, int]) -> set[str]:
+def _list_right_ids(labels: Mapping[str, int]) -> set[str]:
     return {document_id for document_id, label in labels.items() if label >= RIGHT}
 
 
-def _recall(run: Run, labels: Mapping[str, int], depth: int) -> float | None:
-    right = _right(labels)
+def _measure_recall(run: Run, labels: Mapping[str, int], depth: int) -> float | None:
+    right = _list_right_ids(labels)
     return len(right & set(run.candidates[:depth])) / len(right) if right else None
 
 
@@ -342,7 +342,7 @@ def _measure_queries(
     }
 
 
-def _library() -> ModuleType:
+def _import_library() -> ModuleType:
     try:
         import ir_measures  # noqa: PLC0415 - an extra that only this command needs
     except ImportError as exc:
@@ -353,20 +353,20 @@ def _library() -> ModuleType:
     return library
 
 
-def _separation(runs: Sequence[Run]) -> Separation:
+def _measure_separation(runs: Sequence[Run]) -> Separation:
     return Separation(
         headlines=len(runs),
-        coverage=_mean(run.coverage for run in runs),
-        score=_mean(run.score for run in runs),
+        coverage=_measure_mean(run.coverage for run in runs),
+        score=_measure_mean(run.score for run in runs),
     )
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def _measure_mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
-def _notes(rows: Sequence[Row], strangers: set[str]) -> list[str]:
+def _list_notes(rows: Sequence[Row], strangers: set[str]) -> list[str]:
     notes = []
     without = [row.qid for row in rows if row.recall is None]
     if without:

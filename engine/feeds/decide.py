@@ -41,7 +41,7 @@ _LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
 _EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
-_MOST_DOUBLINGS = 32
+_MAX_DOUBLINGS = 32
 LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fails
 SPREAD = 0.2  # share of each wait that is added at random
 _TELL_FAILURES = 3  # failed polls in a row before which nobody is told
@@ -98,7 +98,9 @@ class StoryWords:
     published: datetime
 
 
-def join(headlines: Sequence[NewHeadline], known: Iterable[StoryWords]) -> tuple[StoryWords, ...]:
+def join_stories(
+    headlines: Sequence[NewHeadline], known: Iterable[StoryWords]
+) -> tuple[StoryWords, ...]:
     """Return the story of each headline: the same link, else near-identical words within 48 hours,
     or the same words within a week.
 
@@ -240,12 +242,12 @@ def wait_after_failure(
 
     `asked` is the Retry-After header.
     """
-    doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
+    doublings = min(max(failures - 1, 0), _MAX_DOUBLINGS)
     wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now) or 0.0)
     return min(wait, LONGEST)
 
 
-def spread(wait: float, *, jitter: float) -> float:
+def add_jitter(wait: float, *, jitter: float) -> float:
     """Return `wait` plus a random part of it, so that feeds are not polled in lockstep.
 
     `jitter` is a random number in 0..1.
@@ -267,7 +269,7 @@ def _seconds_until(written: str, now: datetime) -> float:
     return max((date - now).total_seconds(), 0.0) if date else 0.0
 
 
-def decide(
+def decide_poll(
     feed: Feed, outcome: Polled, *, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     """Return the feed's new state, its headlines and the notices for its followers.
@@ -294,7 +296,7 @@ def _decide_success(
     wait = wait_after_success(outcome.headers, ttl, now=now, settings=settings)
     after = replace(
         _follow_move(feed, outcome.moved),
-        next_poll_at=_after(now, wait, jitter),
+        next_poll_at=_add_wait(now, wait, jitter),
         polled_at=now,
         succeeded_at=now,
         failures=0,
@@ -334,7 +336,7 @@ def _decide_failure(
     tell = not feed.told_failing and (gone or lasting)
     after = replace(
         feed,
-        next_poll_at=_after(now, wait, jitter),
+        next_poll_at=_add_wait(now, wait, jitter),
         polled_at=now,
         failures=failures,
         failing_since=since,
@@ -356,5 +358,5 @@ def _follow_move(feed: Feed, moved: str | None) -> Feed:
     return replace(feed, moved_to=moved, moved_times=times)
 
 
-def _after(now: datetime, wait: float, jitter: float) -> datetime:
-    return now + timedelta(seconds=spread(wait, jitter=jitter))
+def _add_wait(now: datetime, wait: float, jitter: float) -> datetime:
+    return now + timedelta(seconds=add_jitter(wait, jitter=jitter))

@@ -24,12 +24,12 @@ from engine.messages import Message
 from engine.page.metadata import decode_page
 
 FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
-MOST_FEEDS = 1_000
-_MOST = 20
+MAX_FEEDS = 1_000
+_MAXIMUM = 20
 _LONGEST_LIST = 1_000_000  # bytes
 # Extracted with a regex: a parser that builds the tree of a hostile page takes seconds.
 _TELLING_TAGS = re.compile(r"<(?:link|base)\b[^<>]{1,3000}>", re.IGNORECASE)
-_MOST_TAGS = 1_000
+_MAX_TAGS = 1_000
 _FEED_TYPES = re.compile(
     r"(?:application|text)/(?:rss|atom|rdf)(?:\+xml)?|application/feed\+json|(?:application|text)/xml"
 )
@@ -105,7 +105,7 @@ class OpmlFeed:
 
 
 def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
-    """Return the feeds of a list, each address once, at most MOST_FEEDS.
+    """Return the feeds of a list, each address once, at most MAX_FEEDS.
 
     Raises InputError if it is not OPML, declares a document type, or names no feed.
     """
@@ -114,11 +114,11 @@ def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
     except (ParseError, DefusedXmlException, ValueError) as exc:
         raise unusable_list() from exc
     found: dict[str, OpmlFeed] = {}
-    for feed in _feeds(root):
+    for feed in _read_outlines(root):
         found.setdefault(feed.url, feed)
     if not found:
         raise unusable_list()
-    return tuple(found.values())[:MOST_FEEDS]
+    return tuple(found.values())[:MAX_FEEDS]
 
 
 def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
@@ -131,13 +131,13 @@ def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
         f'<opml version="2.0"><head><title>{_quote_attribute(title)[1:-1]}</title></head><body>',
     ]
     for category, members in sorted(folders.items()):
-        outlines = [_outline(feed) for feed in members]
+        outlines = [_build_outline(feed) for feed in members]
         folder = [f"<outline text={_quote_attribute(category)}>", *outlines, "</outline>"]
         lines += folder if category else outlines
     return "\n".join((*lines, "</body></opml>", "")).encode()
 
 
-def _feeds(root: "Element") -> Iterator[OpmlFeed]:
+def _read_outlines(root: "Element") -> Iterator[OpmlFeed]:
     """Iterate over the outlines in order; not recursive, so any depth is safe."""
     waiting: list[tuple[Element, str | None]] = [(root, None)]
     while waiting:
@@ -151,7 +151,7 @@ def _feeds(root: "Element") -> Iterator[OpmlFeed]:
         waiting.extend((child, category) for child in reversed(element))
 
 
-def _outline(feed: OpmlFeed) -> str:
+def _build_outline(feed: OpmlFeed) -> str:
     name = _quote_attribute(feed.title or feed.url)
     return f'<outline type="rss" text={name} title={name} xmlUrl={_quote_attribute(feed.url)}/>'
 
@@ -176,12 +176,12 @@ class FoundFeed:
     title: str | None = None
 
 
-def discover(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed, ...]:
+def discover_feeds(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed, ...]:
     """Return the feeds named by the page that came from `url`, each once, in page order.
 
     Never raises; takes linear time.
     """
-    tags = _TELLING_TAGS.findall(decode_page(body, content_type))[:_MOST_TAGS]
+    tags = _TELLING_TAGS.findall(decode_page(body, content_type))[:_MAX_TAGS]
     tree = LexborHTMLParser("".join(tags))
     bases = (node.attributes.get("href") for node in tree.css("base[href]"))
     base = next(filter(None, (web_link(href, url) for href in bases)), url)
@@ -191,7 +191,7 @@ def discover(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed
         if link and _names_feed(node):
             title = plain_words(node.attributes.get("title"), 200) or None
             found.setdefault(link, FoundFeed(url=link, title=title))
-    return tuple(found.values())[:_MOST]
+    return tuple(found.values())[:_MAXIMUM]
 
 
 def _names_feed(node: LexborNode) -> bool:
@@ -248,7 +248,9 @@ class FeedLookup:
         """Return the feeds that a page names."""
         media_type = fetched.headers.get("Content-Type")
         try:
-            return await self.parser.run_isolated(discover, fetched.body, media_type, fetched.url)
+            return await self.parser.run_isolated(
+                discover_feeds, fetched.body, media_type, fetched.url
+            )
         except WorkerEnded:  # it names none that anybody could read
             return ()
 

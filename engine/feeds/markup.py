@@ -18,10 +18,10 @@ from engine.errors import FeedUnreadable
 from engine.messages import Message
 from engine.text.clean import clean_for_display
 
-MOST_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
+MAX_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
 LONGEST_TITLE = 1_000
 LONGEST_SUMMARY = 5_000
-_MOST_TAGS = 20
+_MAX_TAGS = 20
 _LONGEST_TAG = 100
 _LONGEST_LINK = 2_000
 _MARKUP_PER_TEXT = 10  # markup beyond this multiple of the longest text is cut off
@@ -82,7 +82,7 @@ def web_link(link: object, base: str) -> str | None:
 def tags_of(names: Iterable[object]) -> tuple[str, ...]:
     """Return the first distinct names among `names` that contain words."""
     words = (plain_words(name, _LONGEST_TAG) for name in names if isinstance(name, str))
-    return tuple(dict.fromkeys(word for word in words if word))[:_MOST_TAGS]
+    return tuple(dict.fromkeys(word for word in words if word))[:_MAX_TAGS]
 
 
 def feed_language(code: object) -> str | None:
@@ -144,7 +144,7 @@ def _require_harmless(text: str) -> None:
     """
     position = 0
     while (position := text.find("<", position)) >= 0 and not _ROOT.match(text, position):
-        position = _after(text, position)
+        position = _find_construct_end(text, position)
     head = text[: position if position >= 0 else len(text)]
     if "<!ENTITY" in head.upper():
         raise _refuse_markup()
@@ -152,12 +152,12 @@ def _require_harmless(text: str) -> None:
         raise _web_page()
 
 
-def _after(text: str, position: int) -> int:
+def _find_construct_end(text: str, position: int) -> int:
     """Return the end of the construct that begins at `position`, before the root element."""
     if text.startswith("<!--", position):
-        return _past(text, "-->", position + 4)
+        return _skip_past_end(text, "-->", position + 4)
     if text.startswith("<?", position):
-        return _past(text, "?>", position + 2)
+        return _skip_past_end(text, "?>", position + 2)
     if not text.startswith("<!", position):
         return position + 1
     if harmless := _HARMLESS_TYPE.match(text, position):
@@ -165,7 +165,7 @@ def _after(text: str, position: int) -> int:
     raise _web_page() if _HTML.match(text, position) else _refuse_markup()
 
 
-def _past(text: str, end: str, position: int) -> int:
+def _skip_past_end(text: str, end: str, position: int) -> int:
     found = text.find(end, position)
     if found < 0:
         raise FeedUnreadable(Message("The feed ends before it begins."))

@@ -13,7 +13,7 @@ from engine.errors import FeedUnreadable
 from engine.feeds.feed import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
 from engine.feeds.markup import (
     LONGEST_SUMMARY,
-    MOST_ENTRIES,
+    MAX_ENTRIES,
     feed_language,
     hash_of,
     iso_date,
@@ -25,7 +25,7 @@ from engine.feeds.markup import (
 )
 from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
-from engine.text.clean import storable
+from engine.text.clean import make_storable
 
 _VERSION = "jsonfeed.org/version/"
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
@@ -44,7 +44,7 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
     return ParsedFeed(
         entries=tuple(
             _json_entry(item, url)
-            for item in _as_list(items)[:MOST_ENTRIES]
+            for item in _as_list(items)[:MAX_ENTRIES]
             if isinstance(item, dict)
         ),
         title=plain_words(_as_text(feed.get("title"))) or None,
@@ -63,12 +63,12 @@ def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
             next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
         published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
-        author=_author(item),
+        author=_read_author(item),
         tags=tags_of(_as_list(item.get("tags"))),
     )
 
 
-def _author(item: dict[str, Any]) -> str | None:
+def _read_author(item: dict[str, Any]) -> str | None:
     """Return the first name; version 1.0 had one `author`, 1.1 has `authors`."""
     for author in (*_as_list(item.get("authors")), item.get("author")):
         if isinstance(author, dict) and (name := plain_words(_as_text(author.get("name")), 200)):
@@ -103,18 +103,18 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
         )
     feed = found.feed
     return ParsedFeed(
-        entries=tuple(_read_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
+        entries=tuple(_read_entry(entry, url) for entry in found.entries[:MAX_ENTRIES]),
         title=plain_words(feed.get("title")) or None,
         link=web_link(feed.get("link"), url),
         language=feed_language(feed.get("language")),
-        ttl=_ttl(feed),
+        ttl=_read_ttl(feed),
     )
 
 
 def _read_entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
     contents = entry.get("content") or [{}]
     return FeedEntry(
-        identity=storable(str(entry.get("id") or "")),
+        identity=make_storable(str(entry.get("id") or "")),
         title=plain_words(entry.get("title")),
         link=web_link(entry.get("link"), url),
         summary=plain_words(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
@@ -134,7 +134,7 @@ def _read_published(entry: Mapping[str, Any]) -> datetime | None:
     return None
 
 
-def _ttl(feed: Mapping[str, Any]) -> float | None:
+def _read_ttl(feed: Mapping[str, Any]) -> float | None:
     """Return the seconds between updates: `ttl` is in minutes, `sy:updatePeriod` is a name."""
     minutes = _read_number(feed.get("ttl"))
     if minutes is not None:
@@ -156,7 +156,9 @@ def _identify_entries(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
     """
     guids = _find_shared_names((entry.identity, entry.title) for entry in entries)
     links = _find_shared_names((entry.link or "", entry.title) for entry in entries)
-    return tuple(replace(entry, identity=_identity(entry, guids, links)) for entry in entries)
+    return tuple(
+        replace(entry, identity=_choose_identity(entry, guids, links)) for entry in entries
+    )
 
 
 def _find_shared_names(named: Iterable[tuple[str, str]]) -> set[str]:
@@ -164,7 +166,7 @@ def _find_shared_names(named: Iterable[tuple[str, str]]) -> set[str]:
     return {name for name, times in Counter(name for name, _ in set(named)).items() if times > 1}
 
 
-def _identity(entry: FeedEntry, shared_guids: set[str], shared_links: set[str]) -> str:
+def _choose_identity(entry: FeedEntry, shared_guids: set[str], shared_links: set[str]) -> str:
     if entry.identity and entry.identity not in shared_guids:
         return entry.identity
     if entry.link and entry.link not in shared_links:
@@ -205,10 +207,10 @@ class FeedParser(Isolation):
         try:
             return await self.run_isolated(read_feed, body, content_type, url)
         except WorkerEnded as exc:
-            raise _unreadable(exc.ending) from exc
+            raise _map_ending(exc.ending) from exc
 
 
-def _unreadable(ending: Ending) -> FeedUnreadable:
+def _map_ending(ending: Ending) -> FeedUnreadable:
     if ending is Ending.SLOW:
         return FeedUnreadable(Message("The feed takes too long to read."))
     if ending is Ending.GREEDY:

@@ -96,7 +96,7 @@ class Body:
             )
         self._host = host
         self._limit = limit
-        self._gzip = _unpacker() if encoding in _GZIP else None
+        self._gzip = _build_unpacker() if encoding in _GZIP else None
         self._arrived = 0
         self._content = bytearray()
 
@@ -121,15 +121,15 @@ class Body:
         return bytes(self._content)
 
     def _unpack(self, piece: bytes) -> bytearray:
-        most = self._limit + 1 - len(self._content)
+        maximum = self._limit + 1 - len(self._content)
         unpacked = bytearray()
-        while piece and len(unpacked) < most:
+        while piece and len(unpacked) < maximum:
             if self._gzip is None or self._gzip.eof:
                 if not piece.startswith(b"\x1f"):
                     break  # padding behind the last member
-                self._gzip = _unpacker()
+                self._gzip = _build_unpacker()
             try:
-                unpacked += self._gzip.decompress(piece, most - len(unpacked))
+                unpacked += self._gzip.decompress(piece, maximum - len(unpacked))
             except zlib.error as exc:
                 raise self._damage_error() from exc
             piece = self._gzip.unused_data
@@ -142,7 +142,7 @@ class Body:
         )
 
 
-def _unpacker() -> "zlib._Decompress":
+def _build_unpacker() -> "zlib._Decompress":
     return zlib.decompressobj(_GZIP_WINDOW)
 
 
@@ -213,10 +213,10 @@ class Fetcher(Closable):
         """
         order = _Order(accept=accept, limits=limits)
         wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
-        async with self._within(limits.seconds, url):
+        async with self._limit_time(limits.seconds, url):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("GET", url, headers=wanted)
-            return await self._follow(request, order)
+            return await self._follow_redirects(request, order)
 
     async def post(
         self, url: str, *, body: bytes, headers: Mapping[str, str], seconds: float
@@ -226,7 +226,7 @@ class Fetcher(Closable):
         Redirects are not followed, and what the answer says is not read. Raises FetchError, and
         the server may have taken the body even so.
         """
-        async with self._within(seconds, url):
+        async with self._limit_time(seconds, url):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("POST", url, content=body, headers=headers)
             async with self._send(request) as response:
@@ -234,7 +234,7 @@ class Fetcher(Closable):
                 return PostResponse(status=response.status_code, retry_after=again)
 
     @asynccontextmanager
-    async def _within(self, seconds: float, url: str) -> AsyncIterator[None]:
+    async def _limit_time(self, seconds: float, url: str) -> AsyncIterator[None]:
         """Wait for room, and limit the time of that and of the block. Raises FetchTimeout."""
         try:
             async with asyncio.timeout(seconds), self._room:
@@ -247,7 +247,7 @@ class Fetcher(Closable):
                 fix=Message("Try again later, or paste the headline."),
             ) from exc
 
-    async def _follow(self, request: httpx.Request, order: _Order) -> Fetched:
+    async def _follow_redirects(self, request: httpx.Request, order: _Order) -> Fetched:
         moved: str | None = None
         permanent = True
         for _ in range(order.limits.redirects + 1):

@@ -22,7 +22,7 @@ from ssrfguard import SSRFGuardError
 from engine.errors import FetchFailed, FetchRefused, FetchStatus, FetchTimeout, FetchWrongType
 from engine.messages import Message, for_operators
 
-_MOST_HEADS = 10  # informational answers and the final one
+_MAX_HEADS = 10  # informational answers and the final one
 _HEAD_BYTES = 65_536  # all of them together
 _HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes read per turn
 _FREE_PIECES = 1_000  # this many may be of any size
@@ -94,7 +94,7 @@ class Heads:
         seen = self._end + data  # a status line may be cut in two anywhere
         self._heads += seen.count(_STATUS_LINE)
         self._end = seen[1 - len(_STATUS_LINE) :]
-        if self._heads > _MOST_HEADS or self._bytes > _HEAD_BYTES:
+        if self._heads > _MAX_HEADS or self._bytes > _HEAD_BYTES:
             raise too_many_pieces(self._host)
 
 
@@ -122,8 +122,8 @@ class MeteredStream(httpcore.AsyncNetworkStream):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
         """Return the next small portion of bytes, once it is this connection's turn."""
-        most = _BODY_READ if self._heads is None else _HEAD_READ
-        data = await self._stream.read(min(max_bytes, most), timeout)
+        maximum = _BODY_READ if self._heads is None else _HEAD_READ
+        data = await self._stream.read(min(max_bytes, maximum), timeout)
         self._reads.add(len(data))
         if self._heads is not None:
             self._heads.add(data)

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.glossary.groups import Glossary, Signature, is_exact, signatures, terms_in
+from engine.glossary.groups import Glossary, Signature, build_signatures, is_exact, terms_in
 from engine.query.find import FindIndex
 from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.text.terms import Reading
 from engine.values import Corpus
 
 
-def expandable(query: Query, protected: Collection[str] = ()) -> list[Word]:
+def list_expandable_words(query: Query, protected: Collection[str] = ()) -> list[Word]:
     """Return the words that aliases may replace: required or alternative, and not exact."""
     units = (alternative.unit for group in query.groups for alternative in group.alternatives)
     words = (unit for unit in units if isinstance(unit, Word))
@@ -25,11 +25,11 @@ def expand_query(
 
     `readings` are of `expandable(query, known.protected)`.
     """
-    read = signatures(readings)
-    words = expandable(query, known.protected)
+    read = build_signatures(readings)
+    words = list_expandable_words(query, known.protected)
     by_word = {word: read.get(place, {}) for place, word in enumerate(words)}
     found: dict[Unit, list[tuple[Unit, float]]] = {
-        word: [(_unit(alias), weight) for alias in known.of(signature)]
+        word: [(_build_unit(alias), weight) for alias in known.of(signature)]
         for word, signature in by_word.items()
     }
     wide = query.expand_aliases(lambda unit: found.get(unit, ()))
@@ -58,7 +58,7 @@ def _with_terms(
     for places, aliases in terms_in(read, exact, known):
         if len(places) > 1:
             term = Phrase(" ".join(word.text for place in places if (word := alone[place])))
-            added = [Alternative(_unit(alias), weight, alias_of=term) for alias in aliases]
+            added = [Alternative(_build_unit(alias), weight, alias_of=term) for alias in aliases]
             for place in places:
                 if place in read:
                     groups[place] = _widen_group(groups[place], added)
@@ -84,12 +84,12 @@ async def widen_query(
     index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
 ) -> Query:
     """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
-    words = expandable(query, known.protected) if known else []
+    words = list_expandable_words(query, known.protected) if known else []
     if not words:
         return query
-    readings = await index.read(corpus, [searchable(word.text) for word in words])
+    readings = await index.read(corpus, [make_searchable(word.text) for word in words])
     return expand_query(query, known, readings, weight=weight)
 
 
-def _unit(alias: str) -> Unit:
+def _build_unit(alias: str) -> Unit:
     return Phrase(alias) if " " in alias else Word(alias)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import InputError
 from engine.messages import Message
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.text.terms import Reading
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Dictionary = Callable[[str], bool]
 
 LONGEST = 100  # characters of a term
-FEWEST, MOST = 2, 20  # terms of a group
+FEWEST, MAXIMUM = 2, 20  # terms of a group
 _EDGES = re.compile(r"^\W+|\W+$")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Characters that have a meaning in the dialect, in receipts and in tables of groups.
@@ -35,7 +35,7 @@ _SNAKE = re.compile(r"(?<=\w)_(?=\w)")
 # The lexemes of a word or phrase, in order, for each language that yields any.
 Signature = Mapping[str, tuple[str, ...]]
 Pair = tuple[str, str]  # two keys, the smaller first
-_LEAST = 3  # occurrences; an alias of a rarer term is not worth a question
+_MINIMUM = 3  # occurrences; an alias of a rarer term is not worth a question
 _SHORTEST = 3  # letters
 _LINK = re.compile(r"https?://\S+|[@#]\w+")
 _TOKEN = re.compile(r"\S+")
@@ -46,9 +46,9 @@ _NAME_LENGTHS = (2, 3)  # words
 _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
-def key(term: str) -> str:
+def fold_term(term: str) -> str:
     """Return what spellings of a term share: no case, accents or signs, single spaces."""
-    folded = unicodedata.normalize("NFD", _STOP.sub("", searchable(term)).casefold())
+    folded = unicodedata.normalize("NFD", _STOP.sub("", make_searchable(term)).casefold())
     plain = "".join(c for c in folded if not unicodedata.combining(c))
     return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
 
@@ -56,7 +56,7 @@ def key(term: str) -> str:
 def is_exact(text: str, names: Collection[str] = ()) -> bool:
     """Tell whether a word of `text` is an acronym in capitals or an identifier, or whether the text
     or a word of it is one of `names`, which are keys."""
-    return any(map(_reason, text.split())) or _is_named(text, names)
+    return any(map(_explain_protection, text.split())) or _is_named(text, names)
 
 
 def explain_protection(
@@ -70,9 +70,9 @@ def explain_protection(
     if _is_named(term, names):
         return Message("A name in glossary.protected matches exactly and has no alias.")
     for written in term.split():
-        if reason := _reason(written):
+        if reason := _explain_protection(written):
             return reason
-        word = _bare(written)
+        word = _strip_word(written)
         if word[:1].isupper() and len(word) > 1 and not _is_word(word, is_word):
             return Message("A proper name that no dictionary has matches exactly and has no alias.")
     return None
@@ -84,7 +84,7 @@ def check_terms(
     """Return terms that may form a group, stripped of extra spaces. Raises InputError."""
     by_key: dict[str, str] = {}
     for term in terms:
-        by_key.setdefault(key(term), " ".join(term.split()))
+        by_key.setdefault(fold_term(term), " ".join(term.split()))
     clean = tuple(by_key.values())
     for term in clean:
         if not any(map(str.isalnum, term)):
@@ -101,28 +101,34 @@ def check_terms(
             )
         if reason := explain_protection(term, is_word, names):
             raise InputError(Message('"{term}" is protected.', term=term), fix=reason)
-    if not FEWEST <= len(clean) <= MOST:
+    if not FEWEST <= len(clean) <= MAXIMUM:
         raise InputError(
-            Message("A group has {least} to {most} different terms.", least=FEWEST, most=MOST)
+            Message(
+                "A group has {minimum} to {maximum} different terms.",
+                minimum=FEWEST,
+                maximum=MAXIMUM,
+            )
         )
     return clean
 
 
 def _is_named(text: str, names: Collection[str]) -> bool:
-    return bool(names) and (key(text) in names or any(key(word) in names for word in text.split()))
+    return bool(names) and (
+        fold_term(text) in names or any(fold_term(word) in names for word in text.split())
+    )
 
 
 def _is_word(word: str, is_word: Dictionary) -> bool:
     return all(is_word(part.casefold()) for part in re.split(r"\W+", word) if part)
 
 
-def _bare(written: str) -> str:
+def _strip_word(written: str) -> str:
     return _POSSESSIVE.sub("", _EDGES.sub("", written))
 
 
-def _reason(written: str) -> Message | None:
+def _explain_protection(written: str) -> Message | None:
     """Return why a single word is protected, if its spelling alone shows it."""
-    word = _bare(written)
+    word = _strip_word(written)
     letters = "".join(filter(str.isalpha, word))
     if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too
         return Message("An acronym in capitals matches exactly and has no alias.")
@@ -155,14 +161,14 @@ class AliasGroup:
     sure: bool | None = None  # the model's own word on its suggestion; None if a person made it
 
 
-def keys(terms: Iterable[str]) -> tuple[str, ...]:
+def fold_terms(terms: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct keys of terms, sorted."""
-    return tuple(sorted({key(term) for term in terms}))
+    return tuple(sorted({fold_term(term) for term in terms}))
 
 
-def pairs(terms: Iterable[str]) -> tuple[Pair, ...]:
+def list_pairs(terms: Iterable[str]) -> tuple[Pair, ...]:
     """Return every pair of the terms, as keys."""
-    return tuple((first, second) for first, second in combinations(keys(terms), 2))
+    return tuple((first, second) for first, second in combinations(fold_terms(terms), 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ class Glossary:
         return tuple(dict.fromkeys(alias for aliases in found for alias in aliases))
 
 
-def glossary(
+def build_glossary(
     groups: Sequence[Sequence[str]],
     readings: Iterable[Reading],
     rejected: Iterable[Pair] = (),
@@ -195,7 +201,7 @@ def glossary(
     Two terms of a group that are a pair in `rejected` do not stand for each other, and neither does
     a term with a name whose key is in `protected`.
     """
-    read = signatures(readings)
+    read = build_signatures(readings)
     barred = set(rejected)
     aliases: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
     place = 0
@@ -209,7 +215,7 @@ def glossary(
                 if at != offset
                 and not named[at]
                 and read.get(place + at, {}) != own
-                and not barred.intersection(pairs((term, other)))
+                and not barred.intersection(list_pairs((term, other)))
             ]
             for spelling in own.items():
                 aliases.setdefault(spelling, {}).update(dict.fromkeys(others))
@@ -221,7 +227,7 @@ def glossary(
     )
 
 
-def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
+def build_signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
     """Return how each text was read, by its index, without those that no language reads."""
     found: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for reading in readings:
@@ -253,7 +259,7 @@ def find_fired(
     """
     exact = [is_exact(word, known.protected) for word in words]
     found: dict[MatchedAlias, None] = {}
-    for places, aliases in terms_in(signatures(readings), exact, known):
+    for places, aliases in terms_in(build_signatures(readings), exact, known):
         written = _EDGES.sub("", " ".join(words[place] for place in places))
         found |= {MatchedAlias(written, alias): None for alias in aliases}
     return list(found)
@@ -267,29 +273,29 @@ def terms_in(
         for end in range(start + 1, min(len(exact), start + 2 * known.longest) + 1):
             if end - 1 in read and not any(exact[start:end]):
                 places = range(start, end)
-                if aliases := known.of(_together(read, places)):
+                if aliases := known.of(_join_signatures(read, places)):
                     yield places, aliases
 
 
-def _together(read: Mapping[int, Signature], places: range) -> Signature:
+def _join_signatures(read: Mapping[int, Signature], places: range) -> Signature:
     """Read neighbouring words as one phrase; stop words among them are skipped."""
     languages = set(read[places[0]]) & set(read[places[-1]])
-    return {language: tuple(_lexemes(read, language, places)) for language in languages}
+    return {language: tuple(_list_lexemes(read, language, places)) for language in languages}
 
 
-def _lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
+def _list_lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
     for place in places:
         yield from read.get(place, {}).get(language, ())
 
 
-def unheard(
+def drop_heard_pairs(
     candidates: "Sequence[SuggestedPair]", heard: Sequence[Pair], readings: Iterable[Reading]
 ) -> "list[SuggestedPair]":
     """Return the candidates that are not in `heard`, not even in other forms of the words.
 
     `readings` are those of the candidates' terms, then of the terms of `heard`, in order.
     """
-    read = signatures(readings)
+    read = build_signatures(readings)
 
     def contexts_at(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
         both = (read.get(2 * place + offset, {}) for offset in (0, 1))
@@ -304,23 +310,27 @@ def unheard(
 
 
 def frequent_terms(
-    texts: Iterable[str], is_word: Dictionary, *, least: int = _LEAST, names: Collection[str] = ()
+    texts: Iterable[str],
+    is_word: Dictionary,
+    *,
+    minimum: int = _MINIMUM,
+    names: Collection[str] = (),
 ) -> list[str]:
     """Return the terms of texts in their commonest spelling, the most frequent first.
 
-    Protected terms are left out, and so are terms with fewer than `least` occurrences.
+    Protected terms are left out, and so are terms with fewer than `minimum` occurrences.
     """
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
-        for term in _terms(text):
+        for term in _find_terms(text):
             spellings.setdefault(term.casefold(), Counter())[term] += 1
-    often = [c for c in spellings.values() if c.total() >= least]
+    often = [c for c in spellings.values() if c.total() >= minimum]
     often.sort(key=lambda c: (-c.total(), min(c)))
     shown = (min(c, key=lambda spelling: (-c[spelling], spelling)) for c in often)
     return [term for term in shown if explain_protection(term, is_word, names) is None]
 
 
-def _terms(text: str) -> Iterator[str]:
+def _find_terms(text: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(_without_links(text)):
         if sentence.isupper():
             continue  # capitals are no evidence here
@@ -348,7 +358,7 @@ def telling_terms(terms: Sequence[str], readings: Iterable[Reading], limit: int)
 
     `readings` are those of `terms`; stop words have none.
     """
-    read = signatures(readings)
+    read = build_signatures(readings)
     first: dict[tuple[tuple[str, tuple[str, ...]], ...], str] = {}
     for place, term in enumerate(terms):
         if place in read:

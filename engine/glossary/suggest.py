@@ -17,11 +17,11 @@ from engine.llm.asking import (
     ModelQuestion,
     Prompt,
     ask_and_repair,
+    build_strict_schema,
     compact_json,
+    find_objects,
     is_unreadable,
     list_of,
-    objects,
-    strict,
 )
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
@@ -38,7 +38,7 @@ PURPOSE = "glossary"
 _LONGEST_TERM = 60  # characters
 _LONGEST_ANSWER = 64_000
 # A term that is paired with more others than this is a topic, not a synonym.
-_MOST_PAIRS = 3
+_MAX_PAIRS = 3
 
 
 class WordLists:
@@ -50,11 +50,11 @@ class WordLists:
 
     def __call__(self, word: str) -> bool:
         """Tell whether a word in lower case is in one of the lists. Raises ExtraMissing."""
-        return any(word in _words(name) for name in self._lists)
+        return any(word in _load_word_list(name) for name in self._lists)
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
+def _load_word_list(name: str) -> frozenset[str]:
     try:
         from spellchecker import SpellChecker  # noqa: PLC0415 - it takes a tenth of a second
     except ImportError as error:
@@ -91,7 +91,7 @@ Answer with one JSON object and nothing else: {"n": how many terms you read, \
 
 Your last answer could not be read. Answer exactly in this form: \
 {"n": 3, "pairs": [{"a": 1, "b": 3, "sure": false}]}""",
-    schema=strict(
+    schema=build_strict_schema(
         "pairs",
         {
             "n": {"type": "integer"},
@@ -168,7 +168,7 @@ class Suggester:
             return True
 
         question = ModelQuestion(
-            prompt=GLOSSARY, content=request(terms), corpora=[corpus], purpose=PURPOSE
+            prompt=GLOSSARY, content=write_request(terms), corpora=[corpus], purpose=PURPOSE
         )
         error = await ask_and_repair(self._client, question, hear, now=now)
         if heard:
@@ -180,7 +180,7 @@ class Suggester:
         )
 
 
-def request(terms: Sequence[AskedTerm]) -> str:
+def write_request(terms: Sequence[AskedTerm]) -> str:
     """Return the user message: one JSON object per line."""
     return "\n".join(_term_line(number, term) for number, term in enumerate(terms, start=1))
 
@@ -211,7 +211,7 @@ def read_pairs(
             first, second, certain = read
             sure[first, second] = sure.get((first, second), True) and certain
     often = Counter(number for pair in sure for number in pair)
-    kept = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MOST_PAIRS}
+    kept = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MAX_PAIRS}
     damage["too_many"] += len(sure) - len(kept)
     if any(damage.values()):
         logger.warning("the answer about the glossary was damaged: %s", dict(+damage))
@@ -223,7 +223,9 @@ def read_pairs(
 
 def _read_pairs(text: str) -> list[object] | None:
     """Return the entries of the last JSON object in `text` that has "pairs"."""
-    found = [pairs for written in objects(text) if isinstance(pairs := written.get("pairs"), list)]
+    found = [
+        pairs for written in find_objects(text) if isinstance(pairs := written.get("pairs"), list)
+    ]
     return found[-1] if found else None
 
 

@@ -48,7 +48,7 @@ def csv_rows(
     with. Raises InputError if there is no header.
     """
     feed = _Lines(stream)
-    header = _header(csv.reader(feed), is_header)
+    header = _read_header(csv.reader(feed), is_header)
     if header is None:
         raise InputError(
             Message("{label} does not begin with the columns of the archive.", label=label),
@@ -61,7 +61,7 @@ def table_rows(
     label: str, stream: io.BufferedReader, layout: TableLayout
 ) -> Generator[Row | Reject]:
     """Yield the same for a table that is read as `layout` says."""
-    feed = _Lines(_decode(stream, layout.encoding))
+    feed = _Lines(_decode_stream(stream, layout.encoding))
     rows = csv.reader(feed, delimiter=layout.delimiter)
     feed.skip_delimiter_line()
     if layout.has_header:
@@ -123,7 +123,7 @@ class _Decoded(io.RawIOBase):
         return len(data)
 
 
-def _decode(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
+def _decode_stream(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
     if encoding != UTF_8:
         return buffer_stream(_Decoded(stream, encoding))
     skip_bom(stream)
@@ -168,7 +168,7 @@ class _Lines:
         return text
 
 
-def _header(
+def _read_header(
     rows: Iterator[list[str]], is_header: Callable[[Sequence[str]], bool]
 ) -> list[str] | None:
     try:

@@ -33,16 +33,16 @@ def text_of(value: object) -> str:
     return value
 
 
-def string(value: object) -> str | None:
+def read_string(value: object) -> str | None:
     """Return the value if it is a string that is not empty, else None."""
     return value if isinstance(value, str) and value else None
 
 
-def identifier(value: object) -> str | None:
+def read_identifier(value: object) -> str | None:
     """Return the id of another message as text, or None; a float (maybe rounded) is no id."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return string(value)
+    return read_string(value)
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
@@ -50,24 +50,26 @@ def as_mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: object) -> Sequence[Mapping[str, object]]:
+def read_mappings(value: object) -> Sequence[Mapping[str, object]]:
     """Return the objects in a list; an empty list for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def strings(value: object) -> list[str]:
+def read_strings(value: object) -> list[str]:
     """Return the strings in a list that are not empty; an empty list for anything else."""
-    return [text for item in value if (text := string(item))] if isinstance(value, list) else []
+    return (
+        [text for item in value if (text := read_string(item))] if isinstance(value, list) else []
+    )
 
 
-def count(value: object) -> int:
+def read_number(value: object) -> int:
     """Return a number of likes or reposts, even if written as text; 0 if unknown."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else 0
     return max(0, value) if isinstance(value, int) else 0
 
 
-def flag(value: object, name: str) -> bool:
+def read_flag(value: object, name: str) -> bool:
     """Return a boolean from any of its spellings. Raises RecordError for anything else."""
     if value is None or isinstance(value, bool):
         return bool(value)

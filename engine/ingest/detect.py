@@ -300,7 +300,9 @@ def open_source(
     source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
         defaults = defaults or Defaults()
-        reader, names = _choose(source, None if format == AUTO else READERS[format], defaults)
+        reader, names = _choose_reader(
+            source, None if format == AUTO else READERS[format], defaults
+        )
         if isinstance(reader, TableReader):
             reader = reader.with_layout(source, names[0], defaults)
         return RecordStream(source, reader, names, defaults, after=after)
@@ -309,7 +311,7 @@ def open_source(
         raise
 
 
-def _choose(
+def _choose_reader(
     source: Source, wanted: Reader | None, defaults: Defaults
 ) -> tuple[Reader, Sequence[str]]:
     names = source.names(with_skipped=True)
@@ -317,7 +319,7 @@ def _choose(
         return _choose_members(source, names, wanted)
     if wanted:
         return wanted, names
-    sample = _sample(source, names[0], defaults)
+    sample = _read_sample(source, names[0], defaults)
     if page := page_instead_of_export(source.name, sample.head):
         raise page
     for reader in READERS.values():
@@ -331,7 +333,7 @@ def _choose_members(
     source: Source, names: Sequence[str], wanted: Reader | None
 ) -> tuple[Reader, Sequence[str]]:
     refused = source.refused()
-    for reader in (wanted,) if wanted else _candidates([*names, *refused]):
+    for reader in (wanted,) if wanted else _list_folder_readers([*names, *refused]):
         if reader.members([*names, *refused]):
             source.miss(reader.members(refused))
             return reader, reader.members(names)
@@ -350,13 +352,13 @@ def _choose_members(
     )
 
 
-def _candidates(names: Sequence[str]) -> Sequence[Reader]:
+def _list_folder_readers(names: Sequence[str]) -> Sequence[Reader]:
     """Return the readers that may fit a folder; a few files among many others do not count."""
     unlikely = MarkdownReader if documents_prevail(names) else DocumentReader
     return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
 
 
-def _sample(source: Source, name: str, defaults: Defaults) -> Sample:
+def _read_sample(source: Source, name: str, defaults: Defaults) -> Sample:
     head = source.head(name).removeprefix(BOM)
     if not head.strip():
         raise InputError(

@@ -13,10 +13,17 @@ import orjson
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
-from engine.ingest.dates import as_mapping, count, mappings, read_zoned_time, string, strings
+from engine.ingest.dates import (
+    as_mapping,
+    read_mappings,
+    read_number,
+    read_string,
+    read_strings,
+    read_zoned_time,
+)
 from engine.ingest.records import SourceRecord
 from engine.messages import Message
-from engine.text.clean import CELL_GUARD, guard_cell, searchable, storable
+from engine.text.clean import CELL_GUARD, guard_cell, make_searchable, make_storable
 from engine.values import DateKind, Flag, Kind
 
 MARK, VERSION = "presagio", 1
@@ -78,7 +85,7 @@ def record_of(document: Document, kind: Kind) -> dict[str, object]:
         "searched": (
             None
             if document.parts
-            else _differing_search_text(document.search_text, searchable(document.text))
+            else _differing_search_text(document.search_text, make_searchable(document.text))
         ),
         "parts": [_part_record(part, search_text) for part, search_text in known],
         "pages": document.pages,
@@ -90,7 +97,7 @@ def record_of(document: Document, kind: Kind) -> dict[str, object]:
 
 def _search_text(document: Document, part: Part) -> str:
     """Return the search text that a part has unless something else was added to it."""
-    return searchable("\n".join(filter(None, (document.title, part.heading, part.text))))
+    return make_searchable("\n".join(filter(None, (document.title, part.heading, part.text))))
 
 
 def _differing_search_text(stored: str, made: str) -> str | None:
@@ -99,7 +106,9 @@ def _differing_search_text(stored: str, made: str) -> str | None:
 
 
 def _read_search(search_text: object, made: str) -> str:
-    return storable(search_text).strip() if isinstance(search_text, str) and search_text else made
+    return (
+        make_storable(search_text).strip() if isinstance(search_text, str) and search_text else made
+    )
 
 
 def _part_record(part: Part, search_text: str) -> dict[str, object]:
@@ -147,7 +156,7 @@ def read_cells(row: Mapping[str, object]) -> dict[str, object]:
         raise RecordError(
             Message("a list in this row is not valid JSON; leave the cells as they were exported")
         ) from exc
-    numbers = {name: count(cells[name]) for name in _NUMBERS if name in cells}
+    numbers = {name: read_number(cells[name]) for name in _NUMBERS if name in cells}
     return {"text": "", "created_at": None, **cells, **numbers, **lists}
 
 
@@ -159,37 +168,37 @@ def read_exported(record: SourceRecord) -> Document:
         **as_mapping(found.get("meta")),
     }
     flags = {str(flag.name).lower(): flag for flag in Flag}
-    title, text = _text(found.get("title")), storable(str(found.get("text") or ""))
-    language = _text(found.get("lang"))
+    title, text = _read_text(found.get("title")), make_storable(str(found.get("text") or ""))
+    language = _read_text(found.get("lang"))
     document = Document(
         external_id=record.external_id,
         text=text,
-        search_text=_read_search(found.get("searched"), searchable(text)),
-        created_at=_moment(found.get("created_at")),
+        search_text=_read_search(found.get("searched"), make_searchable(text)),
+        created_at=_read_moment(found.get("created_at")),
         dated_by=_date_kind(found.get("dated_by")),
         digest=record.digest,
-        author=_text(found.get("author")),
+        author=_read_text(found.get("author")),
         title=title,
-        role=_text(found.get("role")),
+        role=_read_text(found.get("role")),
         lang=language if language and _LANGUAGE.fullmatch(language) else None,
-        url=_text(found.get("url")),
-        reply_to=_text(found.get("in_reply_to")),
-        platform=_text(found.get("platform")),
-        thread=_text(found.get("thread")),
-        attribution=_text(found.get("attribution")),
-        tags=tuple(map(storable, strings(found.get("tags")))),
-        mentions=tuple(map(storable, strings(found.get("mentions")))),
-        engagement=count(found.get("favorites")) + count(found.get("retweets")),
-        flags=_join(flags[name] for name in strings(found.get("flags")) if name in flags),
+        url=_read_text(found.get("url")),
+        reply_to=_read_text(found.get("in_reply_to")),
+        platform=_read_text(found.get("platform")),
+        thread=_read_text(found.get("thread")),
+        attribution=_read_text(found.get("attribution")),
+        tags=tuple(map(make_storable, read_strings(found.get("tags")))),
+        mentions=tuple(map(make_storable, read_strings(found.get("mentions")))),
+        engagement=read_number(found.get("favorites")) + read_number(found.get("retweets")),
+        flags=_join(flags[name] for name in read_strings(found.get("flags")) if name in flags),
         meta={
             name: value
             for key, given in meta.items()
-            if (value := _storable(given)) and (name := storable(key))
+            if (value := _clean_json_value(given)) and (name := make_storable(key))
         },
-        pages=count(found.get("pages")) or None,
-        page_labels=tuple(map(storable, strings(found.get("page_labels")))),
+        pages=read_number(found.get("pages")) or None,
+        page_labels=tuple(map(make_storable, read_strings(found.get("page_labels")))),
     )
-    parts = tuple(_read_part(document, part) for part in mappings(found.get("parts")))
+    parts = tuple(_read_part(document, part) for part in read_mappings(found.get("parts")))
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return replace(document, parts=parts, search_text="" if parts else document.search_text)
@@ -197,11 +206,11 @@ def read_exported(record: SourceRecord) -> Document:
 
 def _read_part(document: Document, found: Mapping[str, object]) -> Part:
     part = Part(
-        text=storable(str(found.get("text") or "")),
+        text=make_storable(str(found.get("text") or "")),
         search_text="",
-        heading=_text(found.get("heading")),
-        page=count(found.get("page")) or None,
-        last_page=count(found.get("last_page")) or None,
+        heading=_read_text(found.get("heading")),
+        page=read_number(found.get("page")) or None,
+        last_page=read_number(found.get("last_page")) or None,
         recognised=found.get("recognised") is True,
     )
     made = _search_text(document, part)
@@ -215,7 +224,7 @@ def _join(flags: Iterable[Flag]) -> Flag:
     return joined & ~Flag.THREAD  # which stitching adds again
 
 
-def _moment(value: object) -> datetime | None:
+def _read_moment(value: object) -> datetime | None:
     return None if value is None else read_zoned_time(value)
 
 
@@ -223,17 +232,17 @@ def _date_kind(value: object) -> DateKind | None:
     return next((kind for kind in DateKind if kind.value == value), None)
 
 
-def _text(value: object) -> str | None:
-    text = string(value)
-    return storable(text) or None if text else None
+def _read_text(value: object) -> str | None:
+    text = read_string(value)
+    return make_storable(text) or None if text else None
 
 
-def _storable(value: object) -> object:
+def _clean_json_value(value: object) -> object:
     """Return a value of JSON without what the database cannot hold."""
     if isinstance(value, str):
-        return storable(value)
+        return make_storable(value)
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_clean_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {storable(str(name)): _storable(item) for name, item in value.items()}
+        return {make_storable(str(name)): _clean_json_value(item) for name, item in value.items()}
     return value

@@ -66,15 +66,15 @@ class ReadingCost:
         """Return why no more of the source is read, or None if it is."""
         settings = self._settings
         seconds = self._seconds_of_ended + self._seconds_of_running
-        most = settings.total_minutes * 60
-        most += self._bytes_read / 1e6 * settings.total_seconds_per_megabyte
-        if seconds > most:
+        maximum = settings.total_minutes * 60
+        maximum += self._bytes_read / 1e6 * settings.total_seconds_per_megabyte
+        if seconds > maximum:
             return InputError(
                 Message(
                     "Reading stopped before the end of {source}: all files of a command may take"
                     " {minutes:.1f} minutes of processor time.",
                     source=source,
-                    minutes=most / 60,
+                    minutes=maximum / 60,
                 ),
                 fix=self._way_on("total_minutes"),
             )
@@ -179,7 +179,7 @@ class ReadSource:
         try:
             opened = await self._open()
         except WorkerEnded as exc:
-            reason = _reason(exc, self._reader.settings)
+            reason = _describe_ending(exc, self._reader.settings)
             raise InputError(
                 Message("{name} cannot be read: {reason}.", name=self._where, reason=reason),
                 fix=Message("Look at what it holds, or raise the limits in [ingest]."),
@@ -203,7 +203,7 @@ class ReadSource:
         damage: InputError | None = None
         while not self._over and not (damage := self._reader.cost.excess(self.name)):
             try:
-                return await self._batch(number)
+                return await self._read_batch(number)
             except WorkerEnded as exc:
                 self._give_up(exc)
             except InputError as exc:  # the source no longer exists
@@ -229,7 +229,7 @@ class ReadSource:
         documents, self._documents = self._documents, []
         return documents, unusable
 
-    async def _batch(self, number: int) -> Batch:
+    async def _read_batch(self, number: int) -> Batch:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
         read = await self._ask_worker(ReadBatch, "batch", number=number)
@@ -300,11 +300,11 @@ class ReadSource:
         self._skipped.append(file)
         taken = self._stored_to.taken if self._stored_to and self._stored_to.file == file else 0
         stored = f"; its first {taken:,} records are stored" if taken else ""
-        reason = f"{_reason(ended, self._reader.settings)}{stored}"
+        reason = f"{_describe_ending(ended, self._reader.settings)}{stored}"
         self._untold.append(Reject(file=file, line=1, reason=reason))
 
 
-def _reason(ended: WorkerEnded, settings: IngestSettings) -> str:
+def _describe_ending(ended: WorkerEnded, settings: IngestSettings) -> str:
     match ended.ending:
         case Ending.SLOW:
             seconds, more = (

@@ -143,7 +143,7 @@ class Loader:
                 documents, unusable = await source.documents(wanted)
             except BatchLost:
                 continue
-            for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
+            for reject in (*batch.rejects, *unusable, *_list_missing_parts(documents)):
                 self._rejected(reject)
             self._add_counts(
                 read=batch.read,
@@ -185,7 +185,7 @@ def detect_documents_language(documents: Sequence[Document]) -> str | None:
     return detect_language("\n".join(texts[:: len(texts) // _SAMPLED + 1]))
 
 
-def _incomplete(documents: Sequence[Document]) -> list[Reject]:
+def _list_missing_parts(documents: Sequence[Document]) -> list[Reject]:
     """Return what is missing of documents that are stored all the same."""
     return [
         Reject(

@@ -11,8 +11,8 @@ from engine.ingest.detect import READERS
 from engine.ingest.exchange import is_exported, read_exported
 from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
-from engine.text.chunks import Block, Chunk, chunks
-from engine.text.clean import clean_for_display, searchable
+from engine.text.chunks import Block, Chunk, split_chunks
+from engine.text.clean import clean_for_display, make_searchable
 from engine.text.language import detect_language
 from engine.values import Flag
 
@@ -26,7 +26,7 @@ LONGEST_TEXT = 100_000  # characters
 LONGEST_IN_PARTS = 50_000_000
 
 
-_LONGEST_HEADING, _MOST_HEADINGS = 200, 4
+_LONGEST_HEADING, _MAX_HEADINGS = 200, 4
 
 
 _PART_ID = re.compile(r"~part\d+$")
@@ -38,7 +38,7 @@ _LONGEST_URL = 2_000
 _LONGEST_THREAD = 500  # it has to fit in an index
 
 
-_MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
+_MAX_ENGAGEMENT = 2**31 - 1  # what the column holds
 
 
 # Platforms whose texts show what a post is ("RT @", a cut end); None: a format of tweets.
@@ -97,7 +97,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
     written = clean_for_display(post.text) if parts else text
-    detected = None if language(post.lang) else _detect_language(parts, defaults)
+    detected = None if read_language_code(post.lang) else _detect_language(parts, defaults)
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return Document(
@@ -111,12 +111,12 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
         title=_clean(post.title),
         role=_clean(post.role),
-        lang=language(post.lang) or detected,
+        lang=read_language_code(post.lang) or detected,
         is_language_named=not detected,
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
         platform=post.platform,
-        thread=_thread(post.thread),
+        thread=_clean_thread(post.thread),
         attribution=_clean(post.attribution),
         tags=_find_signs(_TAG, "#", written) if post.tags is None else _clean_words(post.tags, "#"),
         mentions=(
@@ -124,9 +124,9 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
             if post.mentions is None
             else _clean_words(post.mentions, "@")
         ),
-        engagement=min(post.engagement, _MOST_ENGAGEMENT),
+        engagement=min(post.engagement, _MAX_ENGAGEMENT),
         flags=post.flags | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
-        meta=_meta(post),
+        meta=_build_meta(post),
         parts=parts,
         pages=post.pages,
         page_labels=post.page_labels,
@@ -143,9 +143,9 @@ def _check_exported(document: Document) -> Document:
         raise _too_long(LONGEST_TEXT)
     if sum(len(part.text) for part in document.parts) > LONGEST_IN_PARTS:
         raise _too_long(LONGEST_IN_PARTS)
-    _thread(document.thread)
+    _clean_thread(document.thread)
     address = document.url if document.url == _web_address(document.url) else None
-    return replace(document, url=address, engagement=min(document.engagement, _MOST_ENGAGEMENT))
+    return replace(document, url=address, engagement=min(document.engagement, _MAX_ENGAGEMENT))
 
 
 def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:
@@ -157,7 +157,7 @@ def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:
 
 def _search_text(text: str, post: PostFields, keywords: str) -> str:
     searched = text if post.searched is None else clean_for_display(post.searched)
-    return searchable(f"{searched}\n{keywords}" if keywords else searched)
+    return make_searchable(f"{searched}\n{keywords}" if keywords else searched)
 
 
 def _cut_parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
@@ -171,18 +171,20 @@ def _cut_parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tup
     ]
     if sum(len(block.text) for block in read) > LONGEST_IN_PARTS:
         raise _too_long(LONGEST_IN_PARTS)
-    parts = tuple(_part(chunk, title, keywords) for chunk in chunks(read))
+    parts = tuple(_build_part(chunk, title, keywords) for chunk in split_chunks(read))
     if not parts:
         raise RecordError(Message("the text is empty"))
     return parts
 
 
-def _part(chunk: Chunk, title: str | None, keywords: str) -> Part:
+def _build_part(chunk: Chunk, title: str | None, keywords: str) -> Part:
     headings = [cut for each in chunk.headings if (cut := each[:_LONGEST_HEADING].strip())]
-    heading = " > ".join(headings[-_MOST_HEADINGS:])
+    heading = " > ".join(headings[-_MAX_HEADINGS:])
     return Part(
         text=chunk.text,
-        search_text=searchable("\n".join(filter(None, (title, heading, chunk.text, keywords)))),
+        search_text=make_searchable(
+            "\n".join(filter(None, (title, heading, chunk.text, keywords)))
+        ),
         heading=heading or None,
         page=chunk.page,
         last_page=chunk.last_page,
@@ -190,11 +192,11 @@ def _part(chunk: Chunk, title: str | None, keywords: str) -> Part:
     )
 
 
-def _too_long(most: int) -> RecordError:
-    return RecordError(Message("the text is longer than {number:,} characters", number=most))
+def _too_long(maximum: int) -> RecordError:
+    return RecordError(Message("the text is longer than {number:,} characters", number=maximum))
 
 
-def language(code: str | None) -> str | None:
+def read_language_code(code: str | None) -> str | None:
     """Return the ISO 639-1 code of "en", "pt-BR" or "iw"; None for guesses like "und", "qme"."""
     found = _LANGUAGE.fullmatch(code.strip().lower()) if code else None
     return _RENAMED.get(found[1], found[1]) if found else None
@@ -251,7 +253,7 @@ def _web_address(url: str | None) -> str | None:
     return None if any(character.isspace() for character in text) else text
 
 
-def _thread(name: str | None) -> str | None:
+def _clean_thread(name: str | None) -> str | None:
     cleaned = _clean(name)
     if cleaned and len(cleaned) > _LONGEST_THREAD:
         raise RecordError(
@@ -263,20 +265,20 @@ def _thread(name: str | None) -> str | None:
 
 
 def _find_signs(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:
-    return _unique(pattern.findall(text)) if sign in text else ()
+    return _list_distinct_words(pattern.findall(text)) if sign in text else ()
 
 
 def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
     found = (_clean(word.strip().removeprefix(sign)) for word in words)
-    return _unique([word for word in found if word])
+    return _list_distinct_words([word for word in found if word])
 
 
-def _meta(post: PostFields) -> dict[str, object]:
+def _build_meta(post: PostFields) -> dict[str, object]:
     device = _clean(post.device)
-    return {**({"device": device} if device else {}), **_storable(post.meta)}
+    return {**({"device": device} if device else {}), **_clean_meta(post.meta)}
 
 
-def _storable(meta: Mapping[str, object]) -> dict[str, object]:
+def _clean_meta(meta: Mapping[str, object]) -> dict[str, object]:
     """Return the non-empty entries, without what the database cannot hold."""
     cleaned = {name: _clean_value(value) for name, value in meta.items()}
     return {name: value for name, value in cleaned.items() if value}
@@ -290,7 +292,7 @@ def _clean_value(value: object) -> object:
     return value
 
 
-def _unique(words: Sequence[str]) -> tuple[str, ...]:
+def _list_distinct_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.casefold() for word in words))
 
 

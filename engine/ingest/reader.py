@@ -15,8 +15,8 @@ from engine.ingest.records import (
     PostFields,
     Reject,
     SourceRecord,
+    build_fingerprint,
     external_id,
-    fingerprint,
     reject_record,
 )
 from engine.ingest.sources import Source
@@ -25,8 +25,8 @@ from engine.ingest.streams import (
     LONGEST_RECORD,
     Piece,
     array_items,
-    lines,
     skip_bom,
+    split_lines,
 )
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -100,7 +100,7 @@ class JsonReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, *filter(None, (self.name, self.mark)))
+        digest = build_fingerprint(defaults, *filter(None, (self.name, self.mark)))
         for name in names:
             with source.open(name) as stream:
                 for found in self.objects(source, name, stream):
@@ -172,7 +172,7 @@ def json_objects(
     array = _ARRAY.match(stream.peek(HEAD))
     if array:
         return parse_objects(label, "record", array_items(stream, longest_item))
-    return parse_objects(label, "line", lines(stream, longest_line))
+    return parse_objects(label, "line", split_lines(stream, longest_line))
 
 
 def parse_objects(
@@ -186,7 +186,7 @@ def parse_objects(
         try:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError as exc:
-            yield reject_record(label, unit, number, _reason(raw, exc))
+            yield reject_record(label, unit, number, _describe_json_error(raw, exc))
             continue
         if _is_deep(raw, value):
             yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
@@ -202,19 +202,19 @@ def _is_deep(raw: bytes, value: object) -> bool:
         return False
     level = [value]
     for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in _inside(each)]
+        level = [inner for each in level for inner in _list_containers(each)]
         if not level:
             return False
     return True
 
 
-def _inside(value: object) -> list[object]:
+def _list_containers(value: object) -> list[object]:
     """Return the objects and lists directly inside one."""
     found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [inner for inner in found if isinstance(inner, dict | list)]
 
 
-def _reason(raw: bytes, exc: orjson.JSONDecodeError) -> str:
+def _describe_json_error(raw: bytes, exc: orjson.JSONDecodeError) -> str:
     try:
         raw.decode()
     except UnicodeDecodeError:

@@ -186,7 +186,7 @@ def reject_record(file: str, unit: Literal["line", "record"], number: int, reaso
     )
 
 
-def fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
+def build_fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
     """Return a function from a record's bytes to its digest.
 
     `context` is whatever else affects the resulting document, such as the format.
@@ -214,7 +214,7 @@ def external_id(value: object) -> str:
         )
     if isinstance(value, bool) or not isinstance(value, int):
         raise RecordError(
-            Message("the id is {kind}, not a text or a whole number", kind=_kind(value))
+            Message("the id is {kind}, not a text or a whole number", kind=_describe_type(value))
         )
     return str(value)
 
@@ -237,6 +237,6 @@ def _checked_id(text: str) -> str:
     return text
 
 
-def _kind(value: object) -> str:
+def _describe_type(value: object) -> str:
     names = {bool: "true or false", list: "a list", dict: "an object"}
     return names.get(type(value), type(value).__name__)

@@ -19,7 +19,7 @@ from engine.ingest.streams import (
     not_a_file,
     refused_by_system,
     regular_file,
-    rewound,
+    rewind_stream,
     unpack_gzip,
 )
 from engine.messages import Message
@@ -148,7 +148,7 @@ class Source:
         stream = self.open(name)
         with closed_on_error(stream):
             head = stream.read(HEAD)
-        self._looked_at[name] = rewound(head, stream)
+        self._looked_at[name] = rewind_stream(head, stream)
         return head
 
     def open_ahead(self, name: str) -> io.BufferedReader:

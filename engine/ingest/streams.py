@@ -51,7 +51,7 @@ def raw_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Itera
             yield number, line, None
 
 
-def lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
+def split_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
     """Yield the lines that are not blank, without their ends."""
     for number, line, problem in raw_lines(stream, longest):
         if problem or not line.isspace():
@@ -103,7 +103,9 @@ class _ArrayScanner:
 
     def expect_array(self) -> None:
         """Skip the opening bracket, and what an export may write before it."""
-        while b"[" not in self._buffer and len(self._buffer) < _LONGEST_PREFIX and self._more():
+        while (
+            b"[" not in self._buffer and len(self._buffer) < _LONGEST_PREFIX and self._read_more()
+        ):
             pass
         self._over = b"[" not in self._buffer
         self._position = self._buffer.find(b"[") + 1
@@ -114,7 +116,7 @@ class _ArrayScanner:
         while (found := opening.search(self._buffer, self._position)) is None:
             self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)
             self._position = self._start
-            if not self._more():
+            if not self._read_more():
                 return None
         header = self._buffer[max(self._start, found.start() - _LONGEST_HEADER) : found.start()]
         self._position, self._over = found.end(), False
@@ -136,21 +138,23 @@ class _ArrayScanner:
             self._over = True
             return None
         if opening in (b"{", b"["):
-            return self._object()
+            return self._read_object()
         if opening == b"}":
             self._position += 1
             return b"", "a bracket that closes nothing"
-        return self._scalar() if opening else self._give_up("the file ends before its array does")
+        return (
+            self._skip_scalar() if opening else self._give_up("the file ends before its array does")
+        )
 
     def _read_opening(self) -> bytes:
         while True:
             gap = _GAP.match(self._buffer, self._position)
             self._start = self._position = gap.end() if gap else self._position
             opening = self._buffer[self._position : self._position + 1]
-            if opening or not self._more():
+            if opening or not self._read_more():
                 return opening
 
-    def _object(self) -> tuple[bytes, str | None]:
+    def _read_object(self) -> tuple[bytes, str | None]:
         depth = 0
         while True:
             if found := _TO_BRACKET.match(self._buffer, self._position):
@@ -161,22 +165,22 @@ class _ArrayScanner:
                     if len(raw) > self._longest:
                         return b"", f"longer than {self._longest:,} bytes"
                     return raw, None
-            elif not self._more():
+            elif not self._read_more():
                 return self._give_up(_NO_END)
 
-    def _scalar(self) -> tuple[bytes, str | None]:
+    def _skip_scalar(self) -> tuple[bytes, str | None]:
         while True:
             if found := _SCALAR.match(self._buffer, self._position):
                 self._position = found.end()
                 return b"", "not an object"
-            if not self._more():
+            if not self._read_more():
                 return self._give_up(_NO_END)
 
     def _give_up(self, problem: str) -> tuple[bytes, str]:
         self._over = True
         return b"", problem
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         """Read more bytes; return False at the end of the file, or if one item is far too long."""
         self._buffer = self._buffer[self._start :]
         self._position -= self._start
@@ -303,18 +307,20 @@ def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:
     return io.BufferedReader(raw, BUFFER)
 
 
-def read_whole(stream: io.BufferedReader, most: int) -> bytes:
-    """Return the rest of a stream, at most `most` bytes.
+def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:
+    """Return the rest of a stream, at most `maximum` bytes.
 
     `read(most)` would allocate that much memory for the smallest file.
     """
     content = io.BytesIO()
-    while content.tell() < most and (chunk := stream.read(min(BUFFER, most - content.tell()))):
+    while content.tell() < maximum and (
+        chunk := stream.read(min(BUFFER, maximum - content.tell()))
+    ):
         content.write(chunk)
     return content.getvalue()
 
 
-def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
+def rewind_stream(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that yields `head` first."""
     return buffer_stream(_Rewound(head, rest))
 
@@ -324,7 +330,7 @@ def unpack_gzip(
 ) -> io.BufferedReader:
     """Return the content of a gzip stream, counted, or the stream itself if it is not one."""
     magic = stream.read(len(_GZIP))
-    stream = rewound(magic, stream)
+    stream = rewind_stream(magic, stream)
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)

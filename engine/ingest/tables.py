@@ -25,7 +25,7 @@ from engine.ingest.written_dates import (
     names_zone,
 )
 from engine.messages import Message
-from engine.text.clean import storable
+from engine.text.clean import make_storable
 from engine.text.language import detect_language
 
 UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
@@ -235,7 +235,7 @@ def complete_layout(
         names += [] if defaults.timezone else ["timezone"]
     layout = replace(layout, guessed=tuple(names), kind=_exported_kind(rows))
     looks = None if defaults.language else _detect_language(rows, layout)
-    return replace(layout, first=tuple(_preview(rows, layout)), looks=looks)
+    return replace(layout, first=tuple(_preview_rows(rows, layout)), looks=looks)
 
 
 def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:
@@ -294,7 +294,7 @@ def _guess_columns(
     found = {field: column for field, (_rank, column) in ranked.items()}
     free = [name for name in base.names if name not in used and name not in found.values()]
     if "created_at" not in {*named, *found, *dropped}:
-        dated = [name for name in free if _all(rows, name, is_time)]
+        dated = [name for name in free if _has_matching_cells(rows, name, is_time)]
         found |= {"created_at": dated[0]} if dated else {}
     if "text" not in {*named, *found, *dropped} and "title" in found:
         found["text"] = found.pop("title")
@@ -313,7 +313,7 @@ def _with_clock(base: TableLayout, rows: Sequence[RowMap], day: str, used: set[s
         return day
     others = (name for name in base.names if name not in used and name != day)
     clocks = (name for name in others if fold_name(name) in _CLOCKS)
-    found = next((name for name in clocks if _all(rows, name, _is_clock)), None)
+    found = next((name for name in clocks if _has_matching_cells(rows, name, _is_clock)), None)
     return f"{day}+{found}" if found else day
 
 
@@ -321,7 +321,7 @@ def _is_clock(cell: object) -> bool:
     return bool(_CLOCK.fullmatch(str(cell)))
 
 
-def _all(rows: Sequence[RowMap], name: str, holds: Callable[[object], bool]) -> bool:
+def _has_matching_cells(rows: Sequence[RowMap], name: str, holds: Callable[[object], bool]) -> bool:
     cells = [cell for row in rows if (cell := row.get(name))]
     return bool(cells) and all(map(holds, cells))
 
@@ -370,7 +370,7 @@ def _decide_day_order(
     raise UnknownFormat(message, fix=Message("Say which: --day-first or --month-first."))
 
 
-def _preview(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mapping[str, str]]:
+def _preview_rows(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mapping[str, str]]:
     for row in islice(rows, _SHOWN):
         try:
             record = translate_row(row, layout)
@@ -378,7 +378,7 @@ def _preview(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mapping[st
             yield {"problem": str(exc)}
             continue
         shown = {name: record.get(name) for name in (*_NEEDED, "author", "title", "url")}
-        yield {name: storable(str(value))[:200] for name, value in shown.items() if value}
+        yield {name: make_storable(str(value))[:200] for name, value in shown.items() if value}
 
 
 def list_names(names: Iterable[str]) -> str:

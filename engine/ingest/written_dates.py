@@ -140,7 +140,7 @@ def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise RecordError(Message("no date"))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _unreadable(value)
+        raise _refuse_time(value)
     text = str(value).partition("→")[0].strip().removeprefix("@").strip()
     try:
         if _NUMBER.fullmatch(text):
@@ -151,10 +151,10 @@ def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
             return _read_words(text, is_day_first)
         return moment if len(text) > 10 else moment.replace(tzinfo=UTC)
     except (ValueError, ArithmeticError, OSError) as exc:
-        raise _unreadable(value) from exc
+        raise _refuse_time(value) from exc
 
 
-def _unreadable(value: object) -> RecordError:
+def _refuse_time(value: object) -> RecordError:
     return RecordError(
         Message(
             "the time {value!r} cannot be read or does not exist; write it as 2019-05-23 02:54:59,"
@@ -173,8 +173,8 @@ def _read_number(text: str) -> datetime:
     if int(number) in _DAYS_OF_EXCEL:
         moment = _FIRST_OF_EXCEL + timedelta(seconds=round(number * 86_400))
         return moment if "." in text else moment.replace(tzinfo=UTC)
-    for most, units in ((_SECONDS, 1), (_MILLISECONDS, 10**3), (_MICROSECONDS, 10**6)):
-        if number < most:
+    for maximum, units in ((_SECONDS, 1), (_MILLISECONDS, 10**3), (_MICROSECONDS, 10**6)):
+        if number < maximum:
             return _EPOCH + timedelta(microseconds=int(number * (10**6 // units)))
     return _EPOCH + timedelta(microseconds=int(number) // 1000)
 
@@ -233,15 +233,15 @@ def _read_offset(text: str) -> timedelta:
 def _day_part(text: str) -> str:
     """Return the day of a time, without the clock and what follows it."""
     clock = _CLOCK.search(text)
-    return _bare(text[: clock.start()] if clock else text)
+    return _trim_day(text[: clock.start()] if clock else text)
 
 
-def _bare(day: str) -> str:
+def _trim_day(day: str) -> str:
     return day.strip(" ,·").removesuffix("T")
 
 
 def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
-    text = _bare(text)
+    text = _trim_day(text)
     if found := _YEAR_FIRST.fullmatch(text):
         return int(found[1]), int(found[2]), int(found[3])
     if found := _YEAR_LAST.fullmatch(text):

@@ -106,8 +106,8 @@ class Worker:
         patience = patience or self.limits.patience
         process = self._process or await self._start_process()
         try:
-            await self._send(process, pack_frame(ORDER, order), patience)
-            kind, content = await self._conversation(process, heard, patience)
+            await self._send_frame(process, pack_frame(ORDER, order), patience)
+            kind, content = await self._hold_conversation(process, heard, patience)
         except TimeoutError as exc:
             self._kill()
             raise WorkerEnded(Ending.SLOW) from exc
@@ -132,34 +132,34 @@ class Worker:
             await process.communicate()  # drains its output: otherwise the pipe stays open
         self._killed.clear()
 
-    async def _conversation(
+    async def _hold_conversation(
         self, process: Process, heard: Heard | None, patience: float
     ) -> tuple[bytes, bytes]:
         """Pass on the notes, and return the frame that follows them."""
         while True:
             async with asyncio.timeout(patience):
-                kind, content = await _frame(_stream(process.stdout))
+                kind, content = await _read_frame(_require_pipe(process.stdout))
             if kind != NOTE:
                 return kind, content
             # The time the owner takes to reply does not count against the worker.
             if heard and (reply := await heard(content)) is not None:
-                await self._send(process, pack_frame(REPLY, reply), patience)
+                await self._send_frame(process, pack_frame(REPLY, reply), patience)
 
-    async def _send(self, process: Process, frame: bytes, patience: float) -> None:
-        orders = _stream(process.stdin)
+    async def _send_frame(self, process: Process, frame: bytes, patience: float) -> None:
+        orders = _require_pipe(process.stdin)
         async with asyncio.timeout(patience):
             orders.write(frame)
             await orders.drain()
 
     async def _start_process(self) -> Process:
         await self.close()
-        self._process = process = await _spawn(self.limits)
+        self._process = process = await _spawn_process(self.limits)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                await _stream(process.stdout).readexactly(len(READY))
+                await _require_pipe(process.stdout).readexactly(len(READY))
         except (TimeoutError, asyncio.IncompleteReadError) as exc:
             self._kill()
-            raise _unstartable() from exc
+            raise _build_start_error() from exc
         except BaseException:
             self._kill()
             raise
@@ -186,12 +186,12 @@ class Worker:
             return
         process, self._process = self._process, None
         self._killed.append(process)
-        _stream(process.stdin).close()
+        _require_pipe(process.stdin).close()
         with suppress(ProcessLookupError):  # it has ended by itself
             process.kill()
 
 
-async def _spawn(limits: Limits) -> Process:
+async def _spawn_process(limits: Limits) -> Process:
     given = pack([limits.memory, limits.niceness, limits.modules])
     # Windows needs its own environment.
     environment = None if sys.platform == "win32" else limits.environment
@@ -206,23 +206,23 @@ async def _spawn(limits: Limits) -> Process:
             start_new_session=True,  # an interrupt on the terminal is meant for the owner
         )
     except OSError as exc:
-        raise _unstartable() from exc
+        raise _build_start_error() from exc
 
 
-async def _frame(answers: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def _read_frame(answers: asyncio.StreamReader) -> tuple[bytes, bytes]:
     kind, length = HEADER.unpack(await answers.readexactly(HEADER.size))
     if length > LARGEST:
         return GREEDY, b""
     return kind, await answers.readexactly(length)
 
 
-def _stream(pipe: _Pipe | None) -> _Pipe:
+def _require_pipe(pipe: _Pipe | None) -> _Pipe:
     if pipe is None:
         raise ValueError("a process without its pipes")
     return pipe
 
 
-def _unstartable() -> ProcessUnstarted:
+def _build_start_error() -> ProcessUnstarted:
     return ProcessUnstarted(
         Message("The process that reads what others wrote cannot be started."),
         fix=Message("See whether memory or the number of processes is limited."),

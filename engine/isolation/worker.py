@@ -102,7 +102,7 @@ def unpack(kind: type[_Value], content: bytes) -> _Value:
 
 def convert(kind: type[_Value], value: object) -> _Value:
     """Return a value of JSON as one of the type that it was packed from."""
-    converter = _converter(cast(Hashable, kind))
+    converter = _build_converter(cast(Hashable, kind))
     return cast(_Value, converter(value) if converter else value)
 
 
@@ -122,7 +122,7 @@ def _as_json(value: object) -> object:
 
 
 @cache
-def _converter(kind: Any) -> _Converter | None:
+def _build_converter(kind: Any) -> _Converter | None:
     """Return what makes a value of that type from JSON, or None if JSON has it as it is.
 
     Raises TypeError for a type that does not cross.
@@ -132,19 +132,19 @@ def _converter(kind: Any) -> _Converter | None:
         return None
     if origin in (Union, UnionType):
         (other,) = (inner_kind for inner_kind in inner if inner_kind is not NoneType)
-        return _optional(_converter(other))
+        return _convert_optional(_build_converter(other))
     if not inner:
-        return _single(origin)
+        return _convert_single(origin)
     if origin is tuple and inner[1:] != (...,):
-        return _convert_row([_converter(inner_kind) for inner_kind in inner])
+        return _convert_row([_build_converter(inner_kind) for inner_kind in inner])
     if issubclass(origin, Mapping):
-        return _convert_values(_converter(inner[1]))
+        return _convert_values(_build_converter(inner[1]))
     if issubclass(origin, Collection):
-        return _several(origin, _converter(inner[0]))
+        return _convert_several(origin, _build_converter(inner[0]))
     raise TypeError(f"{kind} does not cross")
 
 
-def _single(kind: type[Any]) -> _Converter:
+def _convert_single(kind: type[Any]) -> _Converter:
     if kind is bytes:
         return b64decode
     if kind is datetime:
@@ -156,7 +156,7 @@ def _single(kind: type[Any]) -> _Converter:
     raise TypeError(f"{kind} does not cross")
 
 
-def _optional(convert_it: _Converter | None) -> _Converter | None:
+def _convert_optional(convert_it: _Converter | None) -> _Converter | None:
     return convert_it and (lambda value: None if value is None else convert_it(value))
 
 
@@ -173,7 +173,9 @@ def _convert_values(convert_it: _Converter | None) -> _Converter | None:
     )
 
 
-def _several(kind: type[Collection[Any]], convert_it: _Converter | None) -> _Converter | None:
+def _convert_several(
+    kind: type[Collection[Any]], convert_it: _Converter | None
+) -> _Converter | None:
     made: _Converter | None = kind if kind in (tuple, frozenset) else None
     if convert_it is None:
         return made
@@ -184,7 +186,7 @@ def _several(kind: type[Collection[Any]], convert_it: _Converter | None) -> _Con
 def _convert_record(kind: type[Any]) -> _Converter:
     """Return what makes a data class from its fields by name; most of them are as they are."""
     types = get_type_hints(kind)
-    known = {field.name: _converter(types[field.name]) for field in fields(kind)}
+    known = {field.name: _build_converter(types[field.name]) for field in fields(kind)}
     converters = [(name, converter) for name, converter in known.items() if converter]
 
     def made(values: dict[str, Any]) -> Any:
@@ -249,11 +251,11 @@ class Owner:
 def work(owner: Owner, answer: Answer) -> None:
     """Answer orders until there are no more. `answer` may raise PresagioError."""
     owner.send(READY)
-    for order in _orders(owner):
+    for order in _receive_orders(owner):
         owner.send(_answer_order(order, answer))
 
 
-def _orders(owner: Owner) -> Iterator[bytes]:
+def _receive_orders(owner: Owner) -> Iterator[bytes]:
     while (order := owner.receive()) is not None:
         yield order
 
@@ -314,7 +316,7 @@ class Calls:
         """Return what the call of an order returns. Raises whatever it raises."""
         name, seconds, args, kwargs = unpack(list[Any], order)
         call = self._find_function(name)
-        types = _types(getattr(call, "__func__", call))
+        types = _list_parameter_types(getattr(call, "__func__", call))
         given = [convert(kind, value) for kind, value in zip(types.values(), args, strict=False)]
         named = {key: convert(types[key], value) for key, value in kwargs.items()}
         if not seconds:
@@ -339,7 +341,7 @@ class Calls:
 
 
 @cache
-def _types(function: Callable[..., object]) -> Mapping[str, Any]:
+def _list_parameter_types(function: Callable[..., object]) -> Mapping[str, Any]:
     """Return the types of a function's parameters, in order."""
     types = get_type_hints(function)
     return {name: types[name] for name in inspect.signature(function).parameters if name in types}

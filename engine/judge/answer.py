@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 from engine.search import HIGHEST_JUDGMENT
 
-LEAST_SCORE = 4  # judgment that is worth a reason
-MOST_WORDS = 12
+MIN_SCORE = 4  # judgment that is worth a reason
+MAX_WORDS = 12
 LONGEST = 120  # characters
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
@@ -65,7 +65,7 @@ def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
     return {
         number: reason
         for raw, text in _reason_entries(answer)
-        if (number := _number(raw)) is not None and (reason := plain_reason(text))
+        if (number := _read_reason_number(raw)) is not None and (reason := plain_reason(text))
     }
 
 
@@ -78,7 +78,7 @@ def plain_reason(text: object) -> str | None:
         return None
     plain = " ".join(word for word in text[: 10 * LONGEST].split() if not _LINK.search(word))
     words = _UNWANTED.sub(" ", _MENTION.sub(" ", plain)).split()
-    kept = words[:MOST_WORDS]
+    kept = words[:MAX_WORDS]
     while len(" ".join(kept)) > LONGEST:
         kept = kept[:-1]
     line = " ".join(kept)
@@ -106,7 +106,7 @@ def _first_value(entry: Mapping[str, object], names: Iterable[str]) -> object:
     return next((entry[name] for name in names if name in entry), None)
 
 
-def _number(raw: object) -> int | None:
+def _read_reason_number(raw: object) -> int | None:
     if isinstance(raw, int) and not isinstance(raw, bool):
         return raw
     return int(raw) if isinstance(raw, str) and re.fullmatch(r"[0-9]{1,9}", raw) else None
@@ -134,8 +134,8 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     damage: Counter[str] = Counter()
     text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
     answer, entries = _find_answer(text, damage)
-    seen = _integer(answer.get("n"))
-    scores, refused = _collect(entries, sent, damage)
+    seen = _read_integer(answer.get("n"))
+    scores, refused = _collect_scores(entries, sent, damage)
     if not finished:
         damage["unfinished"] += 1
     if seen != sent:
@@ -146,7 +146,7 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     reasons = {
         number: reason
         for number, reason in read_reasons(answer).items()
-        if scores.get(number, 0) >= LEAST_SCORE
+        if scores.get(number, 0) >= MIN_SCORE
     }
     return JudgeAnswer(scores, dict(damage), reasons, seen)
 
@@ -154,36 +154,36 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
 def _find_answer(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
     """Return the best JSON value in `text` and its entries, or those salvaged from a broken one."""
     # Values without the name "scores" may be fragments of a broken answer that had it.
-    forms = (_find_scores,) if "scores" in text else (_find_scores, _bare)
+    forms = (_find_scores,) if "scores" in text else (_find_scores, _wrap_bare_scores)
     for form in forms:
         for kind, tried in (
             ("", text),
             ("trailing_comma", _TRAILING_COMMA.sub("", text)),
             ("broken_reasons", _REASONS.sub("}", text)),
         ):
-            found = _last(tried, form)
+            found = _find_last_answer(tried, form)
             if found is None:
                 continue
             answer, length = found
             damage.update([kind] if kind else [])
             damage.update(["surrounded"] if length < len(tried) else [])
-            return answer, list(_entries(answer["scores"], damage))
+            return answer, list(_flatten_entries(answer["scores"], damage))
     entries = list(_salvage_entries(text))
     damage["truncated" if entries else "unreadable" if text else "empty"] += 1
     return {}, entries
 
 
-def _last(text: str, form: Form) -> tuple[dict[str, object], int] | None:
+def _find_last_answer(text: str, form: Form) -> tuple[dict[str, object], int] | None:
     """Return the last value of that form, with its length in `text`, or None."""
     found = None
-    for value, length in _values(text):
+    for value, length in _find_json_values(text):
         answer = form(value)
         if answer is not None:
             found = answer, length
     return found
 
 
-def _values(text: str) -> Iterator[tuple[object, int]]:
+def _find_json_values(text: str) -> Iterator[tuple[object, int]]:
     """Yield every outermost JSON array or object in `text`, with its length."""
     decoder = json.JSONDecoder()
     position = 0
@@ -204,21 +204,21 @@ def _find_scores(value: object, depth: int = 0) -> dict[str, object] | None:
     """Return the object with "scores": the value itself, or the only value it wraps."""
     if isinstance(value, dict) and "scores" in value:
         return value
-    inner = _containers(value)
+    inner = _list_containers(value)
     return _find_scores(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
 
 
-def _bare(value: object, depth: int = 0) -> dict[str, object] | None:
+def _wrap_bare_scores(value: object, depth: int = 0) -> dict[str, object] | None:
     """Return a map of numbers or a list of entries, put under "scores"."""
-    inner = _containers(value)
+    inner = _list_containers(value)
     if isinstance(value, list):
         return {"scores": value} if inner else None
     if isinstance(value, dict) and value and all(_NUMERIC.fullmatch(key) for key in value):
         return {"scores": value}
-    return _bare(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+    return _wrap_bare_scores(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
 
 
-def _containers(value: object) -> list[object]:
+def _list_containers(value: object) -> list[object]:
     parts: Iterable[object] = ()
     if isinstance(value, dict):
         parts = value.values()
@@ -227,17 +227,17 @@ def _containers(value: object) -> list[object]:
     return [part for part in parts if isinstance(part, (dict, list))]
 
 
-def _entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[Entry]:
+def _flatten_entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[Entry]:
     """Flatten any structure that holds the scores into (number, score) pairs."""
     if isinstance(value, dict):
         damage["reshaped"] += 1
         yield from _from_object(value, damage)
     elif isinstance(value, list) and depth < MAX_DEPTH:
         for item in value:
-            if isinstance(item, list) and len(item) in (2, 3) and not _containers(item):
+            if isinstance(item, list) and len(item) in (2, 3) and not _list_containers(item):
                 yield item[0], item[1]  # and a reason
             else:
-                yield from _entries(item, damage, depth + 1)
+                yield from _flatten_entries(item, damage, depth + 1)
     else:
         damage["unreadable"] += 1
 
@@ -265,14 +265,14 @@ def _salvage_entries(text: str) -> Iterator[Entry]:
             yield json.loads(number), json.loads(score)
 
 
-def _collect(
+def _collect_scores(
     entries: Iterable[Entry], sent: int, damage: Counter[str]
 ) -> tuple[dict[int, int], set[int]]:
     """Return the valid scores, and the numbers whose score was refused."""
     scores: dict[int, int] = {}
     refused: set[int] = set()
     for raw_number, raw_score in entries:
-        number, score = _integer(raw_number), _round_score(raw_score)
+        number, score = _read_integer(raw_number), _round_score(raw_score)
         if type(raw_number) is not int or type(raw_score) is not int:
             damage["coerced"] += 1
         if number is None or not 1 <= number <= sent:
@@ -287,17 +287,17 @@ def _collect(
     return scores, refused - scores.keys()
 
 
-def _integer(raw: object) -> int | None:
-    value = _real(raw)
+def _read_integer(raw: object) -> int | None:
+    value = _read_real(raw)
     return int(value) if value is not None and value.is_integer() else None
 
 
 def _round_score(raw: object) -> int | None:
-    value = _real(raw)
+    value = _read_real(raw)
     return None if value is None else round(value)
 
 
-def _real(raw: object) -> float | None:
+def _read_real(raw: object) -> float | None:
     """Return a finite number of ordinary size; None for anything else, including booleans."""
     if isinstance(raw, str) and _NUMERIC.fullmatch(raw.strip()):
         return float(raw)

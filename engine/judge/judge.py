@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING
 
 from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
-from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair, list_of, strict
+from engine.llm.asking import (
+    ModelQuestion,
+    Prompt,
+    SingleFlight,
+    ask_and_repair,
+    build_strict_schema,
+    list_of,
+)
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.ports import Cache
 from engine.search import Candidate, Headline, Verdict
 from engine.text.clean import drop_links
-from engine.text.snippet import one_line, window, words
+from engine.text.snippet import choose_window, find_words, one_line
 from engine.values import Corpus, add_usage
 
 HEADLINE_LENGTH = 500
@@ -91,7 +98,7 @@ def build_judge_request(
 ) -> JudgeRequest:
     """Build the request, which does not depend on the order of the candidates."""
     title = one_line(headline.text, HEADLINE_LENGTH)
-    ordered = sorted(candidates, key=lambda candidate: _place(title, candidate))
+    ordered = sorted(candidates, key=lambda candidate: _build_shuffle_key(title, candidate))
     name_author = len({candidate.author for candidate in candidates}) > 1
     return JudgeRequest(
         subject=f"{_describe_archive(corpus, headline)}\n{title}",
@@ -113,7 +120,7 @@ def _describe_archive(corpus: Corpus, headline: Headline) -> str:
     return f"{line}; news of {_short_day(headline.date)}" if headline.date else line
 
 
-def around(text: str, title: str, limit: int) -> str:
+def cut_around(text: str, title: str, limit: int) -> str:
     """Return visible text on one line, at most `limit` characters around the words of `title`.
 
     Words with equal beginnings count as the same; if there are none, the text's start is used.
@@ -121,22 +128,22 @@ def around(text: str, title: str, limit: int) -> str:
     line = one_line(text, len(text))
     if len(line) <= limit:
         return line
-    sought = {_word_beginning(spot.word): len(spot.word) for spot in words(title)}
+    sought = {_word_beginning(spot.word): len(spot.word) for spot in find_words(title)}
     matches = [
         (spot, float(sought[beginning]))
-        for spot in words(line)
+        for spot in find_words(line)
         if (beginning := _word_beginning(spot.word)) in sought and len(beginning) == _BEGINNING
     ]
     if not matches:
         return one_line(line, limit)
-    return one_line(window(line, matches, max(1, limit // 2 - _LONGEST_MATCH)).text, limit)
+    return one_line(choose_window(line, matches, max(1, limit // 2 - _LONGEST_MATCH)).text, limit)
 
 
 def _word_beginning(word: str) -> str:
     return word.casefold()[:_BEGINNING]
 
 
-def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
+def _build_shuffle_key(title: str, candidate: Candidate) -> tuple[bytes, int]:
     """Return a sort key for a deterministic shuffle, so that position carries no meaning."""
     seed = f"{title}\n{candidate.external_id}"
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
@@ -150,7 +157,7 @@ def _describe_candidate(candidate: Candidate, title: str, name_author: bool) -> 
     """
     day = _short_day(candidate.created_at) if candidate.created_at else "undated"
     described = f"{candidate.dated_by} {day}" if candidate.dated_by else day
-    text = around(drop_links(candidate.text), title, TEXT_LENGTH)
+    text = cut_around(drop_links(candidate.text), title, TEXT_LENGTH)
     author = one_line(candidate.author or "", AUTHOR_LENGTH) if name_author else ""
     return f"{described}\t{author}: {text}" if author else f"{described}\t{text}"
 
@@ -186,11 +193,11 @@ Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}, with those of 3 or more in their order."""
 
 
-JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=strict("judgments", _SCORES))
+JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=build_strict_schema("judgments", _SCORES))
 JUDGE_WITH_REASONS = Prompt(
     system=_SYSTEM + _REASONS,
     repair=_REPAIR.replace("]]}", ']], "why": []}'),
-    schema=strict("judgments", {**_SCORES, "why": _WHY}),
+    schema=build_strict_schema("judgments", {**_SCORES, "why": _WHY}),
 )
 
 
@@ -224,9 +231,9 @@ class Judge:
             return Verdict(scores={}, prompt_version=self._prompt.version)
         request = build_judge_request(corpus, headline, candidates)
         key = request.key(model=self._client.model, version=self._prompt.version)
-        return await self._flights.run(key, lambda: self._verdict(corpus, request, key, now))
+        return await self._flights.run(key, lambda: self._find_verdict(corpus, request, key, now))
 
-    async def _verdict(
+    async def _find_verdict(
         self, corpus: Corpus, request: JudgeRequest, key: str, now: datetime
     ) -> Verdict:
         stored = await self._cache.get(key)
@@ -294,13 +301,13 @@ class _Hearing:
             scores=self.scores,
             model=self.answers[-1].model if self.answers else None,
             usage=add_usage(answer.usage for answer in self.answers),
-            notice=self._notice(),
+            notice=self._describe_shortfall(),
             withheld=isinstance(self.error, CorpusWithheld),
             damage=dict(self.damage),
             reasons=self.reasons,
         )
 
-    def _notice(self) -> Message | None:
+    def _describe_shortfall(self) -> Message | None:
         sent, judged = len(self.request.ids), len(self.scores)
         if self.error:
             return Message("Not judged: {reason}", reason=self.error.full_message)

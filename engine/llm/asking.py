@@ -17,7 +17,7 @@ from engine.values import Corpus
 logger = logging.getLogger("presagio.llm")
 
 T = TypeVar("T")
-_MOST_STARTS = 64  # attempts to parse an object
+_MAX_STARTS = 64  # attempts to parse an object
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ class SingleFlight(Generic[T]):
         finally:
             flight.waiters -= 1
             if not flight.waiters:
-                await self._land(key, flight)
+                await self._land_flight(key, flight)
 
-    async def _land(self, key: str, flight: _Flight[T]) -> None:
+    async def _land_flight(self, key: str, flight: _Flight[T]) -> None:
         # Removed first: a caller that arrives now must not join work that is being cancelled.
         del self._flights[key]
         if not flight.task.done():
@@ -102,10 +102,10 @@ class LastingFlight(Generic[T]):
             logger.warning("work that nobody waited for any more failed: %s", type(error).__name__)
 
 
-def objects(text: str) -> Iterator[dict[str, object]]:
+def find_objects(text: str) -> Iterator[dict[str, object]]:
     """Yield the outermost JSON objects in a text; if one is cut off, those within it."""
     decoder, at = json.JSONDecoder(), text.find("{")
-    for _ in range(_MOST_STARTS):
+    for _ in range(_MAX_STARTS):
         if at < 0:
             return
         try:
@@ -122,7 +122,7 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def strict(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
+def build_strict_schema(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return a schema in strict mode: every property required and nothing else allowed."""
     return {"name": name, "strict": True, "schema": _close_schema(properties)}
 

@@ -66,19 +66,19 @@ class Breaker:
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Wrap one call. Raises ModelPaused if it may not be made."""
-        probe = self._admit()
+        probe = self._admit_call()
         try:
             yield
         except ModelError as error:
-            self._settle(failed=error.retryable)
+            self._settle_call(failed=error.retryable)
             raise
         else:
-            self._settle(failed=False)
+            self._settle_call(failed=False)
         finally:  # a cancelled call says nothing about the endpoint, but ends its probe
             if probe:
                 self._probing = False
 
-    def _admit(self) -> bool:
+    def _admit_call(self) -> bool:
         if self._failures < self._limit:
             return False
         left = self._open_until - self._clock()
@@ -93,7 +93,7 @@ class Breaker:
         self._probing = True
         return True
 
-    def _settle(self, *, failed: bool) -> None:
+    def _settle_call(self, *, failed: bool) -> None:
         if not failed:
             self._failures = 0
             return
@@ -180,7 +180,7 @@ class ChatClient(Closable):
         effort = self._settings.reasoning_effort and "minimal"
         hurried = self.with_limits(seconds, longest_answer=longest_answer)
         hurried._failed = _ignore_error
-        return hurried._with(retries=0, reasoning_effort=effort)
+        return hurried._copy_with_changes(retries=0, reasoning_effort=effort)
 
     def with_limits(self, seconds: float, *, longest_answer: int, model: str = "") -> Self:
         """Return a client of the same endpoint with another time limit, and maybe another model.
@@ -188,7 +188,7 @@ class ChatClient(Closable):
         It has its own breaker and shares the connections of this client, which closes them.
         """
         chosen = self._settings
-        varied = self._with(
+        varied = self._copy_with_changes(
             model=model or chosen.model,
             read_timeout=seconds,
             total_timeout=seconds,
@@ -203,7 +203,7 @@ class ChatClient(Closable):
         reserved._spending = self._spending.within(reservation)
         return reserved
 
-    def _with(self, **changes: object) -> Self:
+    def _copy_with_changes(self, **changes: object) -> Self:
         other = copy.copy(self)
         other._settings = self._settings.model_copy(update=changes)
         return other
@@ -236,12 +236,12 @@ class ChatClient(Closable):
         ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
         """
         try:
-            return await self._complete(messages, schema, purpose, now)
+            return await self._complete_messages(messages, schema, purpose, now)
         except ModelError as error:
             self._failed(error)
             raise
 
-    async def _complete(
+    async def _complete_messages(
         self,
         messages: Sequence[PromptMessage],
         schema: Mapping[str, object] | None,
@@ -252,7 +252,7 @@ class ChatClient(Closable):
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
         planned = self._spending.plan_call(
             sum(len(message.content) for message in messages),
-            most_answered=self._settings.max_completion_tokens,
+            limit_of_answers=self._settings.max_completion_tokens,
             until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
         )
         with self.outcomes.count_call():
@@ -305,15 +305,15 @@ class ChatClient(Closable):
         """Make one attempt, repeated without the schema if the server refuses it."""
         schema = None if self._schema_refused else call.schema
         try:
-            return await self._exchange(call, schema)
+            return await self._exchange_call(call, schema)
         except Fault as fault:
             if schema is None or not fault.schema_refused:
                 raise
-        answer = await self._exchange(call, None)
+        answer = await self._exchange_call(call, None)
         self._schema_refused = True
         return answer
 
-    async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
+    async def _exchange_call(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
         endpoint, settings = self._endpoint, self._settings
         body = request_body(settings, call.messages, schema, openrouter=endpoint.is_openrouter)
         status, headers, content = await self._transport.post(body)

@@ -206,12 +206,12 @@ def status_fault(
     `answer` is the server's own text; it is masked and cut before it is quoted.
     """
     schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(answer))
-    quoted = quote(answer, endpoint.api_key)
+    quoted = quote_answer(answer, endpoint.api_key)
     head = Message(
         "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
     )
     message = (
-        Message("{head}: {quoted}", head=head, quoted=_whole(quoted))
+        Message("{head}: {quoted}", head=head, quoted=_end_sentence(quoted))
         if quoted
         else Message("{head}.", head=head)
     )
@@ -227,7 +227,9 @@ def status_fault(
         error = ModelUnreachable(message, fix=Message("Try again later."))
         return Fault(error, retry_after=requested_pause(headers.get("retry-after"), now))
     refusal = ModelUnpaid if status == 402 else ModelRefused
-    return Fault(refusal(message, fix=_fix(status, endpoint)), schema_refused=schema_refused)
+    return Fault(
+        refusal(message, fix=_describe_fix(status, endpoint)), schema_refused=schema_refused
+    )
 
 
 def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachable:
@@ -286,12 +288,12 @@ def no_scores(endpoint: Endpoint) -> ModelAnswerInvalid:
     )
 
 
-def _whole(quoted: str) -> str:
+def _end_sentence(quoted: str) -> str:
     """End a text like a sentence, as what to do follows it."""
     return quoted if quoted.endswith((".", "!", "?", "…")) else f"{quoted}."
 
 
-def quote(answer: str, api_key: str | None) -> str:
+def quote_answer(answer: str, api_key: str | None) -> str:
     """Return the server's text as one masked line of at most QUOTE_LENGTH characters."""
     line = " ".join(answer.split())
     if api_key:
@@ -315,7 +317,7 @@ def what_happened(status: int) -> Message:
     }.get(status, Message("refuses the request"))
 
 
-def _fix(status: int, endpoint: Endpoint) -> Message:
+def _describe_fix(status: int, endpoint: Endpoint) -> Message:
     section, model, variable = endpoint.section, endpoint.model, endpoint.key_variable
     if 300 <= status < 400:
         return Message("Set {section}.base_url to the final address.", section=section)

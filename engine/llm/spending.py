@@ -48,12 +48,12 @@ class CallOutcomes:
         try:
             yield
         except ModelError as error:
-            self._times[_outcome(error)] += 1
+            self._times[_classify_error(error)] += 1
             raise
         self._times[CallOutcome.ANSWERED] += 1
 
 
-def _outcome(error: ModelError) -> CallOutcome:
+def _classify_error(error: ModelError) -> CallOutcome:
     match error:
         case BudgetExhausted():
             return CallOutcome.OVER_BUDGET
@@ -136,9 +136,9 @@ class ChatSpending:
         ]
         return Reservation(self._account, planned, now=now)
 
-    def plan_call(self, characters: int, *, most_answered: int, until: datetime) -> PlannedCall:
+    def plan_call(self, characters: int, *, limit_of_answers: int, until: datetime) -> PlannedCall:
         """Return the estimate of a call that sends `characters`."""
-        tokens = characters // _CHARACTERS_A_TOKEN + most_answered
+        tokens = characters // _CHARACTERS_A_TOKEN + limit_of_answers
         return PlannedCall(
             source=self._account.source(), tokens=tokens, cost_usd=tokens * self._price, until=until
         )
@@ -195,12 +195,14 @@ class Reservation:
         self._place: int | None = None
 
     async def __aenter__(self) -> Self:
-        whole = self._whole()
+        whole = self._sum_plans()
         require_open(self._budget, whole.source)
         if self._budget.is_limited:
 
             def check(spent: Mapping[BudgetSource, Usage]) -> None:
-                require_budget(self._budget, _with(spent, whole), whole.source, now=self._now)
+                require_budget(
+                    self._budget, _add_planned_usage(spent, whole), whole.source, now=self._now
+                )
 
             self._place = await self._ledger.reserve(whole, check, now=self._now)
         return self
@@ -230,10 +232,10 @@ class Reservation:
             return
         before, self._place = self._place, None
         if self._left:
-            self._place = await self._ledger.reserve(self._whole(), _allow_again, now=self._now)
+            self._place = await self._ledger.reserve(self._sum_plans(), _allow_again, now=self._now)
         await self._ledger.release(before)
 
-    def _whole(self) -> PlannedCall:
+    def _sum_plans(self) -> PlannedCall:
         return replace(
             self._left[0],
             tokens=sum(plan.tokens for plan in self._left),
@@ -245,7 +247,9 @@ def _allow_again(_: Mapping[BudgetSource, Usage]) -> None:
     """Allow what was allowed before."""
 
 
-def _with(spent: Mapping[BudgetSource, Usage], planned: PlannedCall) -> dict[BudgetSource, Usage]:
+def _add_planned_usage(
+    spent: Mapping[BudgetSource, Usage], planned: PlannedCall
+) -> dict[BudgetSource, Usage]:
     more = Usage(prompt_tokens=planned.tokens, completion_tokens=0, cost_usd=planned.cost_usd)
     before = spent.get(planned.source, Usage())
     return {**spent, planned.source: before + more}

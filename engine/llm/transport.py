@@ -99,12 +99,12 @@ class Transport:
         read_timeout: float,
         read_setting: str = "read_timeout",
         headers: Mapping[str, str] | None = None,
-        most_bytes: int = MAX_ANSWER_BYTES,
+        max_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
         self._endpoint = endpoint
         self._url = endpoint.url(path)
         self._read_timeout, self._read_setting = read_timeout, read_setting
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
         self._http = httpx.AsyncClient(
             trust_env=False,
@@ -141,6 +141,6 @@ class Transport:
         content = bytearray()
         async for chunk in response.aiter_bytes():
             content += chunk
-            if len(content) > self._most_bytes:
-                raise Fault(too_long(self._endpoint, self._most_bytes))
+            if len(content) > self._max_bytes:
+                raise Fault(too_long(self._endpoint, self._max_bytes))
         return bytes(content)

@@ -138,17 +138,17 @@ def read_usage(payload: Mapping[str, object]) -> Usage | None:
     read = Usage(
         prompt_tokens=_read_count(usage.get("prompt_tokens")),
         completion_tokens=_read_count(usage.get("completion_tokens")),
-        cost_usd=_amount(usage.get("cost")),
+        cost_usd=_read_amount(usage.get("cost")),
     )
     return read if read != Usage() else None
 
 
 def _read_count(value: object) -> int | None:
-    amount = _amount(value)
+    amount = _read_amount(value)
     return None if amount is None else int(amount)
 
 
-def _amount(value: object) -> float | None:
+def _read_amount(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) and value >= 0 else None
@@ -162,7 +162,7 @@ def read_choice(
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise Fault(unreadable_answer(Message("has no message"), endpoint))
-    content = _content(message.get("content"))
+    content = _read_message_text(message.get("content"))
     reason = choice.get("finish_reason")
     if reason == "length" and not content.strip():
         raise Fault(_cut_error(max_completion_tokens))
@@ -187,7 +187,7 @@ def _first_choice(payload: Mapping[str, object]) -> Mapping[str, object]:
     return first if isinstance(first, Mapping) else {}
 
 
-def _content(content: object) -> str:
+def _read_message_text(content: object) -> str:
     """Return the text of a message, given as a string, a list of parts, or null."""
     if isinstance(content, str):
         return content

@@ -88,7 +88,7 @@ class Article:
     blocks: tuple[ArticleBlock, ...]
 
 
-def article(
+def read_article(
     html: bytes, *, charset: str | None = None, url: str | None = None, now: datetime | None = None
 ) -> Article | None:
     """Return the article in an HTML page, or None if there is none.
@@ -184,11 +184,11 @@ def _article_parts(body: Any) -> Iterator[str | ArticleBlock]:
 
 def _element_text(element: Any) -> str:
     """Return the text of an element, with a line for each item or row."""
-    text = _BLANKS.sub(" ", _UNPRINTABLE.sub("", "".join(_pieces(element))))
+    text = _BLANKS.sub(" ", _UNPRINTABLE.sub("", "".join(_list_pieces(element))))
     return _LINE_ENDS.sub("\n", text).strip()
 
 
-def _pieces(element: Any) -> Iterator[str]:
+def _list_pieces(element: Any) -> Iterator[str]:
     """Yield texts in the order of the page; works at any depth of nesting."""
     waiting: list[Any] = [element]
     while waiting:
@@ -261,7 +261,7 @@ class ArticleReader(Isolation):
         """
         try:
             return await self.run_isolated(
-                article, html[:LONGEST_PAGE], charset=charset, url=url, now=now
+                read_article, html[:LONGEST_PAGE], charset=charset, url=url, now=now
             )
         except WorkerEnded as exc:
             raise unreadable_page(exc.ending) from exc

@@ -26,8 +26,8 @@ _WRITTEN_IN = re.compile(r"utf-(8|16.*)|iso8859-\d+|cp125\d|koi8-[ru]|gb\w+|big5
 # What servers call by these names is Windows-1252
 # (https://encoding.spec.whatwg.org/#names-and-labels).
 _LATIN = frozenset({"ascii", "iso8859-1"})
-_MOST_EXAMINED = 5000  # tags with the names below; real pages have some hundreds
-_MOST_KEPT = 200
+_MAX_EXAMINED = 5000  # tags with the names below; real pages have some hundreds
+_MAX_KEPT = 200
 _LONGEST_TAG = 2000
 _LONGEST_TEXT = 4000
 _LONGEST_JSON = 300_000
@@ -45,7 +45,7 @@ _TELLING_META = re.compile(
 # Elements whose content is not markup of the page.
 _OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
 _COMMENT_END = re.compile("--!?>")
-_MOST_NODES = 2000
+_MAX_NODES = 2000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage")
 # Comment and CDATA marks around the JSON, from the days of XHTML.
 _OPENINGS = ("<!--", "//<![CDATA[", "/*<![CDATA[*/", "<![CDATA[")
@@ -102,12 +102,12 @@ def decode_page(body: bytes, content_type: str | None) -> str:
 def _declared_charset(body: bytes, content_type: str | None) -> str:
     labels = [_HEADER.search(content_type or ""), _META.search(body[:_META_WITHIN])]
     for found in labels:
-        if found and (name := _codec(found[1])):
+        if found and (name := _find_codec(found[1])):
             return name
     return "utf-8"
 
 
-def _codec(label: str | bytes) -> str | None:
+def _find_codec(label: str | bytes) -> str | None:
     text = label.decode("ascii", "replace") if isinstance(label, bytes) else label
     try:
         name = codecs.lookup(text).name
@@ -134,11 +134,11 @@ class _Tag:
     end: int  # where its content begins
 
 
-def excerpt(html: str) -> PageExcerpt:
+def read_page_excerpt(html: str) -> PageExcerpt:
     """Extract the tags that give title, date, site and language in linear time. Never raises."""
     kept: dict[str, list[str]] = {name: [] for name in ("html", "meta", "title", "time", "h1")}
     json_ld: list[str] = []
-    for tag, content in _elements(html):
+    for tag, content in _find_elements(html):
         if tag.name == "script":
             if "ld+json" in tag.text.lower() and len(content) <= _LONGEST_JSON:
                 json_ld.append(content)
@@ -147,12 +147,12 @@ def excerpt(html: str) -> PageExcerpt:
         elif tag.name != "meta" or _TELLING_META.search(tag.text):
             kept[tag.name].append(tag.text)
     # <h1> comes last: truncated inside a tag, it would swallow what follows.
-    most = {"html": 1, "meta": _MOST_KEPT, "title": 1, "time": 1, "h1": 3}
-    markup = "".join("".join(kept[name][:count]) for name, count in most.items())
+    maximum = {"html": 1, "meta": _MAX_KEPT, "title": 1, "time": 1, "h1": 3}
+    markup = "".join("".join(kept[name][:count]) for name, count in maximum.items())
     return PageExcerpt(markup, tuple(json_ld))
 
 
-def _elements(html: str) -> Iterator[tuple[_Tag, str]]:
+def _find_elements(html: str) -> Iterator[tuple[_Tag, str]]:
     """Iterate over the relevant tags, each with its text content if that is asked for.
 
     <time> counts only after the first <article>.
@@ -160,7 +160,7 @@ def _elements(html: str) -> Iterator[tuple[_Tag, str]]:
     unended: set[str] = set()  # names with no closing tag left: not searched for again
     in_article = False
     position = 0
-    for _ in range(_MOST_EXAMINED):
+    for _ in range(_MAX_EXAMINED):
         tag = _next_tag(html, position)
         if tag is None:
             return
@@ -210,7 +210,7 @@ def _next_name(html: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
+def find_articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the objects whose @type is an article or posting, in the order of the page.
 
     Texts that cannot be read are skipped. Never raises.
@@ -218,7 +218,7 @@ def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     return [
         node
         for text in texts
-        for node in _nodes(_parse_json(text))
+        for node in _list_nodes(_parse_json(text))
         if _is_article(node.get("@type"))
     ]
 
@@ -255,10 +255,10 @@ def _without_trailing_commas(text: str) -> str:
     return _TRAILING_COMMA.sub(r"\1", text)
 
 
-def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
+def _list_nodes(value: object) -> Iterator[Mapping[str, Any]]:
     """Iterate over the objects that may describe the page, outer ones first."""
     waiting = deque([value])
-    for _ in range(_MOST_NODES):
+    for _ in range(_MAX_NODES):
         if not waiting:
             return
         node = waiting.popleft()
@@ -291,38 +291,40 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     Never raises, whatever the bytes are; takes time linear in their number. Dates without a zone
     are taken as UTC; dates that are absurd, or more than a day after `now`, are ignored.
     """
-    kept = excerpt(decode_page(body, content_type))
+    kept = read_page_excerpt(decode_page(body, content_type))
     tree = LexborHTMLParser(kept.markup)
-    meta = _meta(tree)
-    described = articles(kept.json_ld)
+    meta = _read_meta_tags(tree)
+    described = find_articles(kept.json_ld)
     titles = (
         *_pick_values(meta, "og:title", "twitter:title"),
         *list_texts_under(described, "headline"),
-        *_texts(tree, "title"),
-        *_texts(tree, "h1"),
+        *_list_node_texts(tree, "title"),
+        *_list_node_texts(tree, "h1"),
     )
     dates = (
         *_pick_values(meta, *_FIRST_DATES),
         *list_texts_under(described, "datePublished"),
-        *_attribute(tree, "time", "datetime"),
+        *_list_attribute_values(tree, "time", "datetime"),
         *_pick_values(meta, *_LAST_DATES),
     )
     changes = (*_pick_values(meta, *_MODIFIED), *list_texts_under(described, "dateModified"))
     languages = (
-        *_attribute(tree, "html", "lang"),
+        *_list_attribute_values(tree, "html", "lang"),
         *_pick_values(meta, "og:locale"),
         *list_texts_under(described, "inLanguage"),
     )
     return Page(
-        title=_first(map(_line_of_text, titles)),
-        published=_first(_moment(date, now) for date in dates),
-        site=_first(map(_line_of_text, _pick_values(meta, "og:site_name", "application-name"))),
-        modified=_first(_moment(date, now) for date in changes),
-        language=_first(map(_language, languages)),
+        title=_find_first_value(map(_line_of_text, titles)),
+        published=_find_first_value(_read_moment(date, now) for date in dates),
+        site=_find_first_value(
+            map(_line_of_text, _pick_values(meta, "og:site_name", "application-name"))
+        ),
+        modified=_find_first_value(_read_moment(date, now) for date in changes),
+        language=_find_first_value(map(_read_language, languages)),
     )
 
 
-def _meta(tree: LexborHTMLParser) -> dict[str, str]:
+def _read_meta_tags(tree: LexborHTMLParser) -> dict[str, str]:
     """Map the name of each <meta>, in lower case, to its first content that is not empty."""
     found: dict[str, str] = {}
     for node in tree.css("meta"):
@@ -338,15 +340,15 @@ def _pick_values(meta: Mapping[str, str], *names: str) -> Iterator[str]:
     return (meta[name] for name in names if name in meta)
 
 
-def _texts(tree: LexborHTMLParser, selector: str) -> Iterator[str]:
+def _list_node_texts(tree: LexborHTMLParser, selector: str) -> Iterator[str]:
     return (node.text() for node in tree.css(selector))
 
 
-def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> Iterator[str]:
+def _list_attribute_values(tree: LexborHTMLParser, selector: str, name: str) -> Iterator[str]:
     return (node.attributes.get(name) or "" for node in tree.css(selector))
 
 
-def _first(values: Iterable[_Value | None]) -> _Value | None:
+def _find_first_value(values: Iterable[_Value | None]) -> _Value | None:
     return next((value for value in values if value is not None), None)
 
 
@@ -356,12 +358,12 @@ def _line_of_text(text: str) -> str | None:
     return _BLANKS.sub(" ", text).strip()[:_LONGEST_TITLE] or None
 
 
-def _language(tag: str) -> str | None:
+def _read_language(tag: str) -> str | None:
     found = _LANGUAGE.match(tag)
     return found[1].lower() if found else None
 
 
-def _moment(text: str, now: datetime) -> datetime | None:
+def _read_moment(text: str, now: datetime) -> datetime | None:
     """Read a date. One that is ahead by less than a day becomes `now`."""
     try:
         moment = _parse_date(text.strip())

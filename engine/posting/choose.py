@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, process
 from engine.chat import Chat, zone_or_utc
 from engine.feeds.feed import Story
 from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
-from engine.ranking import bare
+from engine.ranking import strip_dress
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
 from engine.text.clean import fold_case_and_accents
 
@@ -49,7 +49,7 @@ def pause_before(attempts: int, jitter: float) -> timedelta:
     return timedelta(seconds=wait * (1 + _SPREAD * jitter))
 
 
-def due(
+def find_due_day(
     subscription: Subscription, now: datetime, last_decided: date | None, grace: timedelta = GRACE
 ) -> date | None:
     """Return the local date whose daily post is due at `now`, or None.
@@ -59,7 +59,7 @@ def due(
     """
     if subscription.mode is not PostingMode.DAILY or is_quiet(subscription.chat, now):
         return None
-    today = now.astimezone(_zone(subscription)).date()
+    today = now.astimezone(_find_zone(subscription)).date()
     for day in (today - number * _DAY for number in range(_DAYS_BACK + 1)):
         if last_decided and day <= last_decided:
             return None
@@ -71,10 +71,10 @@ def due(
 
 def planned_at(subscription: Subscription, day: date) -> datetime | None:
     """Return when (UTC) the daily post of a local date is to go out, or None if there is none."""
-    zone = _zone(subscription)
-    if day.weekday() not in subscription.weekdays or not _exists(day, zone):
+    zone = _find_zone(subscription)
+    if day.weekday() not in subscription.weekdays or not _is_local_day(day, zone):
         return None
-    planned = _moment(day, subscription.at, zone)
+    planned = _find_moment(day, subscription.at, zone)
     if subscription.timed_from and planned < subscription.timed_from:
         return None
     if not is_quiet(subscription.chat, planned):
@@ -87,7 +87,7 @@ def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
     if subscription.mode is not PostingMode.DAILY:
         return None
     # Start the day before: quiet hours may have delayed its post until now.
-    first = now.astimezone(_zone(subscription)).date() - _DAY
+    first = now.astimezone(_find_zone(subscription)).date() - _DAY
     planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
     return next((moment for moment in planned if moment and moment > now), None)
 
@@ -104,8 +104,8 @@ def next_look(subscription: Subscription, now: datetime) -> datetime:
     if planned := next_planned(subscription, now):
         looks.append(planned)
     if subscription.mode is PostingMode.INSTANT:
-        local = now.astimezone(_zone(subscription))
-        looks.append(_moment(local.date() + _DAY, time.min, _zone(subscription)))
+        local = now.astimezone(_find_zone(subscription))
+        looks.append(_find_moment(local.date() + _DAY, time.min, _find_zone(subscription)))
     return min(looks)
 
 
@@ -113,7 +113,7 @@ def instant_allowed(subscription: Subscription, now: datetime) -> bool:
     """Return whether a find may be posted immediately at `now`."""
     return (
         subscription.mode is PostingMode.INSTANT
-        and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays
+        and now.astimezone(_find_zone(subscription)).weekday() in subscription.weekdays
         and not is_quiet(subscription.chat, now)
     )
 
@@ -133,30 +133,30 @@ def _quiet_hours(
     start, end = subscription.chat.quiet_from, subscription.chat.quiet_to
     if start is None or end is None:
         return
-    zone = _zone(subscription)
+    zone = _find_zone(subscription)
     first = around.astimezone(zone).date() - _DAY
     for day in (first + number * _DAY for number in range(_DAYS_BACK + 2)):
         last = day if start < end else day + _DAY
-        yield _moment(day, start, zone), _moment(last, end, zone)
+        yield _find_moment(day, start, zone), _find_moment(last, end, zone)
 
 
-def _moment(day: date, at: time, zone: tzinfo) -> datetime:
+def _find_moment(day: date, at: time, zone: tzinfo) -> datetime:
     """Return the first moment (UTC) at which clocks show this, or would have, had they not been
     put forward."""
     return datetime.combine(day, at, zone).astimezone(UTC)
 
 
-def _exists(day: date, zone: tzinfo) -> bool:
+def _is_local_day(day: date, zone: tzinfo) -> bool:
     """Tell whether this date occurs in the zone."""
-    shown = (_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
+    shown = (_find_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
     return day in shown
 
 
-def _zone(subscription: Subscription) -> tzinfo:
+def _find_zone(subscription: Subscription) -> tzinfo:
     return zone_or_utc(subscription.chat.time_zone)
 
 
-def promise(prophecy: Prophecy) -> float:
+def measure_promise(prophecy: Prophecy) -> float:
     """Return the highest share of the headline's idf (0..1) that one hit covers.
 
     A hit counts half unless it shares three words with the headline, or all words of a shorter one.
@@ -186,7 +186,7 @@ class MismatchReason(StrEnum):
     WORD_PRESENT = "word present"
 
 
-def wants(subscription: Subscription, story: Story) -> MismatchReason | None:
+def find_mismatch(subscription: Subscription, story: Story) -> MismatchReason | None:
     """Return why the subscription does not want the story, or None if it does.
 
     Whole words of the title are compared, ignoring case and accents. A story without a language or
@@ -196,25 +196,27 @@ def wants(subscription: Subscription, story: Story) -> MismatchReason | None:
         return MismatchReason.OLD
     if unwanted := _not_from(subscription, story):
         return unwanted
-    if subscription.must and not _occur(subscription.must, story.title):
+    if subscription.must and not _has_wanted_word(subscription.must, story.title):
         return MismatchReason.WORD_MISSING
-    if _occur(subscription.must_not, story.title):
+    if _has_wanted_word(subscription.must_not, story.title):
         return MismatchReason.WORD_PRESENT
     return None
 
 
 def _not_from(subscription: Subscription, story: Story) -> MismatchReason | None:
     """Return why the subscription does not want news from where the story comes from."""
-    if subscription.categories and not _common(subscription.categories, story.categories):
+    if subscription.categories and not _has_common_value(subscription.categories, story.categories):
         return MismatchReason.CATEGORY
-    if subscription.feeds and not _occur(subscription.feeds, story.source or ""):
+    if subscription.feeds and not _has_wanted_word(subscription.feeds, story.source or ""):
         return MismatchReason.FEED
-    if subscription.languages and not _common(subscription.languages, (story.language or "",)):
+    if subscription.languages and not _has_common_value(
+        subscription.languages, (story.language or "",)
+    ):
         return MismatchReason.LANGUAGE
     return None
 
 
-def _occur(wanted: Iterable[str], text: str) -> bool:
+def _has_wanted_word(wanted: Iterable[str], text: str) -> bool:
     """Tell whether one of the wanted words occurs in a text."""
     normal = f" {_normal_words(text)} "
     return any(f" {plain} " in normal for word in wanted if (plain := _normal_words(word)))
@@ -225,7 +227,7 @@ def _normal_words(text: str) -> str:
     return " ".join(_NOT_WORD.sub(" ", fold_case_and_accents(text)).split())
 
 
-def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
+def _has_common_value(wanted: Iterable[str], given: Iterable[str]) -> bool:
     return not {word.casefold() for word in wanted}.isdisjoint(word.casefold() for word in given)
 
 
@@ -260,7 +262,7 @@ class Choice:
     left_out: tuple[LeftOut, ...]
 
 
-def choose(
+def choose_finds(
     subscription: Subscription,
     finds: Iterable[StoryFind],
     already_posted: Sequence[PostedTweet],
@@ -277,8 +279,8 @@ def choose(
     memory = _Memory(already_posted, now - again_after)
     chosen: list[Chosen] = []
     left_out: list[LeftOut] = []
-    for find in sorted(finds, key=_merit):
-        found = _candidate(subscription, find, memory)
+    for find in sorted(finds, key=_build_merit_key):
+        found = _choose_hit(subscription, find, memory)
         if isinstance(found, Chosen) and len(chosen) >= subscription.best:
             found = RejectionReason.BEYOND_BEST
         if isinstance(found, Chosen):
@@ -302,7 +304,7 @@ class _Memory:
         recent = [post for post in posted if post.posted_at > since]
         self._stories = {post.story_id for post in posted}
         self._ids = {(post.corpus, post.external_id) for post in recent}
-        self._texts = [_words(post.text) for post in recent]
+        self._texts = [_build_compared_text(post.text) for post in recent]
 
     def knows_story(self, find: StoryFind) -> bool:
         return find.story.id in self._stories
@@ -310,24 +312,24 @@ class _Memory:
     def knows_text(self, find: StoryFind, hit: Hit) -> bool:
         if (find.corpus, hit.candidate.external_id) in self._ids:
             return True
-        text = _words(hit.candidate.text)
+        text = _build_compared_text(hit.candidate.text)
         same = process.extractOne(text, self._texts, scorer=fuzz.ratio, score_cutoff=SAME_TEXT)
         return same is not None
 
     def add(self, chosen: Chosen) -> None:
         self._stories.add(chosen.find.story.id)
         self._ids.add((chosen.find.corpus, chosen.hit.candidate.external_id))
-        self._texts.append(_words(chosen.hit.candidate.text))
+        self._texts.append(_build_compared_text(chosen.hit.candidate.text))
 
 
-def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> Chosen | Reason:
-    if unwanted := wants(subscription, find.story):
+def _choose_hit(subscription: Subscription, find: StoryFind, memory: _Memory) -> Chosen | Reason:
+    if unwanted := find_mismatch(subscription, find.story):
         return unwanted
     if memory.knows_story(find):
         return RejectionReason.STORY_POSTED
     reason = _reject_empty(subscription, find)
     for index, hit in enumerate(find.prophecy.hits):
-        weakness = _weakness(subscription, find, hit)
+        weakness = _find_weakness(subscription, find, hit)
         if weakness is None and not memory.knows_text(find, hit):
             return Chosen(find=find, hit=hit)
         # The reason to report is the best hit's, or else that a good hit was posted before.
@@ -338,11 +340,13 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
 
 def _reject_empty(subscription: Subscription, find: StoryFind) -> RejectionReason:
     """Return the reason to report for a find without hits."""
-    weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
+    weakness = next(
+        (_find_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None
+    )
     return weakness or RejectionReason.NOTHING_FOUND
 
 
-def _weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> RejectionReason | None:
+def _find_weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> RejectionReason | None:
     judgment = judgment_of(hit)
     if judgment is not None:
         return RejectionReason.BELOW_THRESHOLD if judgment < subscription.threshold else None
@@ -354,7 +358,7 @@ def _weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> Rejectio
     )
 
 
-def _merit(find: StoryFind) -> tuple[object, ...]:
+def _build_merit_key(find: StoryFind) -> tuple[object, ...]:
     hits = find.prophecy.hits
     judgments = [judgment for hit in hits if (judgment := judgment_of(hit)) is not None]
     return (
@@ -365,6 +369,6 @@ def _merit(find: StoryFind) -> tuple[object, ...]:
     )
 
 
-def _words(text: str) -> str:
+def _build_compared_text(text: str) -> str:
     compared = text[:_COMPARED]
-    return bare(compared) or compared
+    return strip_dress(compared) or compared

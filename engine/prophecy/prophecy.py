@@ -19,7 +19,7 @@ from engine.prophecy.question import Meaning
 from engine.prophecy.rerank import Comparison, HeadlineReranker, predict_labels
 from engine.prophecy.retrieve import RetrievedCandidates, Retriever
 from engine.prophecy.score import Scorer, lexical_part
-from engine.ranking import alike, eldest
+from engine.ranking import choose_eldest, group_alike
 from engine.search import (
     Candidate,
     Expansion,
@@ -102,7 +102,7 @@ class Prophet:
             self._meaning,
             limit=search.candidates,
             phrases=self._phrases,
-            limit_with_phrases=settings.most_with_phrases,
+            limit_with_phrases=settings.max_with_phrases,
         )
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
@@ -137,22 +137,24 @@ class Prophet:
             telling_words=count_telling_words(request.headline.text),
         )
         if retrieved.rerank and self._may_compare(request, pool.verdict):
-            pool, scorer = await self._compare(corpus, request, retrieved.rerank, pool, scorer)
+            pool, scorer = await self._compare_best_texts(
+                corpus, request, retrieved.rerank, pool, scorer
+            )
         async with self._one_at_a_time():
-            return _answer(corpus, request, pool, scorer)
+            return _build_prophecy(corpus, request, pool, scorer)
 
     def _pool_candidates(self, retrieved: RetrievedCandidates) -> "Pool":
         """Return the eldest of the candidates that are alike, with words of their own."""
         found = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
-        groups = alike(found, similarity=self._settings.similarity)
+        groups = group_alike(found, similarity=self._settings.similarity)
         groups = groups[: self._limit_pool(retrieved.expansion)]
         return Pool(
             retrieved=retrieved,
             proposed=_list_proposed_ids(found, groups),
-            candidates=[eldest(group) for group in groups],
+            candidates=[choose_eldest(group) for group in groups],
         )
 
-    async def _compare(
+    async def _compare_best_texts(
         self,
         corpus: Corpus,
         request: SearchRequest,
@@ -210,7 +212,7 @@ class Prophet:
 
     def _limit_pool(self, expansion: Expansion) -> int:
         chosen = self._settings
-        return chosen.most_with_phrases if expansion.phrases else chosen.most
+        return chosen.max_with_phrases if expansion.phrases else chosen.maximum
 
     @asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:
@@ -249,7 +251,7 @@ class Prophet:
         return await self._judge.judge(corpus, request.headline, candidates, now=request.now)
 
 
-def _answer(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) -> Prophecy:
+def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) -> Prophecy:
     """Return the answer with the best hits and the best texts that are too weak to be hits."""
     retrieved, verdict, comparison = pool.retrieved, pool.verdict, pool.comparison
     if retrieved.mode is Mode.SEMANTIC:
@@ -269,7 +271,7 @@ def _answer(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) 
         coverage=max(
             (_measure_coverage(each, scorer.terms, corpus) for each in pool.candidates), default=0.0
         ),
-        notice=notice(corpus, scorer.terms, verdict, why_by_words),
+        notice=build_notice(corpus, scorer.terms, verdict, why_by_words),
         mode=Mode.RERANK if reordered else retrieved.mode,
         embedding_model=comparison.model if comparison else retrieved.model,
         compared=len(reordered),
@@ -278,7 +280,7 @@ def _answer(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) 
     )
 
 
-def notice(
+def build_notice(
     corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
 ) -> Message | None:
     """Return a notice for the user about how the answer was made, or None.

@@ -12,7 +12,7 @@ from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
 from engine.search import Candidate, Filters, Mode
 from engine.values import Corpus
-from engine.vectors import Vector, VectorSpace, percent
+from engine.vectors import Vector, VectorSpace, format_percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _LONGEST_QUESTION = 1000  # characters
@@ -89,7 +89,7 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
             fix=for_operators(Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name)),
         )
     vector = await vector_of(embedder, text)
-    if not comparable(vector, space):
+    if not is_comparable(vector, space):
         return None
     return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
 
@@ -131,7 +131,7 @@ async def _embed_question(
         return OnlyWords(
             notice=Message("Searched by words alone: {reason}", reason=error.full_message)
         )
-    if comparable(vector, space):
+    if is_comparable(vector, space):
         return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
     if not any(vector):  # the text means nothing to the model
         return OnlyWords()
@@ -142,7 +142,7 @@ async def _embed_question(
     return OnlyWords(notice=changed)
 
 
-async def similarities(
+async def fetch_similarities(
     meaning: Meaning | None, corpus: Corpus, text: str, best_first: Sequence[Candidate]
 ) -> Mapping[int, float]:
     """Return the known similarities of texts to a question, by id.
@@ -176,13 +176,13 @@ def describe_partial_vectors(question: VectorQuestion) -> Message | None:
         return None
     message = Message(
         "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
-        share=percent(space.share),
+        share=format_percent(space.share),
         corpus=corpus,
     )
     return for_operators(message)
 
 
-def comparable(vector: Vector, space: VectorSpace) -> bool:
+def is_comparable(vector: Vector, space: VectorSpace) -> bool:
     """Return whether a vector is not zero and has the length of the stored ones."""
     return any(vector) and len(vector) == space.dimensions
 

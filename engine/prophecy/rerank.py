@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
-from engine.embed.store import SCALES, VectorStore, batches, embed_batch
+from engine.embed.store import SCALES, VectorStore, embed_batch, split_batches
 from engine.errors import (
     ModelError,
     StorageError,
@@ -41,7 +41,7 @@ FEATURES = (
     "among others",  # how much the cosine exceeds the mean of the texts compared
 )
 _LEAD = 1.25  # what the weight of a word in one document is at most, as a multiple of its idf
-_MOST_WORDS = 5
+_MAX_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def measure_features(
     lowest = min(known.values(), default=0.0)
     cosines = [known.get(candidate.id, lowest) for candidate in candidates]
     mean = math.fsum(cosines) / len(cosines) if cosines else 0.0
-    most = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
+    maximum = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
     found = {}
     for candidate, cosine in zip(candidates, cosines, strict=True):
         in_common: dict[str, float] = {}  # the parts of "state-run" are one word
@@ -135,8 +135,8 @@ def measure_features(
         first, second, third, *_ = *sorted(in_common.values(), reverse=True), 0.0, 0.0, 0.0
         figures = (
             share_covered(candidate, terms, documents, corpus.average_length),
-            candidate.bm25 / most,
-            float(min(len(in_common), _MOST_WORDS)),
+            candidate.bm25 / maximum,
+            float(min(len(in_common), _MAX_WORDS)),
             *(first, second, third),
             math.log1p(candidate.length),
             cosine * abs(cosine),
@@ -351,7 +351,7 @@ class HeadlineReranker(Closable):
             model_id = await self._vectors.prepare(embedder.name, len(asked))
             missing = await self._vectors.find_unembedded(corpus, model_id, chosen)
             in_order = sorted(missing, key=lambda document: chosen.index(document.id))
-            for some in batches(in_order, _AT_ONCE):
+            for some in split_batches(in_order, _AT_ONCE):
                 vectors = await embed_batch(embedder, some)
                 await self._vectors.store(corpus, model_id, vectors)
         return asked

@@ -17,17 +17,17 @@ from engine.prophecy.question import (
     Meaning,
     OnlyWords,
     VectorQuestion,
-    comparable,
     describe_partial_vectors,
     embedder_of,
+    is_comparable,
     question_of,
     question_or_words,
     vector_of,
 )
 from engine.prophecy.rerank import HeadlineReranker
-from engine.ranking import fuse_rankings, idf, ranks
+from engine.ranking import fuse_rankings, idf, list_ranks
 from engine.search import Candidate, Expansion, Filters, Mode, Term
-from engine.text.clean import camel_parts, searchable
+from engine.text.clean import camel_parts, make_searchable
 from engine.text.language import NAMES, language_code
 from engine.text.terms import folded_words
 from engine.values import Corpus
@@ -148,13 +148,13 @@ class Proposal:
     asked_for: Mapping[str, int]  # in the lists of phrases
 
 
-def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> list[Proposal]:
+def list_proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> list[Proposal]:
     """Return the documents in the headline's own lists and those of phrases, best first.
 
     All lists count the same. A phrase may have several.
     """
     lists = [*own.values(), *(ids for _, ids in asked)]
-    places, asked_for = ranks(own), _best_places(asked)
+    places, asked_for = list_ranks(own), _best_places(asked)
     return [
         Proposal(
             id=document_id,
@@ -224,9 +224,9 @@ class Retriever:
         be running. Raises the errors of the search index, SettingsError, UsageError if only
         meaning was requested and is not available, and what `expansion` raises.
         """
-        terms = await self._index.terms(corpus, searchable(text))
+        terms = await self._index.terms(corpus, make_searchable(text))
         if mode is Mode.SEMANTIC:
-            return await self._nearest(corpus, text, terms, filters)
+            return await self._find_nearest_texts(corpus, text, terms, filters)
         by_words, asked = await asyncio.gather(
             self._index.top(corpus, terms, filters, self._limit),
             question_or_words(self._meaning, corpus, text, mode),
@@ -236,7 +236,7 @@ class Retriever:
         near = await proposing.nearest(filters, self._limit) if proposing else {}
         expanded = await expansion if expansion else Expansion()
         lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
-        joined = proposals(
+        joined = list_proposals(
             {LEXICAL: [candidate.id for candidate in by_words], SEMANTIC: list(near)}, lists
         )
         if lists:
@@ -264,7 +264,7 @@ class Retriever:
         reranker = self._meaning.reranker if self._meaning else None
         return reranker if reranker and reranker.knows_order(corpus) else None
 
-    async def _nearest(
+    async def _find_nearest_texts(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
     ) -> RetrievedCandidates:
         """Return the nearest texts, nearest first, however low their similarity."""
@@ -313,7 +313,7 @@ class Retriever:
                     vector = await vector_of(embedder, phrase)
                 except ModelError:  # the headline's lists and the phrase's lexical list remain
                     return []
-                if not comparable(vector, question.space):
+                if not is_comparable(vector, question.space):
                     return []
                 return list(await replace(question, vector=vector).nearest(filters, limit))
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from engine.ranking import Bm25, Parts, best_first, first_of_items, idf, level, weighted_mean
+from engine.ranking import Bm25, Parts, best_first, first_of_items, idf, level_parts, weighted_mean
 from engine.search import HIGHEST_JUDGMENT, Candidate, Hit, Term
 from engine.settings.searching import ProphecySettings
 from engine.text.terms import is_generic
@@ -54,7 +54,7 @@ class Sureness(StrEnum):
     PERHAPS = "perhaps"
 
 
-def sureness(hit: Hit) -> Sureness:
+def rate_sureness(hit: Hit) -> Sureness:
     """Return how sure the answer is of a hit: PERHAPS, unless a model judged it."""
     judgment = hit.parts.get("judgment")
     score = 0 if judgment is None else round(judgment * HIGHEST_JUDGMENT)
@@ -95,7 +95,7 @@ def lexical_part(
     return min(1.0, share_covered(candidate, terms, documents, average_length))
 
 
-def evident(covered: float) -> float:
+def weigh_coverage(covered: float) -> float:
     """Return the lexical evidence for a coverage, 0..1.
 
     It is strictly increasing, even for coverages above 1, so that nothing ties at the top.
@@ -119,13 +119,13 @@ def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list
     return weights
 
 
-def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
+def measure_age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
     """Return the age of a text on a logarithmic scale: 0 for new, 1 from `full_years` on."""
     days = max(0.0, (asked_at - created_at).total_seconds() / 86_400)
     return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
 
 
-def factors(candidate: Candidate) -> dict[str, float]:
+def list_factors(candidate: Candidate) -> dict[str, float]:
     """Return the multipliers that apply, by name."""
     found = {
         flag.names[0]: factor for flag, factor in _FLAG_FACTORS.items() if candidate.flags & flag
@@ -139,7 +139,7 @@ def factors(candidate: Candidate) -> dict[str, float]:
 
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with comparable parts and scores."""
-    parts = level([hit.parts for hit in hits], _LEVELLED)
+    parts = level_parts([hit.parts for hit in hits], _LEVELLED)
     return [_level_parts(hit, levelled, weights) for hit, levelled in zip(hits, parts, strict=True)]
 
 
@@ -188,17 +188,21 @@ class Scorer:
         Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
         judged 0 is not near. Where labels were predicted, they decide.
         """
-        parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
-        scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
-        scored.sort(key=lambda hit: (not self._qualifies(hit), *self._order(hit)))
+        parts = [
+            self._measure_parts(candidate, judgments.get(candidate.id)) for candidate in candidates
+        ]
+        scored = list(map(self._build_hit, candidates, level_parts(parts, _LEVELLED)))
+        scored.sort(key=lambda hit: (not self._is_strong_enough(hit), *self._build_order_key(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        found = _put_own_words_first(list(filter(self._qualifies, scored)))
+        found = _put_own_words_first(list(filter(self._is_strong_enough, scored)))
         hits = _number_hits(found, limit, after=0)
-        weak = (hit for hit in scored if hit.parts["judgment"] != 0 and not self._qualifies(hit))
+        weak = (
+            hit for hit in scored if hit.parts["judgment"] != 0 and not self._is_strong_enough(hit)
+        )
         return hits, _number_hits(weak, limit, after=len(hits))
 
-    def _order(self, hit: Hit) -> tuple[object, ...]:
+    def _build_order_key(self, hit: Hit) -> tuple[object, ...]:
         unknown = self.predictions is not None and hit.candidate.id not in self.predictions.labels
         return (unknown, *order_hits(hit))
 
@@ -211,35 +215,35 @@ class Scorer:
         """Return the first `limit` candidates in their order, scored by their similarity."""
         return [
             replace(
-                self._hit(candidate, self._parts(candidate, None)),
+                self._build_hit(candidate, self._measure_parts(candidate, None)),
                 rank=rank,
                 score=candidate.similarity or 0.0,
                 factors={},
             )
-            for rank, candidate in enumerate(self._once(candidates)[:limit], start=1)
+            for rank, candidate in enumerate(self._drop_repeated_items(candidates)[:limit], start=1)
         ]
 
-    def _once(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    def _drop_repeated_items(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         if self.passages:
             return candidates
         return first_of_items(candidates, lambda candidate: candidate.place)
 
-    def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
+    def _measure_parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
-            "lexical": min(1.0, self._coverage(candidate)),
-            "age": self._age(candidate),
+            "lexical": min(1.0, self._measure_coverage(candidate)),
+            "age": self._measure_age(candidate),
             "semantic": candidate.similarity,
         }
 
-    def _age(self, candidate: Candidate) -> float | None:
+    def _measure_age(self, candidate: Candidate) -> float | None:
         written = candidate.created_at
-        return None if written is None else age(written, self.asked_at, _AGE_FULL_YEARS)
+        return None if written is None else measure_age(written, self.asked_at, _AGE_FULL_YEARS)
 
-    def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
+    def _build_hit(self, candidate: Candidate, parts: Parts) -> Hit:
         predicted = self.predictions.score(candidate.id) if self.predictions else None
-        multipliers = factors(candidate) if predicted is None else {}
-        score = self._score(candidate, parts) if predicted is None else predicted
+        multipliers = list_factors(candidate) if predicted is None else {}
+        score = self._score_candidate(candidate, parts) if predicted is None else predicted
         return Hit(
             rank=0,
             candidate=candidate,
@@ -249,15 +253,16 @@ class Scorer:
             matched=tuple(dict.fromkeys(self.terms[index].shown for index in candidate.matched)),
         )
 
-    def _score(self, candidate: Candidate, parts: Parts) -> float:
+    def _score_candidate(self, candidate: Candidate, parts: Parts) -> float:
         """Return the mean of the evidence. Age is no evidence and can only lower the score."""
         evidence = {name: value for name, value in parts.items() if name != "age"}
         mean = weighted_mean(
-            evidence | {"lexical": evident(self._coverage(candidate))}, self.settings.score.weights
+            evidence | {"lexical": weigh_coverage(self._measure_coverage(candidate))},
+            self.settings.score.weights,
         )
         return mean * (1 - self.settings.score.age_boost * (1 - (parts["age"] or 0.0)))
 
-    def _qualifies(self, hit: Hit) -> bool:
+    def _is_strong_enough(self, hit: Hit) -> bool:
         judgment = hit.parts["judgment"]
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
@@ -266,25 +271,25 @@ class Scorer:
             return False
         if self.predictions:
             return self.predictions.is_hit(hit.candidate.id)
-        least = self.settings.search
-        shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
-        enough = _share(shared, least.minimum_lexical)
+        search = self.settings.search
+        shared = self._measure_coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
+        enough = _measure_multiple(shared, search.minimum_lexical)
         if self.means:
-            enough += _share(hit.parts["semantic"], least.minimum_semantic)
+            enough += _measure_multiple(hit.parts["semantic"], search.minimum_semantic)
         return round(enough, 9) >= 1 if math.isfinite(enough) else True
 
-    def _coverage(
+    def _measure_coverage(
         self, candidate: Candidate, *, bm25: Bm25 = FEATURE_BM25, rarest: int = 0
     ) -> float:
         whole = (self.terms, self.documents, self.average_length)
         return share_covered(candidate, *whole, bm25=bm25, rarest=rarest)
 
 
-def _share(value: float | None, least: float) -> float:
-    """Return `value` as a multiple of `least`, the minimum that is enough."""
+def _measure_multiple(value: float | None, minimum: float) -> float:
+    """Return `value` as a multiple of `minimum`, what is enough."""
     if value is None:
         return 0.0
-    return value / least if least else math.inf
+    return value / minimum if minimum else math.inf
 
 
 def _put_own_words_first(hits: list[Hit]) -> list[Hit]:

@@ -29,7 +29,7 @@ _ANY_OF = {
     "threads": "thread",
 }
 _ALL_OF = {"tags": "tag", "mentions": "mention"}
-_MOST_DIGITS = 9  # that fit the engagement column
+_MAX_DIGITS = 9  # that fit the engagement column
 _HAS: Mapping[str, Flag] = {"media": Flag.MEDIA}
 _IS: Mapping[str, Flag] = {
     flag.names[0]: flag
@@ -53,19 +53,19 @@ def read_stretch(text: str) -> Stretch | None:
     """
     found = _DATE.fullmatch(text)
     try:
-        stretch = _moment(text) if found is None else _days(found)
+        stretch = _read_instant(text) if found is None else _read_days(found)
     except (ValueError, OverflowError):
         return None
     return stretch if stretch.start.year in _YEARS else None
 
 
-def _moment(text: str) -> Stretch:
+def _read_instant(text: str) -> Stretch:
     moment = datetime.fromisoformat(text)
     moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Stretch(moment, moment)
 
 
-def _days(found: re.Match[str]) -> Stretch:
+def _read_days(found: re.Match[str]) -> Stretch:
     year, month, day = int(found["year"]), found["month"], found["day"]
     first = date(year, int(month or 1), int(day or 1))
     if day:
@@ -74,10 +74,10 @@ def _days(found: re.Match[str]) -> Stretch:
         after = (first + timedelta(days=31)).replace(day=1)
     else:
         after = date(year + 1, 1, 1)
-    return Stretch(*(_midnight(moment, found["zone"] or "Z") for moment in (first, after)))
+    return Stretch(*(_build_midnight(moment, found["zone"] or "Z") for moment in (first, after)))
 
 
-def _midnight(day: date, zone: str) -> datetime:
+def _build_midnight(day: date, zone: str) -> datetime:
     return datetime.fromisoformat(f"{day.isoformat()}T00:00:00{zone.upper()}").astimezone(UTC)
 
 
@@ -93,18 +93,18 @@ def _read_date(value: str) -> str | None:
     return value.upper() if read_stretch(value.upper()) else None
 
 
-def _day(value: str) -> str | None:
+def _read_day(value: str) -> str | None:
     stretch = read_stretch(value.upper())
     return value.upper() if stretch and stretch.start < stretch.end else None
 
 
-def _language(value: str) -> str | None:
+def _read_language(value: str) -> str | None:
     found = _LANGUAGE.fullmatch(value.lower())
     return found[1] if found else None
 
 
 def _read_count(value: str) -> str | None:
-    if not (value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS):
+    if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS):
         return None
     return str(int(value))
 
@@ -117,7 +117,7 @@ def _one_of(names: Iterable[str]) -> Callable[[str], str | None]:
     return lambda value: value.lower() if value.lower() in names else None
 
 
-def _domain(value: str) -> str:
+def _read_domain(value: str) -> str:
     return value.lower().removeprefix("www.")
 
 
@@ -125,22 +125,22 @@ def _fold_account(value: str) -> str:
     return value.lstrip("@").lower()
 
 
-def _tag(value: str) -> str:
+def _read_tag(value: str) -> str:
     return value.lstrip("#").casefold()
 
 
 KINDS: Mapping[str, _Kind] = {
     "before": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
     "after": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
-    "on": _Kind(_day, ("2015", "2015-03", "2015-03-02")),
-    "lang": _Kind(_language, ("en", "es")),
+    "on": _Kind(_read_day, ("2015", "2015-03", "2015-03-02")),
+    "lang": _Kind(_read_language, ("en", "es")),
     "from": _Kind(_fold_account, ("ana",)),
     "in": _Kind(_corpus_name, ("demo",)),
     "platform": _Kind(str.lower, ("mastodon",)),
     "role": _Kind(str.lower, ("user",)),
-    "domain": _Kind(_domain, ("example.org",)),
+    "domain": _Kind(_read_domain, ("example.org",)),
     "thread": _Kind(str, ("general",)),
-    "tag": _Kind(_tag, ("coffee",)),
+    "tag": _Kind(_read_tag, ("coffee",)),
     "min": _Kind(_read_count, ("100",)),
     "has": _Kind(_one_of(_HAS), tuple(_HAS)),
     "is": _Kind(_one_of(_IS), tuple(_IS)),
@@ -177,7 +177,7 @@ class Conditions(Filters):
     """
 
     not_during: tuple[Stretch, ...] = ()
-    least: int | None = None  # engagement, inclusive
+    minimum: int | None = None  # engagement, inclusive
     below: int | None = None  # engagement, exclusive
     authors: tuple[str, ...] | None = None
     languages: tuple[str, ...] | None = None  # ISO 639-1, or the server's names: "es", "spanish"
@@ -197,7 +197,7 @@ class Conditions(Filters):
     not_mentions: tuple[str, ...] = ()
 
 
-def conditions(filters: Sequence[Filter]) -> Conditions:
+def combine_conditions(filters: Sequence[Filter]) -> Conditions:
     """Return the combined conditions of the filters; `in:` sets no condition on documents."""
     wanted = [condition for condition in filters if not condition.negated]
     unwanted = [condition for condition in filters if condition.negated]
@@ -208,12 +208,12 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
     for field, name in (_ANY_OF | _ALL_OF).items():
         lists[f"not_{field}"] = _values_of(unwanted, name)
     return Conditions(
-        before=min(_ends(wanted, unwanted), default=None),
-        after=max(_starts(wanted, unwanted), default=None),
-        not_during=tuple(_stretches(unwanted, "on")),
-        require=_flags(wanted),
-        exclude=_flags(unwanted),
-        least=max(map(int, _values_of(wanted, "min")), default=None),
+        before=min(_list_ends(wanted, unwanted), default=None),
+        after=max(_list_starts(wanted, unwanted), default=None),
+        not_during=tuple(_read_stretches(unwanted, "on")),
+        require=_read_filter_flags(wanted),
+        exclude=_read_filter_flags(unwanted),
+        minimum=max(map(int, _values_of(wanted, "min")), default=None),
         below=min(map(int, _values_of(unwanted, "min")), default=None),
         **lists,
     )
@@ -223,7 +223,7 @@ def _values_of(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
     return tuple(condition.value for condition in filters if condition.name == name)
 
 
-def _flags(filters: Sequence[Filter]) -> Flag:
+def _read_filter_flags(filters: Sequence[Filter]) -> Flag:
     found = Flag.NONE
     for value in _values_of(filters, "has"):
         found |= _HAS[value]
@@ -232,22 +232,22 @@ def _flags(filters: Sequence[Filter]) -> Flag:
     return found
 
 
-def _stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
+def _read_stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
     read = (read_stretch(value) for value in _values_of(filters, name))
     return [stretch for stretch in read if stretch]
 
 
-def _ends(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
+def _list_ends(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
     return [
-        *(stretch.start for stretch in _stretches(wanted, "before")),
-        *(stretch.start for stretch in _stretches(unwanted, "after")),
-        *(stretch.end for stretch in _stretches(wanted, "on")),
+        *(stretch.start for stretch in _read_stretches(wanted, "before")),
+        *(stretch.start for stretch in _read_stretches(unwanted, "after")),
+        *(stretch.end for stretch in _read_stretches(wanted, "on")),
     ]
 
 
-def _starts(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
+def _list_starts(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
     return [
-        *(stretch.start for stretch in _stretches(wanted, "after")),
-        *(stretch.start for stretch in _stretches(unwanted, "before")),
-        *(stretch.start for stretch in _stretches(wanted, "on")),
+        *(stretch.start for stretch in _read_stretches(wanted, "after")),
+        *(stretch.start for stretch in _read_stretches(unwanted, "before")),
+        *(stretch.start for stretch in _read_stretches(wanted, "on")),
     ]

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from engine.ports import Reads
-from engine.query.filters import Conditions, conditions
+from engine.query.filters import Conditions, combine_conditions
 from engine.query.query import (
     Alternative,
     Group,
@@ -19,8 +19,8 @@ from engine.query.query import (
     Plan,
     PlannedSearch,
     Query,
+    list_units,
     plan_query,
-    units,
 )
 from engine.query.results import (
     Counts,
@@ -32,11 +32,11 @@ from engine.query.results import (
 )
 from engine.ranking import (
     Parts,
-    alike,
     best_first,
     first_of_items,
+    group_alike,
     idf,
-    level,
+    level_parts,
     weighted_mean,
 )
 from engine.search import Term
@@ -46,7 +46,7 @@ from engine.settings.searching import (
     PublishedSettings,
     SocialSettings,
 )
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 
 _ENGAGEMENT_FULL = 1000  # likes and reposts that count in full
@@ -79,7 +79,7 @@ def lexical_share(bm25: float, reference: float) -> float:
     return bm25 / (bm25 + reference) if bm25 > 0 and reference > 0 else 0.0
 
 
-def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
+def weigh_recency(created_at: datetime, now: datetime, decay_days: float) -> float:
     """Return exp(-days / decay_days): 1 for a text that is new or dated in the future."""
     days = max(0.0, (now - created_at).total_seconds() / _SECONDS_A_DAY)
     return math.exp(-days / decay_days)
@@ -93,17 +93,17 @@ def is_preferred(role: str | None, preferred: Collection[str]) -> float | None:
     return 0.0 if known in _ROLES else None
 
 
-def focus(same_thread: int) -> float:
+def weigh_focus(same_thread: int) -> float:
     """Return how much a thread is about the query: 0 for one candidate in it, then 1/2, 3/4..."""
     return 1.0 - 0.5 ** max(0, same_thread)
 
 
-def engagement(count: int, full: int) -> float:
+def weigh_engagement(count: int, full: int) -> float:
     """Return likes and reposts on a logarithmic scale: log1p(count) / log1p(full), at most 1."""
     return min(1.0, math.log1p(max(0, count)) / math.log1p(full))
 
 
-def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
+def weigh_hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
     """Return the share of the wanted words (phrases joined) that are tags of the post."""
     if not groups:
         return 0.0
@@ -115,18 +115,18 @@ def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
     return met / len(groups)
 
 
-def authority(
+def weigh_authority(
     author: str | None, domain: str | None, known: Mapping[str, float], otherwise: float
 ) -> float | None:
     """Return the worth of the author or the domain, whichever is higher; a domain includes its
     subdomains. None if the settings name no worths."""
     if not known:
         return None
-    names = [(author or "").casefold().removeprefix("@"), *_domains(domain)]
+    names = [(author or "").casefold().removeprefix("@"), *_list_domains(domain)]
     return max((known[name] for name in names if name in known), default=otherwise)
 
 
-def _domains(domain: str | None) -> list[str]:
+def _list_domains(domain: str | None) -> list[str]:
     """Return a domain and its parents: "blog.example.org", "example.org", "org"."""
     labels = (domain or "").casefold().split(".")
     return [".".join(labels[start:]) for start in range(len(labels))]
@@ -143,8 +143,8 @@ def rank_documents(
     threads = Counter(document.thread for document in documents)
     asked = replace(asked, threads=threads)
     weights = {name: weight for name, weight in profile.weights.items() if weight > 0}
-    known = [features(document, asked, profile) for document in documents]
-    parts = level([{name: its[name] for name in weights} for its in known], weights)
+    known = [compute_features(document, asked, profile) for document in documents]
+    parts = level_parts([{name: its[name] for name in weights} for its in known], weights)
     scored = [
         (weighted_mean(its, weights), document, its)
         for document, its in zip(documents, parts, strict=True)
@@ -153,36 +153,40 @@ def rank_documents(
     return [ScoredDocument(document, score, its) for score, document, its in scored]
 
 
-def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
+def compute_features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
     """Return the features of a document that the profile weighs, by name."""
     lexical = lexical_share(found.candidate.bm25, asked.reference)
     match profile:
         case PersonalSettings():
             return {
                 "lexical": lexical,
-                "recency": _recency(found, asked, profile.decay_days),
+                "recency": _measure_recency(found, asked, profile.decay_days),
                 "role": is_preferred(found.role, profile.preferred_roles),
-                "thread": focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0,
+                "thread": weigh_focus(asked.threads.get(found.thread, 1) - 1)
+                if found.thread
+                else 0.0,
             }
         case SocialSettings():
             return {
                 "lexical": lexical,
-                "recency": _recency(found, asked, profile.decay_days),
-                "engagement": engagement(found.engagement, _ENGAGEMENT_FULL),
-                "hashtags": hashtags(asked.query.groups, found.tags),
+                "recency": _measure_recency(found, asked, profile.decay_days),
+                "engagement": weigh_engagement(found.engagement, _ENGAGEMENT_FULL),
+                "hashtags": weigh_hashtags(asked.query.groups, found.tags),
             }
         case PublishedSettings():
             return {
                 "lexical": lexical,
-                "authority": authority(
+                "authority": weigh_authority(
                     found.candidate.author, found.domain, profile.worths, _AUTHORITY_OTHERWISE
                 ),
             }
 
 
-def _recency(found: FoundDocument, asked: FeatureContext, decay_days: float) -> float | None:
+def _measure_recency(
+    found: FoundDocument, asked: FeatureContext, decay_days: float
+) -> float | None:
     written = found.candidate.created_at
-    return recency(written, asked.now, decay_days) if asked.now and written else None
+    return weigh_recency(written, asked.now, decay_days) if asked.now and written else None
 
 
 class FindIndex(Reads, Protocol):
@@ -248,15 +252,15 @@ class Finder:
         recency does not affect the ranking.
         """
         looked_for = expanded or query
-        plan = await self._plan(corpus, looked_for)
-        required = conditions(query.filters)
+        plan = await self._plan_search(corpus, looked_for)
+        required = combine_conditions(query.filters)
         ranks = plan.plan is Plan.RANKED
         profile = self._settings.profile(corpus.kind) if ranks else None
         if profile is None:
             stages = await self._retrieve_distinct(corpus, plan, required, limit)
         else:
             asked = FeatureContext(
-                query=looked_for, reference=reference(looked_for, plan, corpus), now=now
+                query=looked_for, reference=compute_reference(looked_for, plan, corpus), now=now
             )
             stages = await self._rank_by_profile(
                 corpus, plan, required, limit, asked=asked, profile=profile
@@ -290,14 +294,14 @@ class Finder:
         Months without any are left out. Near-identical documents each count. Raises the errors of
         the index.
         """
-        plan = await self._plan(corpus, expanded)
+        plan = await self._plan_search(corpus, expanded)
         if plan.plan is Plan.NOTHING:
             return {}
-        required = conditions(expanded.filters)
+        required = combine_conditions(expanded.filters)
         return await self._index.months(corpus, plan.by_language, required, plan=plan.plan)
 
-    async def _plan(self, corpus: Corpus, query: Query) -> PlannedSearch:
-        texts = [searchable(unit.text) for unit in units(query)]
+    async def _plan_search(self, corpus: Corpus, query: Query) -> PlannedSearch:
+        texts = [make_searchable(unit.text) for unit in list_units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
         return plan_query(query, corpus.read_in, readings, corpus.documents)
 
@@ -307,10 +311,10 @@ class Finder:
         """Fetch documents until `limit` of them are distinct or there are no more."""
         wide = fetched_for(limit)
         while True:
-            retrieved = await self._first(corpus, plan, required, wide)
+            retrieved = await self._run_plan(corpus, plan, required, wide)
             found = retrieved.documents
             score = plan.plan is Plan.RANKED
-            kept = self._distinct(
+            kept = self._choose_distinct_hits(
                 [
                     ScoredDocument(document, document.candidate.bm25 if score else None)
                     for document in found
@@ -339,13 +343,15 @@ class Finder:
             order = rank_documents(retrieved.documents, asked, profile)
             wide = fetched_for(limit)
             # Comparing all candidates with each other would take longer than finding them.
-            while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
+            while len(kept := self._choose_distinct_hits(order[:wide])) < limit and wide < len(
+                order
+            ):
                 wide *= 2
             if len(kept) >= limit or len(order) >= retrieved.passing:
                 return _Stages(retrieved, kept, min(wide, len(order)))
             pool *= 4
 
-    async def _first(
+    async def _run_plan(
         self, corpus: Corpus, plan: PlannedSearch, required: Conditions, limit: int
     ) -> FoundDocuments:
         match plan.plan:
@@ -358,22 +364,22 @@ class Finder:
             case Plan.NOTHING | Plan.NEAREST:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
-    def _distinct(self, found: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+    def _choose_distinct_hits(self, found: Sequence[ScoredDocument]) -> list[ScoredDocument]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
         by_id = {hit.document.candidate.id: hit for hit in found}
-        groups = alike(
+        groups = group_alike(
             [hit.document.candidate for hit in found], similarity=self._settings.similarity
         )
         kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
-        items = Counter(_item(hit) for hit in kept)
+        items = Counter(_find_item(hit) for hit in kept)
         return [
-            replace(hit, elsewhere=items[item] - 1) if (item := _item(hit)) else hit
+            replace(hit, elsewhere=items[item] - 1) if (item := _find_item(hit)) else hit
             for hit in first_of_items(kept, lambda hit: hit.document.candidate.place)
         ]
 
 
-def _item(hit: ScoredDocument) -> int | None:
+def _find_item(hit: ScoredDocument) -> int | None:
     place = hit.document.candidate.place
     return place.item if place else None
 
@@ -383,7 +389,7 @@ def fetched_for(limit: int) -> int:
     return limit + max(_SPARE, limit // 2)
 
 
-def reference(query: Query, plan: PlannedSearch, corpus: Corpus) -> float:
+def compute_reference(query: Query, plan: PlannedSearch, corpus: Corpus) -> float:
     """Return the BM25 of a text of average length that has each part of the query once."""
     weights: dict[Alternative, float] = defaultdict(float)
     for sought in plan.sought:

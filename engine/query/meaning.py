@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.corpora import ALL, outdated_notice
 from engine.messages import Message
-from engine.query.filters import Conditions, conditions
+from engine.query.filters import Conditions, combine_conditions
 from engine.query.find import Finder, FindIndex, fetched_for
 from engine.query.query import LanguageQuery, Plan, Query
 from engine.query.results import (
@@ -50,7 +50,7 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
         founds[0],
         corpus=ALL,
         hits=kept,
-        counts=_sum([found.counts for found in founds], returned=len(kept)),
+        counts=_sum_counts([found.counts for found in founds], returned=len(kept)),
         notices=(
             *(
                 notice
@@ -70,7 +70,7 @@ def _name_author(hit: FindHit, corpus: Corpus) -> FindHit:
     return replace(hit, document=named)
 
 
-def _sum(counts: Sequence[Counts], *, returned: int) -> Counts:
+def _sum_counts(counts: Sequence[Counts], *, returned: int) -> Counts:
     matching = [count.matching for count in counts if count.matching is not None]
     candidates = [count.candidates for count in counts if count.candidates is not None]
     return Counts(
@@ -157,11 +157,13 @@ class MeaningFinder(Finder):
 
         `similarity` converts a cosine to a similarity.
         """
-        plan, required = await self._plan(corpus, query), conditions(query.filters)
+        plan, required = await self._plan_search(corpus, query), combine_conditions(query.filters)
         found = await self._near.nearest(
             corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
         )
-        kept = self._distinct([ScoredDocument(document, None) for document in found.documents])
+        kept = self._choose_distinct_hits(
+            [ScoredDocument(document, None) for document in found.documents]
+        )
         hits = tuple(
             FindHit(
                 rank=rank,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from engine.messages import Message
 from engine.query.filters import read_filter
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
-from engine.text.clean import storable
+from engine.text.clean import make_storable
 
 # Longer queries are cut, and a notice says what was left out.
-MOST_PARTS = 64
+MAX_PARTS = 64
 LONGEST_PART = 500  # characters of a word, a phrase or the value of a filter
 LONGEST_NAME = 100  # characters of #tag and @mention
-LONGEST = 50_000  # characters; no canonical form of MOST_PARTS is longer
+LONGEST = 50_000  # characters; no canonical form of MAX_PARTS is longer
 
 _NAME = re.compile(r"(?!or:)([a-z]{1,20}):", re.IGNORECASE | re.ASCII)
 # Quotes that phones substitute for straight ones.
@@ -47,15 +47,15 @@ def parse_query(text: str) -> Query:
     """Parse `text` as a query. Never raises, whatever the text."""
     parts: list[_Part] = []
     counted = 0
-    reader = _Reader(storable(text[:LONGEST].translate(_QUOTES)))
+    reader = _Reader(make_storable(text[:LONGEST].translate(_QUOTES)))
     for part in reader.parts():
         counted += bool(part.unit or part.filter)
-        if counted > MOST_PARTS:
-            notice = Message("Only the first {number} parts of the query count.", number=MOST_PARTS)
+        if counted > MAX_PARTS:
+            notice = Message("Only the first {number} parts of the query count.", number=MAX_PARTS)
             parts.append(_Part(notice=notice))
             break
         parts.append(part)
-    groups, dangling = _groups(parts)
+    groups, dangling = _group_parts(parts)
     notices = [part.notice for part in parts if part.notice]
     if len(text) > LONGEST:
         notices.append(Message("Only the first {number} characters were read.", number=LONGEST))
@@ -71,7 +71,7 @@ def parse_query(text: str) -> Query:
     )
 
 
-def _groups(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
+def _group_parts(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
     """Return the parts grouped by their ORs, and whether an OR had nothing to join."""
     groups: list[list[Unit]] = []
     joining = dangling = open_ = False  # after an OR; some OR joined nothing; an OR may follow
@@ -103,22 +103,22 @@ class _Reader:
 
     def parts(self) -> Iterator[_Part]:
         """Yield the parts of the text."""
-        while self._skip_to(_begins):
-            negated = self._minus()
+        while self._skip_to(_may_begin_part):
+            negated = self._skip_minus()
             if negated:
                 self._skip_to(_begins_or_blank)
-            yield from self._part(negated)
+            yield from self._read_part(negated)
 
-    def _part(self, negated: bool) -> Iterator[_Part]:
+    def _read_part(self, negated: bool) -> Iterator[_Part]:
         while self._here in _SIGNS and self._here:
             if named := self._read_signed(negated):
                 yield named
                 return
             self._at += 1  # text like any other punctuation
         if self._here == '"':
-            yield from self._phrase(negated)
+            yield from self._read_phrase(negated)
         elif _is_word(self._here):
-            yield from self._word(negated)
+            yield from self._read_word(negated)
 
     @property
     def _here(self) -> str:
@@ -134,7 +134,7 @@ class _Reader:
             self._at += 1
         return bool(self._here)
 
-    def _minus(self) -> bool:
+    def _skip_minus(self) -> bool:
         """Skip a minus; return whether it negates, as it does unless a word or quote ends there."""
         if self._here != "-":
             return False
@@ -151,12 +151,12 @@ class _Reader:
         self._at = end + 1
         return content
 
-    def _phrase(self, negated: bool) -> Iterator[_Part]:
+    def _read_phrase(self, negated: bool) -> Iterator[_Part]:
         content = None if _is_word(self._before) else self._read_quoted()
         if content is None:
             self._at += 1  # text like any other punctuation
         elif any(map(_is_word, content)):
-            yield _unit(Phrase(content), negated)
+            yield _build_unit_part(Phrase(content), negated)
 
     def _read_signed(self, negated: bool) -> _Part | None:
         """Read #tag or @mention; return None if the sign is followed by anything else."""
@@ -171,17 +171,17 @@ class _Reader:
         self._at += len(run)
         return _Part(filter=Filter(name, value, negated))
 
-    def _word(self, negated: bool) -> Iterator[_Part]:
+    def _read_word(self, negated: bool) -> Iterator[_Part]:
         found = _RUN.match(self._text, self._at)
         run = found[0] if found else ""
         self._at += len(run)
         named = _NAME.match(run)
         if named and (value := self._read_value(run[named.end() :])):
-            yield from _filter(run, named[1], value, negated)
+            yield from _build_filter_part(run, named[1], value, negated)
         elif negated:
-            yield _unit(Word(_trim_punctuation(run)), negated)
+            yield _build_unit_part(Word(_trim_punctuation(run)), negated)
         else:
-            yield from _capital(_trim_punctuation(run))
+            yield from _build_word_part(_trim_punctuation(run))
 
     def _read_value(self, rest: str) -> str | None:
         """Return the value of a filter: the rest of its run, or the quoted text that follows."""
@@ -190,17 +190,17 @@ class _Reader:
         return self._read_quoted() if self._here == '"' else None
 
 
-def _capital(word: str) -> Iterator[_Part]:
+def _build_word_part(word: str) -> Iterator[_Part]:
     """Yield a word, unless it is an operator; AND says what holds without it."""
     if word == "OR":
         yield _Part()
     elif word != "AND":
-        yield _unit(Word(word), negated=False)
+        yield _build_unit_part(Word(word), negated=False)
     if word == "NOT":
         yield _Part(notice=_NOT)
 
 
-def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
+def _build_filter_part(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
     read = read_filter(name, value, negated=negated)
     if isinstance(read, Filter):
         yield _Part(notice=_TOO_LONG) if len(read.value) > LONGEST_PART else _Part(filter=read)
@@ -208,14 +208,14 @@ def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
     if not value.startswith("//"):  # a web address
         yield _Part(notice=read)
     if run.endswith(":"):
-        yield _unit(Word(name), negated)
+        yield _build_unit_part(Word(name), negated)
         if any(map(_is_word, value)):
-            yield _unit(Phrase(value), negated)
+            yield _build_unit_part(Phrase(value), negated)
     else:
-        yield _unit(Word(_trim_punctuation(run)), negated)
+        yield _build_unit_part(Word(_trim_punctuation(run)), negated)
 
 
-def _unit(unit: Unit, negated: bool) -> _Part:
+def _build_unit_part(unit: Unit, negated: bool) -> _Part:
     if len(unit.text) > LONGEST_PART:
         return _Part(notice=_TOO_LONG)
     return _Part(unit=unit, negated=negated)
@@ -228,7 +228,7 @@ def _is_word(character: str) -> bool:
     return bool(character) and unicodedata.category(character).startswith("M")
 
 
-def _begins(character: str) -> bool:
+def _may_begin_part(character: str) -> bool:
     return character in '-"#@' or _is_word(character)
 
 

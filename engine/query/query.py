@@ -17,7 +17,7 @@ from itertools import groupby
 
 from engine.messages import Message
 from engine.search import Term
-from engine.text.terms import Reading, slots
+from engine.text.terms import Reading, assign_slots
 
 # Lexemes with their positions, ascending, which must occur at the same distances.
 Chain = tuple[tuple[str, int], ...]
@@ -117,13 +117,13 @@ def _write_groups(groups: Sequence[Group]) -> Iterator[str]:
     for aliases, run in groupby(groups, _of_several_words):
         members = list(run)
         if aliases and len(members) > 1:
-            words = " ".join(str(_without(group, aliases)) for group in members)
+            words = " ".join(str(_drop_aliases(group, aliases)) for group in members)
             yield f"({' | '.join([words, *(str(alternative.unit) for alternative in aliases)])})"
         else:
             yield from map(str, members)
 
 
-def _without(group: Group, aliases: Sequence[Alternative]) -> Group:
+def _drop_aliases(group: Group, aliases: Sequence[Alternative]) -> Group:
     return Group(tuple(own for own in group.alternatives if own not in aliases))
 
 
@@ -192,7 +192,7 @@ class PlannedSearch:
         return tuple(sought.term for sought in self.sought)
 
 
-def units(query: Query) -> tuple[Unit, ...]:
+def list_units(query: Query) -> tuple[Unit, ...]:
     """Return the distinct words and phrases of the query, for the database to read."""
     wanted = (alternative.unit for group in query.groups for alternative in group.alternatives)
     return tuple(dict.fromkeys([*wanted, *query.excluded]))
@@ -203,8 +203,8 @@ def plan_query(
 ) -> PlannedSearch:
     """Return the planned search. `readings` are those of `units(query)`, in the same order."""
     known = list(readings)
-    read = units(query)
-    chains = _chains(read, known)
+    read = list_units(query)
+    chains = _build_chains(read, known)
     ranked = any(
         alternative.unit in chains for group in query.groups for alternative in group.alternatives
     )
@@ -215,7 +215,9 @@ def plan_query(
     for reading in known:
         frequencies[read[reading.unit]] += reading.document_frequency
     return PlannedSearch(
-        plan=_plan(query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)),
+        plan=_choose_plan(
+            query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)
+        ),
         by_language=by_language,
         sought=_choose_sought(query, read, known, documents),
         ignored=tuple(unit for unit in read if unit not in chains),
@@ -230,13 +232,15 @@ def plan_query(
     )
 
 
-def _plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
+def _choose_plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
     if ranked:
         return Plan.RANKED
     return Plan.NEWEST if query.filters or excluding else Plan.NOTHING
 
 
-def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dict[str, Chain]]:
+def _build_chains(
+    read: Sequence[Unit], readings: Iterable[Reading]
+) -> dict[Unit, dict[str, Chain]]:
     """Return the chain of each unit in each language that has lexemes for it."""
     found: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     for reading in readings:
@@ -284,7 +288,7 @@ def _choose_sought(
     alternatives = [alternative for group in query.groups for alternative in group.alternatives]
     alternatives.sort(key=lambda alternative: alternative.alias_of is not None)
     numbers = {unit: number for number, unit in enumerate(read)}
-    found = slots(readings, [numbers[alternative.unit] for alternative in alternatives])
+    found = assign_slots(readings, [numbers[alternative.unit] for alternative in alternatives])
     chosen = ((alternatives[slot.place], slot) for slot in found if slot.fresh)
     return tuple(
         Sought(

@@ -13,17 +13,17 @@ from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import DEFAULT, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.text.clean import fold_case_and_accents, searchable
+from engine.text.clean import fold_case_and_accents, make_searchable
 from engine.text.snippet import (
     RADIUS,
     Excerpt,
     Known,
     Spot,
+    choose_window,
+    find_words,
     may_match,
     searched_words,
     voice_terms,
-    window,
-    words,
 )
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind
@@ -161,7 +161,9 @@ class Receipts:
         """Return the hit for a scored document."""
         found, corpus = scored.document, self.corpus
         norm = partial(DEFAULT.part, length=found.candidate.length, average=corpus.average_length)
-        matches = (_match(sought, found, norm, corpus.documents) for sought in self.plan.sought)
+        matches = (
+            _build_match(sought, found, norm, corpus.documents) for sought in self.plan.sought
+        )
         return FindHit(
             rank=rank,
             document=attribute_document(found, corpus),
@@ -200,7 +202,7 @@ def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
     return replace(found, candidate=candidate, attribution=found.attribution or made)
 
 
-def _match(
+def _build_match(
     sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
 ) -> Match:
     """Return the match of a term in a document; `part` returns the BM25 part of a frequency."""
@@ -235,11 +237,11 @@ async def present_hits(
     """
     radius = RADIUS[corpus.kind]
     long = [hit for hit in found.hits if len(_hit_text(hit)) > SHORT]
-    near = {word for hit in long for word in _near(hit)}
+    near = {word for hit in long for word in _list_possible_matches(hit)}
     known = await _count_known_words(index, corpus, near)
-    hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
+    hits = [replace(hit, excerpt=_build_excerpt(hit, radius, known)) for hit in found.hits]
     if voice:
-        spoken = {spot.word for hit in hits for spot in words(_text_to_show(hit))}
+        spoken = {spot.word for hit in hits for spot in find_words(_text_to_show(hit))}
         known |= await _count_known_words(index, corpus, spoken - known.keys())
         documents = found.counts.corpus
         hits = [
@@ -257,21 +259,21 @@ def _text_to_show(hit: FindHit) -> str:
     return hit.excerpt.text if hit.excerpt else _hit_text(hit)
 
 
-def _near(hit: FindHit) -> Iterable[str]:
+def _list_possible_matches(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
     distinct = {spot.word for spot in searched_words(_hit_text(hit))}
     return (word for word in distinct if may_match(word, lexemes, fold_case_and_accents))
 
 
-def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
+def _build_excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
     worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
     matches: list[tuple[Spot, float]] = []
     for spot in searched_words(_hit_text(hit)):
         lexemes = known[spot.word].lexemes if spot.word in known else ()
         if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
             matches.append((spot, value))
-    return window(_hit_text(hit), matches, radius)
+    return choose_window(_hit_text(hit), matches, radius)
 
 
 async def _count_known_words(
@@ -282,7 +284,7 @@ async def _count_known_words(
     if not asked:
         return {}
     by_word: dict[int, list[Reading]] = defaultdict(list)
-    for reading in await index.read(corpus, [searchable(word) for word in asked]):
+    for reading in await index.read(corpus, [make_searchable(word) for word in asked]):
         by_word[reading.unit].append(reading)
     languages = set(corpus.read_in)
     return {

@@ -12,7 +12,7 @@ from engine.search import Mode
 from engine.settings import Section
 from engine.values import Kind
 
-MOST_MONTHS = 1200  # that may be excluded before a headline
+MAX_MONTHS = 1200  # that may be excluded before a headline
 _WORTH = re.compile(r"0|1|[01]?\.\d+")
 
 
@@ -53,7 +53,7 @@ class SearchSettings(Section):
     exclude_recent_months: int = Field(
         0,
         ge=0,
-        le=MOST_MONTHS,
+        le=MAX_MONTHS,
         description="Tweets of the last so many months before the headline do not count.",
     )
     minimum_judgment: int = Field(
@@ -141,14 +141,14 @@ class AnswerSettings(Section):
 class ProphecySettings:
     """How headlines are searched, and how what is found is scored.
 
-    Of `most` texts that words and meaning propose together, and of `most_with_phrases` where there
-    are phrases, copies count once; texts that are alike by `similarity` percent are copies.
+    Of `maximum` texts that words and meaning propose together, and of `max_with_phrases` where
+    there are phrases, copies count once; texts that are alike by `similarity` percent are copies.
     """
 
     search: SearchSettings = field(default_factory=SearchSettings)
     score: ScoreSettings = field(default_factory=ScoreSettings)
-    most: int = 240
-    most_with_phrases: int = 100
+    maximum: int = 240
+    max_with_phrases: int = 100
     similarity: float = ALIKE
 
 

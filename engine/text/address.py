@@ -20,7 +20,7 @@ _TRACKING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
-_MOST_PARAMETERS = 50
+_MAX_PARAMETERS = 50
 _HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
 _KEPT = "%/:@!$&'()*+,;=~"
 # Those that do on most sites. They distinguish readers but may matter to a server.
@@ -85,7 +85,7 @@ def canonical_address(url: str) -> str | None:
     """
     try:
         parts = urlsplit(url.strip())
-        host, port = _host(parts), parts.port
+        host, port = _read_host(parts), parts.port
     except ValueError:  # includes UnicodeError
         return None
     scheme = parts.scheme.lower()
@@ -113,7 +113,7 @@ def link_key(url: str) -> str | None:
         parts = urlsplit(url)
         host = (parts.hostname or "").removeprefix("www.")
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         return None
     query = urlencode(
@@ -125,7 +125,7 @@ def link_key(url: str) -> str | None:
     return f"{host}{port}{path}{'?' if query else ''}{query}"
 
 
-def _host(parts: SplitResult) -> str:
+def _read_host(parts: SplitResult) -> str:
     host = (parts.hostname or "").rstrip(".")
     if ":" in host:
         return f"[{host}]"

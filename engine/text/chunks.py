@@ -25,7 +25,7 @@ _ABBREVIATED = re.compile(
 _GERMAN_DAY = re.compile(
     r"\d\.\s+(?=(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)[a-z]*\b)"
 )
-LEAST, MOST, OVERLAP = 300, 500, 60  # tokens
+MINIMUM, MAXIMUM, OVERLAP = 300, 500, 60  # tokens
 # Weights are quarters of tokens, so that the weights of parts add up.
 _TOKEN = 4
 _WIDE = re.compile(r"[\u2e80-\uffdc\U0001f000-\U0003ffff]")
@@ -34,7 +34,7 @@ _BREAK = re.compile(r"\s+|(?<=[。！？、，；])(?=\S)")
 _LINE, _PARAGRAPH = "\n", "\n\n"
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, trimmed; marks like [1] stay with the sentence they follow.
 
     A line end ends a sentence. "Dr." and "U.S." do not.
@@ -92,89 +92,95 @@ class _Piece:
 
     @property
     def weight(self) -> int:
-        return _weight(self.text) + len(self.joint)
+        return _weigh_text(self.text) + len(self.joint)
 
 
 def token_count(text: str) -> int:
     """Return about how many tokens a text has."""
-    return -(-_weight(text) // _TOKEN)
+    return -(-_weigh_text(text) // _TOKEN)
 
 
-def chunks(
-    blocks: Iterable[Block], *, least: int = LEAST, most: int = MOST, overlap: int = OVERLAP
+def split_chunks(
+    blocks: Iterable[Block],
+    *,
+    minimum: int = MINIMUM,
+    maximum: int = MAXIMUM,
+    overlap: int = OVERLAP,
 ) -> tuple[Chunk, ...]:
-    """Return chunks of `least` to `most` tokens; only the last one may be shorter.
+    """Return chunks of `minimum` to `maximum` tokens; only the last one may be shorter.
 
     Each begins with the last sentences of the one before, about `overlap` tokens. A heading stands
     where it begins. A sentence is cut, between words, only if a chunk would be too short without
     its beginning. Raises ValueError if the overlap does not fit.
     """
-    if not 0 < 2 * overlap <= least < most:
-        raise ValueError(f"{overlap} of {least} to {most} tokens")
-    least, most, overlap = least * _TOKEN, most * _TOKEN, overlap * _TOKEN
-    waiting = deque(_pieces(blocks))
+    if not 0 < 2 * overlap <= minimum < maximum:
+        raise ValueError(f"{overlap} of {minimum} to {maximum} tokens")
+    minimum, maximum, overlap = minimum * _TOKEN, maximum * _TOKEN, overlap * _TOKEN
+    waiting = deque(_split_blocks(blocks))
     found, current, fresh = list[Chunk](), list[_Piece](), 0
     while waiting:
         piece = waiting.popleft()
         size = sum(each.weight for each in current)
-        if not _ends(size, current[fresh:], piece, least, most):
+        if not _is_chunk_complete(size, current[fresh:], piece, minimum, maximum):
             current.append(piece)
             continue
-        if size < least:
-            head, rest = _split(piece, most - size)
+        if size < minimum:
+            head, rest = _split_piece(piece, maximum - size)
             current.append(head)
             waiting.appendleft(rest)
         else:
             waiting.appendleft(piece)
-            while current[-1].heading and size - current[-1].weight >= least:
+            while current[-1].heading and size - current[-1].weight >= minimum:
                 size -= current[-1].weight
                 waiting.appendleft(current.pop())
-        found.append(_chunk(current, fresh))
-        current = _tail(current, overlap)
+        found.append(_build_chunk(current, fresh))
+        current = _choose_tail(current, overlap)
         fresh = len(current)
-    return (*found, _chunk(current, fresh)) if len(current) > fresh else tuple(found)
+    return (*found, _build_chunk(current, fresh)) if len(current) > fresh else tuple(found)
 
 
-def _ends(size: int, fresh: Sequence[_Piece], piece: _Piece, least: int, most: int) -> bool:
+def _is_chunk_complete(
+    size: int, fresh: Sequence[_Piece], piece: _Piece, minimum: int, maximum: int
+) -> bool:
     """Tell whether the chunk ends before `piece`."""
-    if size + piece.weight > most:
+    if size + piece.weight > maximum:
         return True
-    if not fresh or fresh[-1].heading or size < least:
+    if not fresh or fresh[-1].heading or size < minimum:
         return False
-    return piece.heading or (piece.joint == _PARAGRAPH and size >= (least + most) / 2)
+    return piece.heading or (piece.joint == _PARAGRAPH and size >= (minimum + maximum) / 2)
 
 
-def _pieces(blocks: Iterable[Block]) -> Iterator[_Piece]:
+def _split_blocks(blocks: Iterable[Block]) -> Iterator[_Piece]:
     above: tuple[str, ...] = ()
     for block in blocks:
         pairs = zip(above, block.headings, strict=False)
         same = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
         above = block.headings
         for heading in above[same:]:
-            yield from _sentences(heading, block, heading=True)
-        yield from _sentences(block.text, block)
+            yield from _split_sentences(heading, block, heading=True)
+        yield from _split_sentences(block.text, block)
 
 
-def _sentences(text: str, block: Block, *, heading: bool = False) -> Iterator[_Piece]:
+def _split_sentences(text: str, block: Block, *, heading: bool = False) -> Iterator[_Piece]:
     joint = _PARAGRAPH
     for line in text.split(_LINE):
-        for sentence in (" ".join(line.split()),) if heading else sentences(line):
+        for sentence in (" ".join(line.split()),) if heading else split_sentences(line):
             if sentence:
                 yield _Piece(sentence, block, joint, heading)
                 joint = " "
         joint = joint if joint == _PARAGRAPH else _LINE
 
 
-def _split(piece: _Piece, room: int) -> tuple[_Piece, _Piece]:
+def _split_piece(piece: _Piece, room: int) -> tuple[_Piece, _Piece]:
     """Cut a piece so that its first part has at most the weight `room`."""
-    end = _longest(piece.text, room - len(piece.joint))
+    end = _count_fitting_characters(piece.text, room - len(piece.joint))
     cut = max((found.end() for found in _BREAK.finditer(piece.text, 0, end + 1)), default=0)
     cut = cut if 0 < cut <= end + 1 else end
     head, rest = piece.text[:cut].rstrip(), piece.text[cut:].lstrip()
     return replace(piece, text=head), replace(piece, text=rest, joint=" ")
 
 
-def _tail(current: Sequence[_Piece], overlap: int) -> list[_Piece]:
+def _choose_tail(current: Sequence[_Piece], overlap: int) -> list[_Piece]:
     """Return the last sentences of a chunk; if they are too short, the last words before too."""
     kept, size = deque[_Piece](), 0
     for piece in reversed(current):
@@ -188,23 +194,23 @@ def _tail(current: Sequence[_Piece], overlap: int) -> list[_Piece]:
 
 
 def _last_words(text: str, room: int) -> str:
-    start = len(text) - _longest(text[::-1], room)
+    start = len(text) - _count_fitting_characters(text[::-1], room)
     ends = (found.end() for found in _BREAK.finditer(text, start - 1))
     return text[min(ends, default=start) :]
 
 
-def _longest(text: str, room: int) -> int:
+def _count_fitting_characters(text: str, room: int) -> int:
     """Return how many of the first characters have at most the weight `room`; at least 1."""
     end, weight = 0, 0
     for character in text:
-        weight += _weight(character)
+        weight += _weigh_text(character)
         if weight > room:
             break
         end += 1
     return max(end, 1)
 
 
-def _chunk(pieces: Sequence[_Piece], fresh: int) -> Chunk:
+def _build_chunk(pieces: Sequence[_Piece], fresh: int) -> Chunk:
     text = pieces[0].text + "".join(each.joint + each.text for each in pieces[1:])
     pages = [
         page
@@ -228,6 +234,6 @@ def _tell_headings(first: tuple[str, ...], last: tuple[str, ...]) -> tuple[str, 
     return (*first[:-1], f"{first[-1]} … {last[-1]}")
 
 
-def _weight(text: str) -> int:
+def _weigh_text(text: str) -> int:
     wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return len(text) + wide * (_TOKEN - 1)

@@ -182,7 +182,7 @@ def _keep_link_text(found: re.Match[str]) -> str:
     return f"[{words}]" if words.strip().isdigit() else words
 
 
-def searchable(text: str) -> str:
+def make_searchable(text: str) -> str:
     """Return the words of `text` as the text-search parser should see them.
 
     Links are removed. Hashtags and handles are kept whole and in parts ("@BetteMidler" becomes
@@ -193,12 +193,12 @@ def searchable(text: str) -> str:
     "t"). The result is NFKC, without control characters, single-spaced. Linear in the length of
     `text`.
     """
-    return _searchable(text, _mark_tag)
+    return _build_search_text(text, _mark_tag)
 
 
-def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
+def _build_search_text(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if not (text.isascii() and text.isprintable()):
-        text = _plain(text)
+        text = _normalise_text(text)
     text = drop_links(text)
     if "@" in text or "#" in text:
         text = _TAGGED.sub(tagged, _REPOST.sub("", text))
@@ -232,10 +232,10 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     `searched` is its search text from before single-word handles were searchable, made from the
     text, from title and text, or from something not stored, such as a text without file names.
     """
-    known = searchable(searched)
+    known = make_searchable(searched)
     for source in (text, f"{title}\n\n{text}") if title else (text,):
-        if _join_words(known) == _join_words(_searchable(source, _write_tag_as_before)):
-            return searchable(clean_for_display(source))
+        if _join_words(known) == _join_words(_build_search_text(source, _write_tag_as_before)):
+            return make_searchable(clean_for_display(source))
     return known
 
 
@@ -268,10 +268,10 @@ def clean_for_display(text: str) -> str:
         text = _unquote_field(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return storable(text)
+    return make_storable(text)
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return `text` without what PostgreSQL cannot store: NUL and lone surrogates."""
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
 
@@ -311,7 +311,7 @@ def _unless_shouted(match: re.Match[str]) -> str:
     return f" {_STOP.join(match[0])} "
 
 
-def _plain(text: str) -> str:
+def _normalise_text(text: str) -> str:
     text = _ODD.sub(_plain_character, text)
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
@@ -326,7 +326,7 @@ def _plain_character(match: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def _readable(tagged: str) -> str:
+def _split_tag(tagged: str) -> str:
     """Return the searchable words of a handle or hashtag.
 
     A hashtag is kept whole and in parts, and so is a handle of two or more words ("@FoxNews").
@@ -346,7 +346,7 @@ def _write_tag_as_before(match: re.Match[str]) -> str:
     word = match[1][1:]
     words = [part for part in camel_parts(word) if len(part) > 1 and part.isalpha()]
     acronym = len(word) > 1 and word.isalpha() and word.isupper()
-    return _readable(match[1]) if match[1][0] == "#" or acronym or len(words) > 1 else " "
+    return _split_tag(match[1]) if match[1][0] == "#" or acronym or len(words) > 1 else " "
 
 
 def _join_words(words: str) -> str:
@@ -355,7 +355,7 @@ def _join_words(words: str) -> str:
 
 
 def _mark_tag(match: re.Match[str]) -> str:
-    return _readable(match[1])
+    return _split_tag(match[1])
 
 
 def _cased_parts(piece: str) -> list[str]:

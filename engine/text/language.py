@@ -109,7 +109,7 @@ _READ = 4000  # characters
 _FEWEST_WORDS = 3  # function words that are needed for an answer
 _MARGIN = 1.3  # times as much as the next language
 _KANA_SHARE = 0.1  # of the letters of a Japanese text; Chinese has none
-_LEAST_SCRIPT = 0.4  # of the letters, beside names in Latin ones
+_MIN_SCRIPT = 0.4  # of the letters, beside names in Latin ones
 _NAMED = frozenset(NAMES.values())
 
 
@@ -191,7 +191,7 @@ def _language_of_script(text: str) -> str | None:
     if found["ja"] > _KANA_SHARE * letters:
         return "ja"
     best = max(found, key=lambda name: found[name], default=None)
-    return best if best and found[best] >= _LEAST_SCRIPT * letters else None
+    return best if best and found[best] >= _MIN_SCRIPT * letters else None
 
 
 def _language_of_words(text: str) -> str | None:

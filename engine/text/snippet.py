@@ -22,7 +22,7 @@ RADIUS: Mapping[Kind, int | None] = {
     Kind.SOCIAL: None,
     Kind.TWEETS: None,
 }
-MOST_VOICE_TERMS = 5
+MAX_VOICE_TERMS = 5
 _LONGEST_READ = 20_000  # characters in which a match is looked for
 _SHARED_START = 2  # first letters that a word and its lexeme share in every language
 _WORD = re.compile(r"(?:\b[^\W\d_]\.){2,}|\w+(?:['’]\w+)*")  # "U.S." is one word
@@ -72,17 +72,17 @@ class Known:
     telling: bool = True
 
 
-def words(text: str) -> list[Spot]:
+def find_words(text: str) -> list[Spot]:
     """Return the words of a text as written, except addresses, #tags and @mentions."""
-    return _spots(text, _ADDRESS, _WORD)
+    return _find_spots(text, _ADDRESS, _WORD)
 
 
 def searched_words(text: str) -> list[Spot]:
     """Return the words by which a text may be found: `words`, #tags and @mentions."""
-    return _spots(text, _LINK, _SIGNED_WORD)
+    return _find_spots(text, _LINK, _SIGNED_WORD)
 
 
-def _spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[Spot]:
+def _find_spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[Spot]:
     plain = left_out.sub(lambda found: " " * len(found[0]), text[:_LONGEST_READ])
     return [Spot(found.start(), found.end(), found[0]) for found in kept.finditer(plain)]
 
@@ -101,7 +101,7 @@ def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -
     return any(lexeme.replace(".", "").startswith(start) for lexeme in lexemes)
 
 
-def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:
+def choose_window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:
     """Return the whole text or, if it is longer, at most `radius` characters on either side of its
     best match, cut between words.
 
@@ -109,10 +109,10 @@ def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None)
     greatest sum of weights around it, each word counted once; the first of equals. Without any,
     the window is at the beginning. A match longer than the window is cut too.
     """
-    best = _best(matches, radius or len(text))
+    best = _find_best_match(matches, radius or len(text))
     if radius is None or len(text) <= 2 * radius:
         return Excerpt(text=text, start=0, end=len(text), before=False, after=False, match=best)
-    return _window(text, best, radius)
+    return _cut_window(text, best, radius)
 
 
 def narrow_excerpt(text: str, found: Excerpt, longest: int) -> Excerpt:
@@ -120,10 +120,10 @@ def narrow_excerpt(text: str, found: Excerpt, longest: int) -> Excerpt:
     if len(found.text) <= longest:
         return found
     taken = min(longest, len(found.match.word)) if found.match else 0
-    return _window(text, found.match, (longest - taken) // 2)
+    return _cut_window(text, found.match, (longest - taken) // 2)
 
 
-def _window(text: str, match: Spot | None, radius: int) -> Excerpt:
+def _cut_window(text: str, match: Spot | None, radius: int) -> Excerpt:
     best = match or Spot(radius, radius, "")
     best = Spot(best.start, min(best.end, best.start + radius), best.word)
     start = _first_border(text, max(0, best.start - radius), best.start)
@@ -138,7 +138,7 @@ def _window(text: str, match: Spot | None, radius: int) -> Excerpt:
     )
 
 
-def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
+def _find_best_match(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
     """Return the match with the greatest sum of weights around it, in linear time."""
     best, highest = None, 0.0
     near: Counter[tuple[str, float]] = Counter()
@@ -179,7 +179,7 @@ def _last_border(text: str, at: int, limit: int) -> int:
 
 
 def voice_terms(
-    text: str, known: Mapping[str, Known], documents: int, *, most: int = MOST_VOICE_TERMS
+    text: str, known: Mapping[str, Known], documents: int, *, maximum: int = MAX_VOICE_TERMS
 ) -> tuple[str, ...]:
     """Return the top collocations of a text against its corpus, best first, as they are written.
 
@@ -194,30 +194,30 @@ def voice_terms(
     with documents for the background model). It is high for pairs repeated in the text and rare in
     the corpus.
     """
-    spots = [(spot, known.get(spot.word)) for spot in words(text)]
+    spots = [(spot, known.get(spot.word)) for spot in find_words(text)]
     written: dict[tuple[str, ...], str] = {}
     counted: Counter[tuple[str, ...]] = Counter()
     rarity: dict[tuple[str, ...], float] = {}
     for (earlier, first), (other, second) in pairwise(spots):
         if not (first and second and text[earlier.end : other.start] in _BESIDE):
             continue
-        if not (_tells(earlier, first) and _tells(other, second)):
+        if not (_is_telling(earlier, first) and _is_telling(other, second)):
             continue
         pair = (*first.lexemes, *second.lexemes)
         written.setdefault(pair, text[earlier.start : other.end])
         counted[pair] += 1
-        rarity[pair] = _rarity(first, documents) + _rarity(second, documents)
+        rarity[pair] = _measure_rarity(first, documents) + _measure_rarity(second, documents)
     n = counted.total()
     scored = {pair: k / n * (math.log(k / n) + rarity[pair]) for pair, k in counted.items()}
     best = sorted(scored, key=lambda pair: -round(scored[pair], 9))  # stable: ties keep the order
-    return tuple(written[pair] for pair in best[:most])
+    return tuple(written[pair] for pair in best[:maximum])
 
 
-def _tells(spot: Spot, known: Known) -> bool:
+def _is_telling(spot: Spot, known: Known) -> bool:
     return known.telling and len(spot.word) > 1 and any(map(str.isalpha, spot.word))
 
 
-def _rarity(word: Known, documents: int) -> float:
+def _measure_rarity(word: Known, documents: int) -> float:
     """Return -ln of the share of documents that contain a word, never of 0."""
     return -math.log((word.document_frequency + 0.5) / (documents + 1))
 
@@ -227,7 +227,7 @@ def one_line(text: str, limit: int) -> str:
 
     A word longer than half the limit may itself be cut.
     """
-    return _cut(_visible(text), limit)
+    return _cut_text(_drop_unseen_characters(text), limit)
 
 
 def visible_lines(text: str, limit: int) -> str:
@@ -235,14 +235,16 @@ def visible_lines(text: str, limit: int) -> str:
 
     Headings, rows and paragraphs stay apart, which `one_line` would join.
     """
-    return _cut("\n".join(filter(None, map(_visible, text.splitlines()))), limit)
+    return _cut_text(
+        "\n".join(filter(None, map(_drop_unseen_characters, text.splitlines()))), limit
+    )
 
 
-def _visible(text: str) -> str:
+def _drop_unseen_characters(text: str) -> str:
     return " ".join(_UNSEEN.sub(" ", text).split())
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_text(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     end = max(text.rfind(gap, 0, limit + 1) for gap in " \n")

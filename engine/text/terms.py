@@ -61,7 +61,7 @@ _SHORTEST_MISSPELT = 5
 # Letters of a part of a hyphenated word that is looked for by itself.
 _SHORTEST_PART = 3
 # A text with more unknown words is in another language, so its words have no useful neighbours.
-_MOST_MISSPELT = 8
+_MAX_MISSPELT = 8
 # Characters of Korean, Japanese and Chinese, whose words are read by single characters and pairs
 # (to_lexemes in the database).
 _UNSPACED = re.compile(
@@ -137,7 +137,7 @@ class Slot:
         )
 
 
-def slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
+def assign_slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
     """Yield the slots of the units in `order`, one by one; some have no fresh lexemes.
 
     Of a word that was read by characters and pairs, only the pairs count.
@@ -190,7 +190,7 @@ def headline_terms(
     # "nación nacional" is one stem in English and two in Spanish.
     found = [
         replace(slot, place=order[slot.place])
-        for slot in slots(kept, order)
+        for slot in assign_slots(kept, order)
         if len(slot.fresh) == len(slot.lexemes)
         or any(term.document_frequency for term in slot.fresh.values())
     ]
@@ -249,9 +249,9 @@ def _word_to_show(slot: Slot, word: str) -> str:
     return pair or _EDGES.sub("", word) or word
 
 
-def misspelt(terms: Sequence[Term]) -> list[Term]:
+def find_misspelt(terms: Sequence[Term]) -> list[Term]:
     """Return the terms to find neighbours for: the first few long unknown words."""
-    return [term for term in terms if _may_be_misspelt(term)][:_MOST_MISSPELT]
+    return [term for term in terms if _may_be_misspelt(term)][:_MAX_MISSPELT]
 
 
 def without_repeats(terms: Sequence[Term]) -> list[Term]:

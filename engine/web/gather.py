@@ -20,7 +20,7 @@ from engine.web.results import WebFindings, WebPage, WebResult
 
 PURPOSE = "web search"
 RESULTS = 5  # that each query asks for
-_MOST_QUERIES = 8
+_MAX_QUERIES = 8
 _SEARCHING = 0.6  # the most of the time that searches may take
 _ENOUGH_TEXT = 200  # characters from a provider that make fetching the page unnecessary
 _MARGIN = 60.0  # seconds that a process may need to record what it spent
@@ -77,7 +77,7 @@ class WebGatherer:
         Raises storage errors.
         """
         asked = list(dict.fromkeys(" ".join(query.split()) for query in queries))
-        asked = [query for query in asked if query][:_MOST_QUERIES]
+        asked = [query for query in asked if query][:_MAX_QUERIES]
         if not asked or not self.available:
             return WebFindings()
         planned = self._plan_searches(len(asked), deadline, now)
@@ -87,7 +87,7 @@ class WebGatherer:
                 await self._search_and_read(asked, progress, deadline, planned.source, now)
         except BudgetExhausted as error:
             return WebFindings(notices=(error.full_message,))
-        return _findings(progress)
+        return _build_findings(progress)
 
     async def _search_and_read(
         self,
@@ -99,10 +99,10 @@ class WebGatherer:
     ) -> None:
         clock = asyncio.get_running_loop().time
         until = clock() + deadline
-        await _within(
+        await _run_jobs(
             clock() + deadline * _SEARCHING,
             [
-                self._search(number, query, progress, source, now)
+                self._search_web(number, query, progress, source, now)
                 for number, query in enumerate(queries)
             ],
         )
@@ -113,9 +113,9 @@ class WebGatherer:
         targets = choose_pages(
             [progress.searched[index].results for index in sorted(progress.searched)],
             sorted(progress.searched),
-            most=self._settings.pages,
+            maximum=self._settings.pages,
         )
-        ended = await _within(
+        ended = await _run_jobs(
             until, [self._read_page(target, queries, progress, now) for target in targets]
         )
         if late := len(targets) - ended:
@@ -125,7 +125,7 @@ class WebGatherer:
         if progress.fetched:
             await self._pages.tidy(now=now)
 
-    async def _search(
+    async def _search_web(
         self, number: int, query: str, progress: _Progress, source: BudgetSource, now: datetime
     ) -> None:
         found = await self._providers.search(query, limit=self._results, now=now)
@@ -184,7 +184,7 @@ class WebGatherer:
 
 
 def choose_pages(
-    results: Sequence[Sequence[WebResult]], numbers: Sequence[int], *, most: int
+    results: Sequence[Sequence[WebResult]], numbers: Sequence[int], *, maximum: int
 ) -> list[_Target]:
     """Return the pages to read, the best of each query first, none twice.
 
@@ -196,10 +196,10 @@ def choose_pages(
             found.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
     by_query = [[page for page in found.values() if page.query == number] for number in numbers]
     turns = [page for turn in zip_longest(*by_query) for page in turn if page is not None]
-    return turns[:most]
+    return turns[:maximum]
 
 
-async def _within(until: float, work: Iterable[Awaitable[None]]) -> int:
+async def _run_jobs(until: float, work: Iterable[Awaitable[None]]) -> int:
     """Run all of `work` at once until a time of the event loop; return how much of it ended.
 
     What has not ended then is cancelled and waited for, as it is when this call is cancelled or
@@ -220,7 +220,7 @@ async def _within(until: float, work: Iterable[Awaitable[None]]) -> int:
     return len(done)
 
 
-def _findings(progress: _Progress) -> WebFindings:
+def _build_findings(progress: _Progress) -> WebFindings:
     pages: dict[str, WebPage] = {}
     for place in sorted(progress.pages):
         page = progress.pages[place]

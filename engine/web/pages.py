@@ -20,11 +20,11 @@ AGENT = "presagio"
 PAGE_SECONDS = 6.0
 CACHE_BYTES = 100_000_000  # of page text that are kept
 _LIMITS = FetchLimits(seconds=5.0, bytes=600_000)  # a site may expect that 500 KiB are read
-_MOST_RULES = 5_000
+_MAX_RULES = 5_000
 _KEPT = 24 * 3600.0  # seconds
-_MOST_KEPT = 1_000  # sites
+_MAX_KEPT = 1_000  # sites
 AT_ONCE = 10  # fetches
-_MOST_BYTES = 3_000_000  # of which the first megabyte is read
+_MAX_BYTES = 3_000_000  # of which the first megabyte is read
 _LONGEST_VALIDATOR = 300  # characters
 _FRESH = timedelta(days=1)  # for which a page is not fetched again
 _AHEAD = timedelta(days=1)  # a local time read without its zone can be 14 hours ahead
@@ -40,7 +40,7 @@ class RobotRules:
         """Return whether the longest pattern that matches allows it; in a tie it does."""
         path = unquote(path)
         matching = [
-            (len(pattern), allowed) for allowed, pattern in self.rules if _matches(pattern, path)
+            (len(pattern), allowed) for allowed, pattern in self.rules if _is_match(pattern, path)
         ]
         return max(matching)[1] if matching else True
 
@@ -52,7 +52,7 @@ def parse_robots(text: str, agent: str = AGENT) -> RobotRules:
     grouped: set[str] = set()  # the agents of the current group
     in_rules = False
     own = False
-    for key, value in _lines(text):
+    for key, value in _parse_lines(text):
         if key == "user-agent":
             grouped = {value.lower()} if in_rules else grouped | {value.lower()}
             in_rules = False
@@ -65,10 +65,10 @@ def parse_robots(text: str, agent: str = AGENT) -> RobotRules:
                 named.append(rule)
             if "*" in grouped:
                 general.append(rule)
-    return RobotRules(tuple((named if own else general)[:_MOST_RULES]))
+    return RobotRules(tuple((named if own else general)[:_MAX_RULES]))
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
+def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names, in lower case, and values of the lines that mean something."""
     for line in text.lstrip("\ufeff").splitlines():
         key, colon, value = line.partition("#")[0].partition(":")
@@ -77,7 +77,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
             yield key, value.strip()
 
 
-def _matches(pattern: str, path: str) -> bool:
+def _is_match(pattern: str, path: str) -> bool:
     """Match from the beginning; "*" is any text, and "$" at the end is the end of the path."""
     anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
@@ -116,21 +116,21 @@ class Robots:
         server fails allows nothing until it answers, and then FetchError is raised.
         """
         parts = urlsplit(url)
-        rules = await self._rules(f"{parts.scheme}://{parts.netloc}")
+        rules = await self._find_rules(f"{parts.scheme}://{parts.netloc}")
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         if not rules.allows(path):
             raise FetchDisallowed(
                 Message("{host} does not let programs read this page.", host=shown_host(url))
             )
 
-    async def _rules(self, site: str) -> RobotRules:
+    async def _find_rules(self, site: str) -> RobotRules:
         until, rules = self._kept.get(site, (0.0, RobotRules()))
         if self._clock() < until:
             return rules
         rules = await self._flights.run(site, lambda: self._fetch_rules(site))
         self._kept.pop(site, None)  # the oldest comes first
         self._kept[site] = (self._clock() + _KEPT, rules)
-        while len(self._kept) > _MOST_KEPT:
+        while len(self._kept) > _MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         return rules
 
@@ -175,15 +175,17 @@ class Pages:
         if known and known.fetched_at > fresh:
             return ReadPage(known, cached=True)
         require_libraries()  # before anything is fetched
-        page = await self._current(address, known, now)
+        page = await self._fetch_current_page(address, known, now)
         await self._cache.put(address, page)
         return ReadPage(page, cached=False)
 
     async def tidy(self, *, now: datetime) -> int:
         """Remove from the cache what is old or too much; return how many pages."""
-        return await self._cache.forget(before=now - CACHED_FOR, most_bytes=CACHE_BYTES)
+        return await self._cache.forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
 
-    async def _current(self, address: str, known: FetchedPage | None, now: datetime) -> FetchedPage:
+    async def _fetch_current_page(
+        self, address: str, known: FetchedPage | None, now: datetime
+    ) -> FetchedPage:
         fetched = await self._fetch_allowed(address, known)
         if known and fetched.status == 304:
             return replace(known, fetched_at=now)
@@ -203,25 +205,25 @@ class Pages:
             author=found.author,
             site=found.site,
             date=date,
-            etag=_validator(fetched, "ETag"),
-            last_modified=_validator(fetched, "Last-Modified"),
+            etag=_read_validator(fetched, "ETag"),
+            last_modified=_read_validator(fetched, "Last-Modified"),
             fetched_at=now,
         )
 
     async def _fetch_allowed(self, address: str, known: FetchedPage | None) -> Fetched:
         """Fetch a page if its site lets programs read it, and the site it leads to as well."""
-        limits = FetchLimits(seconds=PAGE_SECONDS, bytes=_MOST_BYTES)
+        limits = FetchLimits(seconds=PAGE_SECONDS, bytes=_MAX_BYTES)
         async with self._room:
             await self._robots.require(address)
             fetched = await self._fetcher.get(
-                address, limits=limits, accept=PAGE_TYPES, headers=_conditions(known)
+                address, limits=limits, accept=PAGE_TYPES, headers=_build_conditions(known)
             )
             if urlsplit(fetched.url)[:3] != urlsplit(address)[:3]:
                 await self._robots.require(fetched.url)
         return fetched
 
 
-def _conditions(known: FetchedPage | None) -> dict[str, str]:
+def _build_conditions(known: FetchedPage | None) -> dict[str, str]:
     """Return the headers that ask for a page only if it has changed."""
     if known is None:
         return {}
@@ -229,6 +231,6 @@ def _conditions(known: FetchedPage | None) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _validator(fetched: Fetched, name: str) -> str | None:
+def _read_validator(fetched: Fetched, name: str) -> str | None:
     value = fetched.headers.get(name, "")
     return value if value.isascii() and 0 < len(value) <= _LONGEST_VALIDATOR else None

@@ -18,7 +18,7 @@ from engine.errors import (
     WebSearchUnreachable,
 )
 from engine.fetch import requested_pause
-from engine.llm.endpoint import quote, what_happened
+from engine.llm.endpoint import quote_answer, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.fetching import WebSearchSettings
@@ -43,7 +43,7 @@ _SPENT_WORDS = re.compile(
 )
 # Brave answers 422.
 _KEY_WORDS = re.compile(r"(?:api key|token) (?:is|was) (?:not valid|invalid)", re.IGNORECASE)
-_MOST_BYTES = 4_000_000  # Exa sends the pages too
+_MAX_BYTES = 4_000_000  # Exa sends the pages too
 
 
 def status_error(
@@ -60,8 +60,10 @@ def status_error(
 
     `answer` is the provider's own text; it is masked and cut before it is quoted.
     """
-    head = Message("{host} {did} ({status})", host=provider, did=_did(status), status=status)
-    quoted = quote(answer, key)
+    head = Message(
+        "{host} {did} ({status})", host=provider, did=_describe_status(status), status=status
+    )
+    quoted = quote_answer(answer, key)
     message = (
         Message("{head}: {quoted}", head=head, quoted=quoted)
         if quoted
@@ -72,21 +74,23 @@ def status_error(
     spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
     if spent or status in _SPENT_STATUSES or month is not None:
         return WebSearchSpent(
-            message, fix=Message("Add credit to the account."), rest=_rest(month or wait, _SPENT)
+            message,
+            fix=Message("Add credit to the account."),
+            rest=_choose_rest(month or wait, _SPENT),
         )
     if status == 429:
-        rest = _rest(wait or _first_reset(headers), _LIMITED)
+        rest = _choose_rest(wait or _first_reset(headers), _LIMITED)
         return WebSearchLimited(message, fix=Message("Wait a little."), rest=rest)
     if status == 408 or status >= 500:
-        rest = _rest(wait, _UNREACHABLE)
+        rest = _choose_rest(wait, _UNREACHABLE)
         return WebSearchUnreachable(message, fix=Message("Try again later."), rest=rest)
     if status in (401, 403) or _KEY_WORDS.search(answer):
-        return WebSearchRefused(message, fix=_fix(key_variable), rest=_REFUSED)
+        return WebSearchRefused(message, fix=_describe_fix(key_variable), rest=_REFUSED)
     # It may be this query alone that the provider does not like.
     return WebSearchRefused(message)
 
 
-def unreachable(provider: str, reason: Message) -> WebSearchUnreachable:
+def map_unreachable(provider: str, reason: Message) -> WebSearchUnreachable:
     """Return the error for a connection that failed, was lost or timed out."""
     return WebSearchUnreachable(
         Message("{host}: {reason}", host=provider, reason=reason),
@@ -95,7 +99,7 @@ def unreachable(provider: str, reason: Message) -> WebSearchUnreachable:
     )
 
 
-def unreadable(provider: str) -> WebSearchError:
+def map_unreadable(provider: str) -> WebSearchError:
     """Return the error for an answer that holds no list of results."""
     return WebSearchError(
         Message("The answer of {host} holds no results of a search.", host=provider),
@@ -112,13 +116,13 @@ def engines_suspended(engines: str) -> WebSearchError:
     )
 
 
-def _did(status: int) -> Message:
+def _describe_status(status: int) -> Message:
     if status in _SPENT_STATUSES:
         return Message("says that the credit is spent")
     return what_happened(status)
 
 
-def _fix(key_variable: str) -> Message:
+def _describe_fix(key_variable: str) -> Message:
     if not key_variable:
         return Message("Allow the format json in the settings of searxng.")
     return Message("Check {variable}.", variable=key_variable)
@@ -129,24 +133,24 @@ def _reset_of_the_month(headers: Mapping[str, str]) -> float | None:
 
     Its headers hold a figure for each window, the second first: "0, 812" and "1, 1419704".
     """
-    left = _figures(headers.get("x-ratelimit-remaining"))
-    resets = _figures(headers.get("x-ratelimit-reset"))
+    left = _parse_figures(headers.get("x-ratelimit-remaining"))
+    resets = _parse_figures(headers.get("x-ratelimit-reset"))
     if len(left) < 2 or left[-1] > 0:
         return None
     return resets[-1] if len(resets) == len(left) else _SPENT
 
 
 def _first_reset(headers: Mapping[str, str]) -> float | None:
-    resets = _figures(headers.get("x-ratelimit-reset"))
+    resets = _parse_figures(headers.get("x-ratelimit-reset"))
     return resets[0] if len(resets) > 1 else None  # a single figure is often a time of day
 
 
-def _figures(header: str | None) -> list[float]:
+def _parse_figures(header: str | None) -> list[float]:
     parts = [part.strip() for part in (header or "").split(",")]
     return [float(part) for part in parts] if all(part.isdecimal() for part in parts) else []
 
 
-def _rest(seconds: float | None, otherwise: float) -> float:
+def _choose_rest(seconds: float | None, otherwise: float) -> float:
     return min(max(1.0, seconds), _LONGEST_REST) if seconds is not None else otherwise
 
 
@@ -181,11 +185,11 @@ class HttpSearch:
         """Return at most `limit` results, with their cost. Raises WebSearchError."""
         payload = await self._ask_provider(query, limit, now)
         if not self._form.signs & payload.keys():
-            raise unreadable(self.name)
+            raise map_unreadable(self.name)
         results = tuple(islice(self._form.results(payload), limit))
         silent = payload.get("unresponsive_engines")
         if not results and silent and self.name == "searxng":
-            raise engines_suspended(_engines(silent))
+            raise engines_suspended(_format_engines(silent))
         cost = self._form.cost(payload)
         return WebAnswer(
             results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
@@ -194,14 +198,14 @@ class HttpSearch:
     async def _ask_provider(self, query: str, limit: int, now: datetime) -> Mapping[str, Any]:
         try:
             async with asyncio.timeout(self._settings.timeout):
-                status, headers, content = await self._exchange(shorten_query(query), limit)
+                status, headers, content = await self._request_results(shorten_query(query), limit)
         except (TimeoutError, httpx.TimeoutException) as exc:
             seconds = self._settings.timeout
             reason = Message("no answer within {seconds:g} s.", seconds=seconds)
-            raise unreachable(self.name, reason) from exc
+            raise map_unreachable(self.name, reason) from exc
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
             reason = Message("no connection ({name}).", name=type(exc).__name__)
-            raise unreachable(self.name, reason) from exc
+            raise map_unreachable(self.name, reason) from exc
         if status != httpx.codes.OK:
             raise status_error(
                 self.name,
@@ -214,10 +218,10 @@ class HttpSearch:
             )
         payload = decode(content)
         if payload is None:
-            raise unreadable(self.name)
+            raise map_unreadable(self.name)
         return payload
 
-    async def _exchange(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
+    async def _request_results(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
         asked = self._form.request(query, limit)
         method = "GET" if asked.body is None else "POST"
         content = bytearray()
@@ -226,12 +230,12 @@ class HttpSearch:
         ) as response:
             async for piece in response.aiter_bytes():
                 content += piece
-                if len(content) > _MOST_BYTES:
-                    raise unreadable(self.name)
+                if len(content) > _MAX_BYTES:
+                    raise map_unreadable(self.name)
             return response.status_code, response.headers, bytes(content)
 
 
-def _engines(silent: object) -> str:
+def _format_engines(silent: object) -> str:
     """Return the names in [["google", "timeout"], ...]."""
     listed = silent if isinstance(silent, list) else []
     names = (str(entry[0])[:40] for entry in listed if isinstance(entry, list) and entry)
@@ -283,7 +287,7 @@ class Providers:
         """Return the answer of the first provider that gives one. Raises no WebSearchError."""
         searched = SearchOutcome()
         for provider in self._providers:
-            if reason := self._rests(provider.name):
+            if reason := self._explain_rest(provider.name):
                 searched = replace(searched, notices=(*searched.notices, reason))
                 continue
             searched = replace(searched, requests=searched.requests + 1)
@@ -300,7 +304,7 @@ class Providers:
             )
         return searched
 
-    def _rests(self, name: str) -> Message | None:
+    def _explain_rest(self, name: str) -> Message | None:
         """Return why a provider is left alone now, or None if it may be asked."""
         until, reason = self._resting.get(name, (0.0, None))
         return reason if self._clock() < until else None

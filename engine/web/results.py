@@ -14,7 +14,7 @@ from engine.values import Usage
 
 CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
 _LONGEST_QUERY = 400  # characters that Brave and Tavily accept
-_MOST_WORDS = 50  # that Brave accepts
+_MAX_WORDS = 50  # that Brave accepts
 _LONGEST_TITLE, LONGEST_TEXT = 300, 100_000  # characters
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
@@ -88,8 +88,8 @@ class WebCache(Protocol):
     async def put(self, address: str, page: FetchedPage) -> None:
         """Store a page under the canonical address that it was asked for by."""
 
-    async def forget(self, *, before: datetime, most_bytes: int) -> int:
-        """Remove pages fetched before `before`, and the oldest ones beyond `most_bytes` of text.
+    async def forget(self, *, before: datetime, max_bytes: int) -> int:
+        """Remove pages fetched before `before`, and the oldest ones beyond `max_bytes` of text.
 
         Returns how many were removed.
         """
@@ -135,7 +135,7 @@ class Form:
 
 def shorten_query(query: str) -> str:
     """Return a query that every provider accepts: one line, 50 words, 400 characters."""
-    line = " ".join(_UNPRINTABLE.sub(" ", query).split()[:_MOST_WORDS])
+    line = " ".join(_UNPRINTABLE.sub(" ", query).split()[:_MAX_WORDS])
     return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
 
 
@@ -143,8 +143,8 @@ def _read_list(at: str, **keys: str) -> Callable[[Mapping[str, Any]], Iterable[W
     """Return a function that reads the results at a key, whose fields have these names."""
 
     def read(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-        for entry in _objects(payload.get(at)):
-            yield from _result(entry, **{name: entry.get(key) for name, key in keys.items()})
+        for entry in _list_objects(payload.get(at)):
+            yield from _read_result(entry, **{name: entry.get(key) for name, key in keys.items()})
 
     return read
 
@@ -156,18 +156,18 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
     return float(total) if known and total is not None else None
 
 
-def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+def _read_brave_results(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     web = payload.get("web")
-    for entry in _objects(web.get("results") if isinstance(web, Mapping) else None):
-        yield from _result(entry, date=entry.get("page_age"))
+    for entry in _list_objects(web.get("results") if isinstance(web, Mapping) else None):
+        yield from _read_result(entry, date=entry.get("page_age"))
 
 
-def _objects(value: object) -> list[Mapping[str, Any]]:
+def _list_objects(value: object) -> list[Mapping[str, Any]]:
     listed = value if isinstance(value, list) else []
     return [entry for entry in listed if isinstance(entry, Mapping)]
 
 
-def _result(
+def _read_result(
     entry: Mapping[str, Any],
     *,
     url: object = None,
@@ -180,18 +180,18 @@ def _result(
         return
     yield WebResult(
         url=address,
-        title=_title(entry.get("title")),
-        text=_paragraphs(text) or None,
+        title=_clean_title(entry.get("title")),
+        text=_clean_paragraphs(text) or None,
         date=_read_iso_date(date),
     )
 
 
-def _title(value: object) -> str:
+def _clean_title(value: object) -> str:
     text = value if isinstance(value, str) else ""
     return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * _LONGEST_TITLE]).split())[:_LONGEST_TITLE]
 
 
-def _paragraphs(value: object) -> str:
+def _clean_paragraphs(value: object) -> str:
     text = value[:LONGEST_TEXT] if isinstance(value, str) else ""
     return _BLANK_LINES.sub("\n\n", _UNPRINTABLE.sub("", text.replace("\r", ""))).strip()
 
@@ -240,7 +240,7 @@ FORMS: Mapping[str, Form] = {
             request=lambda query, limit: ProviderRequest(
                 query={"q": query, "count": limit, "text_decorations": "false"}
             ),
-            results=_brave,
+            results=_read_brave_results,
             signs=frozenset({"web", "query"}),  # without results there is no "web"
         ),
         Form(

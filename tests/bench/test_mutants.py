@@ -70,4 +70,7 @@ def test_surviving_mutants_are_reported(tmp_path: Path, monkeypatch: pytest.Monk
     with ThreadPoolExecutor(1) as pool:
         tried, survivors = try_module("short.py", copies, pool, arguments)
     assert tried == 3
-    assert {one.fault for one in survivors} == {"len(text) < 3 -> len(text) <= 3", "3 -> 4"}
+    assert {survivor.fault for survivor in survivors} == {
+        "len(text) < 3 -> len(text) <= 3",
+        "3 -> 4",
+    }

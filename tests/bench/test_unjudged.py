@@ -41,7 +41,7 @@ def test_a_row_counts_silent_answers_and_wrong_hits() -> None:
 
 def test_the_interval_of_a_difference_holds_its_mean() -> None:
     ours = [asked(f"q{n}", {"a": 6, "b": 0}, "a" if n % 4 else "b") for n in range(40)]
-    theirs = {one.key: 0.5 for one in ours}
+    theirs = {our.key: 0.5 for our in ours}
     said = compare(ours, theirs)
     assert said is not None
     mean, low, high = (float(one.strip("[],")) for one in said.split())
@@ -75,6 +75,6 @@ def test_the_labels_of_the_project_can_be_read() -> None:
     read = list(read_collections(Path("nowhere"), ["labels"]))
     assert [len(headlines) for _, headlines, _ in read] == [24, 34]
     for _, headlines, qrels in read:
-        assert set(qrels) == {one.qid for one in headlines}
-        for one in headlines:
-            assert (max(qrels[one.qid].values()) >= 3) == one.matchable
+        assert set(qrels) == {headline.qid for headline in headlines}
+        for headline in headlines:
+            assert (max(qrels[headline.qid].values()) >= 3) == headline.matchable

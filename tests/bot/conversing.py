@@ -279,8 +279,8 @@ async def bot_on(
     database: Database,
     *,
     limits: ChatSettings | None = None,
-    most: int = 500,
-    most_in_chat: int = 500,
+    maximum: int = 500,
+    max_in_chat: int = 500,
     commands: Registry | None = None,
     read_headline: Callable[..., Awaitable[Headline]] = read,
     corpora: Sequence[Corpus] = (corpus("demo"),),
@@ -370,8 +370,8 @@ async def bot_on(
                 chat: wire_services({**wired, **services, **changes})
                 for chat, changes in (trusted or {}).items()
             },
-            most=most,
-            most_in_chat=most_in_chat,
+            maximum=maximum,
+            max_in_chat=max_in_chat,
             step_after=step_after,
             writing=writing,
             report=report,

@@ -12,7 +12,7 @@ from bot import database as database_module
 from bot.app import open_app
 from bot.database import open_database
 from bot.settings import Settings, load_settings
-from db.migrate import Migration, available
+from db.migrate import Migration, list_migrations
 from db.pool import Database
 from engine.errors import (
     CorpusNotFound,
@@ -121,8 +121,8 @@ async def test_a_database_of_somebody_else_is_set_up_only_when_asked(
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     settings = load_settings()
-    newer = [*available(), Migration(9000, "since", "CREATE TABLE since ()")]
-    monkeypatch.setattr("db.migrate.available", lambda: newer)
+    newer = [*list_migrations(), Migration(9000, "since", "CREATE TABLE since ()")]
+    monkeypatch.setattr("db.migrate.list_migrations", lambda: newer)
     with pytest.raises(StorageOutdated, match=r"older version of presagio.*presagio init"):
         async with open_app(settings, progress=lambda _: None):
             pass

@@ -72,7 +72,7 @@ class TestFigures:
         return named
 
     async def test_metrics_in_alerts_and_dashboard_exist(self, labels: dict[str, set[str]]) -> None:
-        used = {match for one in expressions() for match in _METRIC.findall(one)}
+        used = {match for expression in expressions() for match in _METRIC.findall(expression)}
         assert len({name for name, _ in used}) > 15
         for name, given in used:
             assert name in labels, name
@@ -233,7 +233,9 @@ class TestCompose:
 
     def test_mounted_folders_exist(self) -> None:
         mounted = [
-            mount.split(":")[0] for one in self.SERVICES.values() for mount in one["volumes"]
+            mount.split(":")[0]
+            for service in self.SERVICES.values()
+            for mount in service["volumes"]
         ]
         folders = [name for name in mounted if name.startswith("./") and name != "./config"]
         assert len(folders) == 3

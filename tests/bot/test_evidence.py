@@ -104,7 +104,9 @@ async def test_the_web_is_opened_by_its_first_use_and_closed_whole(storage: Data
             assert [one.title for one in found.pages] == ["Harbour traffic in 2024"]
             assert found.provider == "searxng"
             assert await WebPages(storage).get(site.url("/report")) is not None
-        left = [one for one in psutil.Process().children() if "engine.page" in str(one.cmdline())]
+        left = [
+            child for child in psutil.Process().children() if "engine.page" in str(child.cmdline())
+        ]
         assert left == []
         assert list(await Ledger(storage).spent(NOW.date())) == [BudgetSource.CHATS]
 

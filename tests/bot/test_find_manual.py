@@ -14,7 +14,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.filters import KINDS
 from engine.query.find import Finder
-from engine.query.parser import MOST_PARTS, parse_query
+from engine.query.parser import MAX_PARTS, parse_query
 from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
 from tests.database import Clones, wait_for
@@ -48,7 +48,7 @@ def subsets_url(_clones: Clones) -> Iterator[str]:
 
     async def fill(url: str) -> None:
         database = await Database.open(url)
-        await load_texts(database, "subsets", [" ".join(one) or "none" for one in subsets()])
+        await load_texts(database, "subsets", [" ".join(subset) or "none" for subset in subsets()])
         await database.close()
 
     with _clones.clone() as url:
@@ -57,7 +57,7 @@ def subsets_url(_clones: Clones) -> Iterator[str]:
 
 
 def subsets() -> list[Sequence[str]]:
-    return [one for size in range(5) for one in itertools.combinations(WORDS, size)]
+    return [combination for size in range(5) for combination in itertools.combinations(WORDS, size)]
 
 
 @pytest.mark.parametrize(("meaning", "query"), MEANINGS)
@@ -69,9 +69,9 @@ async def test_a_query_means_what_the_manual_says(
     found = await Finder(DialectIndex(database)).find(corpus, parse_query(query), limit=100)
     formula = meaning.replace("!", " not ").replace("&", " and ").replace("|", " or ").strip()
     expected = {
-        " ".join(one) or "none"
-        for one in subsets()
-        if eval(formula, {word: word in one for word in WORDS})
+        " ".join(subset) or "none"
+        for subset in subsets()
+        if eval(formula, {word: word in subset for word in WORDS})
     }
     assert {hit.document.candidate.text for hit in found.hits} == expected
     await database.close()
@@ -98,4 +98,4 @@ def test_every_filter_is_in_the_table(name: str) -> None:
 
 
 def test_manual_states_the_limit_of_query_parts() -> None:
-    assert f"At most {MOST_PARTS} parts" in MANUAL
+    assert f"At most {MAX_PARTS} parts" in MANUAL

@@ -11,7 +11,7 @@ from pydantic_ai.models.test import TestModel
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
 from engine.settings.searching import FindSettings
-from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
+from engine.text.snippet import MAX_VOICE_TERMS, RADIUS
 from engine.values import Kind
 from tests.bot.conftest import Invoke
 
@@ -71,7 +71,7 @@ def test_every_feature_is_explained() -> None:
 def test_manual_states_the_snippet_widths() -> None:
     assert f"at most {RADIUS[Kind.PERSONAL]} characters" in MANUAL
     assert f"articles: {RADIUS[Kind.PUBLISHED]};" in MANUAL
-    assert (RADIUS[Kind.SOCIAL], MOST_VOICE_TERMS) == (None, 5)
+    assert (RADIUS[Kind.SOCIAL], MAX_VOICE_TERMS) == (None, 5)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -17,7 +17,7 @@ def events(path: Path) -> Iterator[str]:
         if not isinstance(node.func, ast.Attribute):
             continue
         logs = ast.unparse(node.func.value) == "logger"
-        if logs and any(one.arg == "extra" for one in node.keywords):
+        if logs and any(keyword.arg == "extra" for keyword in node.keywords):
             for argument in node.args:
                 yield from (
                     str(one.value)

@@ -34,7 +34,7 @@ def test_minus_one_is_no_limit() -> None:
 
 
 def test_no_more_askers_are_kept_than_were_allowed() -> None:
-    limit = RateLimit(1, most=3)
+    limit = RateLimit(1, maximum=3)
     for number in range(10):
         limit.wait(f"192.0.2.{number}", float(number))
     assert len(limit) == 3

@@ -30,7 +30,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bot.agents import search_tools
 from bot.app import App, open_app
-from bot.cli.doctor import examine
+from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
 from bot.console.screen import Output
@@ -38,7 +38,7 @@ from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.jobs.digest import deciding_of
 from bot.queries.ask import ask
-from bot.queries.compose import composer
+from bot.queries.compose import build_composer
 from bot.settings import load_settings
 from bot.settings.sections import WebhookSettings
 from bot.web.mcp import create_tool_server
@@ -268,7 +268,7 @@ async def test_private_corpus_is_not_composed_from_by_a_remote_model(machines: M
 
         async def written(*names: str) -> Composition:
             chosen = tuple(corpora[name] for name in names)
-            return await composer(app).compose(
+            return await build_composer(app).compose(
                 ComposeRequest(prompt="the harbour", corpora=chosen), now=NOW
             )
 
@@ -339,7 +339,7 @@ async def test_queries_to_a_private_corpus_are_not_embedded_remotely(machines: M
         before = machines.vectors.calls
         for corpus in ("tweets", "diary"):
             assert (await search(app, corpus)).embedding_model
-        assert [one.texts for one in machines.vectors.requests[before:]] == [
+        assert [request.texts for request in machines.vectors.requests[before:]] == [
             ["The harbour"],
             ["The harbour"],
         ]
@@ -500,7 +500,7 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
     )
     machines.monkeypatch.setenv("OPENROUTER_API_KEY", "sk-1")
     machines.far_vectors()
-    await examine(load_settings(), json=True, output=Output.of_process(), now=lambda: NOW)
+    await run_checks(load_settings(), json=True, output=Output.of_process(), now=lambda: NOW)
     await runner.cleanup()
     assert asked == [("GET", "/v1/models", b"", "Bearer sk-1")]
     assert machines.vectors.calls == 0

@@ -43,7 +43,7 @@ async def test_adapter_status_changes_are_logged_once(
             while len(caplog.records) < lines:  # noqa: ASYNC110 - a log tells nobody
                 await asyncio.sleep(0.001)
         await asyncio.sleep(0.01)
-        return [(one.levelname, one.getMessage()) for one in caplog.records]
+        return [(record.levelname, record.getMessage()) for record in caplog.records]
 
     assert await logged(0) == []
     adapters["slack"].listening = True

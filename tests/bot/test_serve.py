@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from bot.reply import MOST_HITS
+from bot.reply import MAX_HITS
 from bot.serve import freeze_what_stays
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged
@@ -26,7 +26,7 @@ async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_r
             await stage.alice.clicks(answer, "More")
             _, rest = await stage.replies(2)
     shown = [sum(tweet in one.visible for tweet in tweets) for one in (answer, rest)]
-    assert shown == [MOST_HITS, len(tweets) - MOST_HITS]
+    assert shown == [MAX_HITS, len(tweets) - MAX_HITS]
 
 
 async def test_loaded_objects_are_frozen_for_the_garbage_collector(

@@ -8,7 +8,7 @@ import pytest
 
 from bot.settings.sections import WebSettings
 from bot.web.application import create_application
-from bot.web.browsing import MOST
+from bot.web.browsing import MAXIMUM
 from bot.web.metrics import OF_STANDBYS
 from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
 from tests.bot.web.stage import WebStage, web_stage
@@ -32,7 +32,7 @@ def test_the_manual_holds_what_is_read_from_it() -> None:
     web = WebSettings()
     assert all(f"http://{web.host}:{web.port}/" in text for text in (PAGE, MANUAL))
     assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in PAGE
-    assert f"of more than {MOST} the best {MOST} are listed" in PAGE
+    assert f"of more than {MAXIMUM} the best {MAXIMUM} are listed" in PAGE
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -11,7 +11,7 @@ from db.search.lexical import LexicalIndex
 from engine.prophecy.retrieve import Retriever
 from engine.ranking import Bm25
 from engine.search import Filters, Term
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, read_back
@@ -57,7 +57,7 @@ async def mixed(mixed_url: str) -> AsyncIterator[Database]:
 
 async def ask(database: Database, corpus: Corpus, headline: str) -> tuple[list[Term], set[str]]:
     search = LexicalIndex(database)
-    terms = await search.terms(corpus, searchable(headline))
+    terms = await search.terms(corpus, make_searchable(headline))
     found = await search.top(corpus, terms, Filters(), 50)
     return list(terms), {candidate.external_id for candidate in found}
 
@@ -99,7 +99,7 @@ async def test_a_stem_of_the_headline_language_does_not_match_another_language(
     corpus = await load(database, "c", documents, "english")
     retriever = Retriever(LexicalIndex(database), None, limit=9)
     found = await retriever.retrieve(corpus, "Hallan los huesos", Filters(), None)
-    assert [(one.external_id, bool(one.matched)) for one in found.candidates] == [
+    assert [(candidate.external_id, bool(candidate.matched)) for candidate in found.candidates] == [
         ("hallaron", True),
         ("hall", False),
     ]
@@ -189,7 +189,7 @@ async def test_retrieval_is_exact_over_two_languages(database: Database) -> None
     corpus = await load(database, "c", documents, "english")
     search, counted = LexicalIndex(database), Counted.of(await read_back(database, corpus))
     for _ in range(15):
-        headline = searchable(" ".join(draw.sample(words, draw.randint(1, 9))))
+        headline = make_searchable(" ".join(draw.sample(words, draw.randint(1, 9))))
         terms = await search.terms(corpus, headline)
         found = await search.top(corpus, terms, Filters(), 60)
         expected = ranked(scores(counted, terms, Bm25()), Filters(), 60)

@@ -19,7 +19,7 @@ from db.search.find import DialectIndex
 from db.search.lexical import CandidateReader, LexicalIndex
 from db.search.nearest import CorpusVocabulary
 from db.search.shown import Comments, DocumentLookup, Threads
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.parser import parse_query
@@ -57,7 +57,7 @@ async def _filled(url: str, corpora: int) -> None:
     await load(database, "large", [document(str(n), f"rust rain {n}", day=n) for n in range(900)])
     corpus = await load(database, "full", TEXTS)
     if await can_keep_vectors(database):
-        await fill(Embeddings(database), WordModel(), corpus, progress=lambda *_: None)
+        await fill_vectors(Embeddings(database), WordModel(), corpus, progress=lambda *_: None)
     await database.close()
 
 
@@ -162,7 +162,7 @@ async def _commented(database: Database) -> None:
 async def _written(database: Database) -> None:
     corpus = await _full(database)
     documents = Documents(database)
-    changed = [document(one.external_id, "snow", author="ana") for one in TEXTS[:9]]
+    changed = [document(text.external_id, "snow", author="ana") for text in TEXTS[:9]]
     new = [document(f"new{number}", "rust", day=1) for number in range(5)]
     assert await documents.find_outdated(corpus, {one.external_id: 0 for one in changed})
     assert await documents.upsert(corpus, [*changed, *new]) == (5, 9)
@@ -201,7 +201,7 @@ async def _compared(database: Database) -> None:
     if not await can_keep_vectors(database):
         pytest.skip("this server has no pgvector 0.7 or newer")
     embeddings, model = Embeddings(database), WordModel()
-    await fill(embeddings, model, corpus, progress=lambda *_: None)
+    await fill_vectors(embeddings, model, corpus, progress=lambda *_: None)
     space = await embeddings.space(corpus, "words")
     assert space
     vector = model.vector("rust rain")

@@ -10,14 +10,14 @@ import pytest
 
 from db import migrate as module
 from db.corpus.corpora import Corpora, create_partition
-from db.migrate import Migration, available, check, migrate, select_pending
+from db.migrate import Migration, check_migrations, list_migrations, migrate, select_pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.patience import PATIENCE, movable_time
 
-ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
+ALL = [f"{migration.version:04} {migration.name}" for migration in list_migrations()]
 _ROOT = Path(__file__).parents[2]
 
 
@@ -38,12 +38,12 @@ async def empty(empty_url: str) -> AsyncIterator[Database]:
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
-    assert [migration.version for migration in available()] == list(range(1, len(ALL) + 1))
+    assert [migration.version for migration in list_migrations()] == list(range(1, len(ALL) + 1))
 
 
 async def test_an_empty_database_needs_every_migration(empty: Database) -> None:
     async with empty.connection() as connection:
-        assert await check(connection) == available()
+        assert await check_migrations(connection) == list_migrations()
         # Looking changes nothing.
         assert await connection.fetchval("SELECT to_regclass('migration')") is None
     with pytest.raises(StorageOutdated, match="presagio init"):
@@ -121,7 +121,7 @@ async def test_a_failing_migration_leaves_nothing_and_frees_the_lock(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Migration(len(ALL) + 1, "broken", "CREATE TABLE half (x int); SELECT 1 / 0;")
-    monkeypatch.setattr(module, "available", lambda: [*available(), broken])
+    monkeypatch.setattr(module, "list_migrations", lambda: [*list_migrations(), broken])
     with pytest.raises(StorageError, match="division by zero"):
         await empty.migrate()
     monkeypatch.undo()
@@ -166,8 +166,8 @@ async def test_a_database_that_lacks_the_last_migration_is_brought_up_to_date(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await empty.migrate() == ALL
-    newer = [*available(), Migration(len(ALL) + 1, "since", "CREATE TABLE since ()")]
-    monkeypatch.setattr(module, "available", lambda: newer)
+    newer = [*list_migrations(), Migration(len(ALL) + 1, "since", "CREATE TABLE since ()")]
+    monkeypatch.setattr(module, "list_migrations", lambda: newer)
     with pytest.raises(StorageOutdated, match=r"older version of presagio.*presagio init"):
         await empty.require_current()
     assert await empty.migrate() == [f"{len(ALL) + 1:04} since"]
@@ -223,7 +223,7 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = next(n for n, name in enumerate(ALL) if name.endswith("undated"))
-    monkeypatch.setattr(module, "available", lambda: available()[:before])
+    monkeypatch.setattr(module, "list_migrations", lambda: list_migrations()[:before])
     await empty.migrate()
     monkeypatch.undo()
     rows = {

@@ -10,7 +10,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from db.corpus.corpora import Corpora, partition
+from db.corpus.corpora import Corpora, name_partition
 from db.corpus.documents import Documents, Retention, StoredDocuments
 from db.corpus.health import Reindexing, statistics_differ
 from db.corpus.placement import Placement
@@ -19,7 +19,7 @@ from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document, Part
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.errors import StorageInterrupted, UsageError
 from engine.query.filters import Conditions
 from engine.search import Filters
@@ -208,7 +208,7 @@ async def test_sessions_plan_for_workers_where_citus_is(
 
 async def _embed(database: Database, corpus: Corpus, *, exact_up_to: int = 1000) -> None:
     corpus = await Corpora(database).get(corpus.name)
-    await fill(
+    await fill_vectors(
         Embeddings(database, exact_up_to=exact_up_to), WordModel(), corpus, progress=lambda *_: None
     )
 
@@ -217,7 +217,7 @@ async def _nearest(database: Database, corpus: Corpus) -> list[object]:
     """What searches by meaning find, in their order, with everything known of the vectors."""
     index, found, model = Embeddings(database), [], WordModel()
     async with database.connection() as connection:
-        rows = await connection.fetch(f"SELECT id, external_id FROM {partition(corpus.id)}")
+        rows = await connection.fetch(f"SELECT id, external_id FROM {name_partition(corpus.id)}")
     names = {row["id"]: row["external_id"] for row in rows}
     space = await index.space(corpus, model.name)
     assert space is not None

@@ -12,7 +12,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
 from db.sessions import Pooler, PoolSettings, Sessions, examine_pooler
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
 from tests.database import execute, with_database
@@ -193,7 +193,7 @@ async def test_an_index_of_vectors_is_built_in_a_transaction(pooled: Database) -
     corpus = await load_texts(pooled, "c", [f"w{n} w{n % 7}" for n in range(60)])
     for limit, indexed in ((10, True), (100, False)):
         embeddings = Embeddings(pooled, exact_up_to=limit, times=LeaseTimes(renewal=0.05))
-        await fill(embeddings, WordModel(), corpus, progress=lambda *_: None)
+        await fill_vectors(embeddings, WordModel(), corpus, progress=lambda *_: None)
         space = await embeddings.space(corpus, "words")
         assert space
         assert space.indexed is indexed

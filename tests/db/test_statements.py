@@ -6,24 +6,24 @@ from pathlib import Path
 import pytest
 
 import db
-from db.connection import statements
+from db.connection import load_statements
 
 SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
 SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)
 # The numbers of these are given by the expressions that are put into their braces.
 COMPOSED = {"described"}
 # Parts of statements, which give their parameters their numbers.
-VOTED = statements("wall")["voted"]
-FORETOLD = statements("overview")["foretold"]
-READ = statements("search")["read"]
+VOTED = load_statements("wall")["voted"]
+FORETOLD = load_statements("overview")["foretold"]
+READ = load_statements("search")["read"]
 
 
 def test_statements_contain_no_header_comment() -> None:
-    held = "\n".join(text for path in SQL for text in statements(path.stem).values())
+    held = "\n".join(text for path in SQL for text in load_statements(path.stem).values())
 
     assert "-- name:" not in held
-    assert statements("conversation")["chat"].startswith("SELECT id, platform")
-    assert statements("news")["settle_feed"].startswith("UPDATE feed")
+    assert load_statements("conversation")["chat"].startswith("SELECT id, platform")
+    assert load_statements("news")["settle_feed"].startswith("UPDATE feed")
 
 
 @pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
@@ -31,7 +31,7 @@ def test_a_statement_names_each_of_its_parameters_once(path: Path) -> None:
     signatures = {
         name: re.findall(r"\w+", named) for name, named in SIGNATURE.findall(path.read_text())
     }
-    for name, template in statements(path.stem).items():
+    for name, template in load_statements(path.stem).items():
         if name in COMPOSED or template in (VOTED, FORETOLD):
             continue
         text = template.replace("{foretold}", FORETOLD).replace("{voted}", VOTED)

@@ -1,6 +1,6 @@
 """The log tells where an error came from, and nothing that people wrote."""
 
-from engine.errors import StorageError, StorageInterrupted, reason
+from engine.errors import StorageError, StorageInterrupted, explain_error
 
 SECRET = "what-somebody-wrote"
 
@@ -39,7 +39,7 @@ def fails_for_another_reason() -> None:
 
 
 def test_reason_names_type_and_locations_in_one_line() -> None:
-    said = reason(caught(fails))
+    said = explain_error(caught(fails))
     assert said.startswith("KeyError (tests.engine.test_errors:")
     assert said.endswith(" fails)")
     assert "\n" not in said
@@ -47,23 +47,23 @@ def test_reason_names_type_and_locations_in_one_line() -> None:
 
 def test_reason_includes_causes() -> None:
     for function in (fails_again, fails_meanwhile):
-        said = reason(caught(function))
+        said = explain_error(caught(function))
         assert said.startswith("RuntimeError (")
         assert ", from KeyError (" in said
         assert SECRET not in said
 
 
 def test_reason_omits_suppressed_causes() -> None:
-    assert "KeyError" not in reason(caught(fails_for_another_reason))
+    assert "KeyError" not in explain_error(caught(fails_for_another_reason))
 
 
 def test_circular_causes_are_listed_once() -> None:
     one, two = RuntimeError(), ValueError()
     one.__cause__, two.__cause__ = two, one
-    assert reason(one) == "RuntimeError (), from ValueError ()"
+    assert explain_error(one) == "RuntimeError (), from ValueError ()"
 
 
 def test_storage_errors_show_the_message_but_no_values() -> None:
     lost = StorageInterrupted("The connection was lost.", fix="Run it again.")
-    assert reason(lost) == "StorageInterrupted: The connection was lost. Run it again."
-    assert SECRET not in reason(StorageError(f"The database cannot take a value: {SECRET}."))
+    assert explain_error(lost) == "StorageInterrupted: The connection was lost. Run it again."
+    assert SECRET not in explain_error(StorageError(f"The database cannot take a value: {SECRET}."))

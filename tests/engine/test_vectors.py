@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.vectors import Prefixes, Scale, embeddable, source_of
+from engine.vectors import Prefixes, Scale, join_embeddable, source_of
 
 E5 = Scale(mean=0.79, deviation=0.02, same=0.93)
 WIDE = Scale(mean=0.05, deviation=0.05, same=1.0)
@@ -25,11 +25,11 @@ WIDE = Scale(mean=0.05, deviation=0.05, same=1.0)
 def test_meaningless_parts_of_a_text_are_not_embedded(
     parts: tuple[str | None, ...], text: str
 ) -> None:
-    assert embeddable(*parts) == text
+    assert join_embeddable(*parts) == text
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(embeddable("word " * 10_000)) == 2200
+    assert len(join_embeddable("word " * 10_000)) == 2200
 
 
 def test_different_texts_have_different_source_hashes() -> None:

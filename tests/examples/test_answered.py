@@ -15,7 +15,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.lexical import CandidateReader, LexicalIndex
 from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
-from engine.prophecy.expand import MOST_PHRASES, Phrases, read_phrases
+from engine.prophecy.expand import MAX_PHRASES, Phrases, read_phrases
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Candidate, Expansion, Headline, Prophecy, SearchRequest, Verdict
@@ -52,7 +52,11 @@ class Recorded:
     async def judge(
         self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
     ) -> Verdict:
-        return Verdict(scores={one.id: self.scores.get(one.external_id, 0) for one in candidates})
+        return Verdict(
+            scores={
+                candidate.id: self.scores.get(candidate.external_id, 0) for candidate in candidates
+            }
+        )
 
 
 @pytest.fixture
@@ -66,13 +70,13 @@ async def answered(
     database: Database, qid: str, *, scores: Mapping[str, int], phrases: bool = True
 ) -> Prophecy:
     """Answer one headline with at most a few candidates."""
-    (asked,) = [one for one in HEADLINES if one.qid == qid]
+    (asked,) = [headline for headline in HEADLINES if headline.qid == qid]
     recorded = Recorded(ANSWERS[qid] if phrases else (), scores)
     index = LexicalIndex(database)
     prophet = Prophet(
         index,
         recorded,
-        ProphecySettings(most=FEW, most_with_phrases=FEW),
+        ProphecySettings(maximum=FEW, max_with_phrases=FEW),
         phrases=Phrases(expander=recorded, index=index, descriptions=CandidateReader(database)),
     )
     request = SearchRequest(
@@ -85,14 +89,14 @@ async def answered(
 def test_recorded_answers_hold_six_phrases_and_six_posts(qid: str) -> None:
     read = read_phrases(json.dumps({"phrases": ANSWERS[qid]}))
     assert read is not None
-    assert len(read) == MOST_PHRASES
+    assert len(read) == MAX_PHRASES
     lengths = [len(one.split()) for one in read]
     assert max(lengths[:6]) <= 6 < min(lengths[6:])
 
 
 async def test_recorded_phrases_find_texts_that_headlines_miss(demo: Database) -> None:
     found = {True: 0.0, False: 0.0}
-    asked = [one.qid for one in HEADLINES if one.matchable]
+    asked = [headline.qid for headline in HEADLINES if headline.matchable]
     for qid in asked:
         right = {one for one, label in LABELS[qid].items() if label >= RIGHT}
         for phrases in found:
@@ -102,7 +106,7 @@ async def test_recorded_phrases_find_texts_that_headlines_miss(demo: Database) -
     assert found[True] > 0.85
 
 
-@pytest.mark.parametrize("qid", [one.qid for one in HEADLINES if not one.matchable])
+@pytest.mark.parametrize("qid", [headline.qid for headline in HEADLINES if not headline.matchable])
 async def test_phrases_alone_make_no_hit(demo: Database, qid: str) -> None:
     prophecy = await answered(demo, qid, scores=LABELS.get(qid, {}))
     assert prophecy.candidates

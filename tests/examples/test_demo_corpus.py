@@ -159,7 +159,7 @@ def test_some_tweets_say_almost_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "least"),
+    ("pattern", "minimum"),
     [
         (r"&(amp|lt|gt|quot);", 25),
         (r"#[A-ZÁÉÍÓÚ]\w*[a-z][A-Z]\w*", 8),
@@ -168,8 +168,8 @@ def test_some_tweets_say_almost_nothing() -> None:
         (r"[\U0001F300-\U0001FAFF]", 10),
     ],
 )
-def test_texts_include_known_parsing_difficulties(pattern: str, least: int) -> None:
-    assert sum(bool(re.search(pattern, tweet["text"])) for tweet in TWEETS) >= least
+def test_texts_include_known_parsing_difficulties(pattern: str, minimum: int) -> None:
+    assert sum(bool(re.search(pattern, tweet["text"])) for tweet in TWEETS) >= minimum
 
 
 def test_some_tweets_were_deleted() -> None:

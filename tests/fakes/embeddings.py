@@ -19,7 +19,7 @@ from tests.fakes.stand_in import StandIn
 
 DIMENSIONS = 8
 _FIELDS = frozenset({"model", "input", "dimensions"})
-_MOST_TEXTS = 2048
+_MAX_TEXTS = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,6 @@ def _fault(body: Mapping[str, Any]) -> str | None:
     if unknown := sorted(body.keys() - _FIELDS):
         return f"Unrecognized request arguments supplied: {', '.join(unknown)}"
     texts = body.get("input")
-    if not isinstance(texts, list) or not 0 < len(texts) <= _MOST_TEXTS or not all(texts):
+    if not isinstance(texts, list) or not 0 < len(texts) <= _MAX_TEXTS or not all(texts):
         return "'$.input' is invalid."
     return None

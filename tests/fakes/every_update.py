@@ -35,7 +35,7 @@ async def every_update(telegram: TelegramServer) -> list[dict[str, Any]]:
     group.add_bot(status="administrator")
     await alice.blocks_bot()
     await alice.unblocks_bot()
-    return [one.payload() for one in telegram.updates.values()]
+    return [update.payload() for update in telegram.updates.values()]
 
 
 async def _buttons(telegram: TelegramServer, chat: Chat) -> None:

@@ -171,7 +171,9 @@ def scoring(score: Callable[[str, dict[str, Any]], int]) -> Step:
     """A well-behaved judge: `score(headline, candidate)` for every candidate."""
 
     def judge(asked: Asked) -> str:
-        pairs = [(one["i"], score(asked.headline, one)) for one in asked.candidates]
+        pairs = [
+            (candidate["i"], score(asked.headline, candidate)) for candidate in asked.candidates
+        ]
         found = [[number, value] for number, value in pairs if value >= 1]
         return json.dumps({"n": len(pairs), "scores": found})
 

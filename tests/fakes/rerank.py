@@ -16,7 +16,7 @@ from aiohttp import web
 from tests.fakes.stand_in import StandIn, Step
 
 KEY = "key-for-tests-3"
-_MOST_TEXTS = 32  # of Text Embeddings Inference
+_MAX_TEXTS = 32  # of Text Embeddings Inference
 
 
 def score_of(query: str, text: str) -> float:
@@ -70,8 +70,8 @@ def _inference(body: Mapping[str, Any]) -> web.Response:
     if "texts" not in body:
         said = "Failed to deserialize the JSON body into the target type: missing field `texts`"
         return web.Response(text=f"{said} at line 1 column 61", status=422)
-    if len(body["texts"]) > _MOST_TEXTS:
-        said = f"batch size {len(body['texts'])} > maximum allowed batch size {_MOST_TEXTS}"
+    if len(body["texts"]) > _MAX_TEXTS:
+        said = f"batch size {len(body['texts'])} > maximum allowed batch size {_MAX_TEXTS}"
         return web.json_response({"error": said, "error_type": "Validation"}, status=413)
     ranks = [
         {"index": place, "score": score_of(body["query"], text)}

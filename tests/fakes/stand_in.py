@@ -8,7 +8,7 @@ from typing import Self
 
 from aiohttp import web
 
-_MOST_BODY = 1 << 26
+_MAX_BODY = 1 << 26
 
 # A scripted answer to one request. The model and embedding servers define their own kind, which
 # also receives the parsed request.
@@ -31,7 +31,7 @@ class StandIn(ABC):
         return f"http://127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=_MOST_BODY)
+        app = web.Application(client_max_size=_MAX_BODY)
         app.add_routes(self.routes())
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()

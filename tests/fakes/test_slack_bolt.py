@@ -153,7 +153,7 @@ async def test_trap_4_one_failed_auth_test_consumes_the_event(slack: SlackServer
     async with connected(app, slack):
         await alice.mentions_bot(general, "lost for ever")
         await slack.quiet()
-        assert [len(one.acks) for one in slack.envelopes] == [1, 1]
+        assert [len(envelope.acks) for envelope in slack.envelopes] == [1, 1]
         await alice.commands(general, "/prophecy", "lost too")
         notice = await general.until(lambda message: message.ephemeral_to is alice)
         await alice.mentions_bot(general, "the next one")

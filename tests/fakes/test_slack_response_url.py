@@ -52,7 +52,7 @@ async def test_a_response_is_ephemeral_by_default_and_needs_no_membership(
 ) -> None:
     answer = await (await hook(alice, general)).send(text="only you")
     assert (answer.status_code, answer.body) == (200, '{"ok": true}')
-    assert [one.ephemeral_to for one in general.ephemerals] == [alice]
+    assert [ephemeral.ephemeral_to for ephemeral in general.ephemerals] == [alice]
 
 
 async def test_a_response_can_be_public_and_threaded(alice: User, general: Channel) -> None:
@@ -90,7 +90,7 @@ async def test_the_original_is_replaced_or_deleted(slack: SlackServer, alice: Us
     await client.send(text="replaced", replace_original=True)
     assert (message.text, message.blocks) == ("replaced", [])
     await client.send(text="beside it", replace_original=False)
-    assert [one.text for one in message.channel.ephemerals] == ["beside it"]
+    assert [ephemeral.text for ephemeral in message.channel.ephemerals] == ["beside it"]
     await client.send(delete_original=True)
     assert message.deleted
     assert message not in message.channel.messages
@@ -139,4 +139,4 @@ async def test_failures_of_the_response_url_can_be_planned(
     slack.fail("response_url", Fault(status=500))
     assert (await client.send(text="lost")).status_code == 500
     assert (await client.send(text="kept")).status_code == 200
-    assert [one.text for one in general.ephemerals] == ["kept"]
+    assert [ephemeral.text for ephemeral in general.ephemerals] == ["kept"]

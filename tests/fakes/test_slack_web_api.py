@@ -242,7 +242,7 @@ async def test_ephemeral_messages_are_for_one_member_and_cannot_be_updated(
     alice, bob = slack.user("alice"), slack.user("bob")
     general = slack.channel("general", [alice])
     sent = await client.chat_postEphemeral(channel=general.id, user=alice.id, text="psst")
-    assert [one.ephemeral_to for one in general.ephemerals] == [alice]
+    assert [ephemeral.ephemeral_to for ephemeral in general.ephemerals] == [alice]
     assert general.messages == []
     stranger = client.chat_postEphemeral(channel=general.id, user=bob.id, text="x")
     assert await error_of(stranger) == "user_not_in_channel"

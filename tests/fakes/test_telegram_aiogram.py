@@ -65,8 +65,8 @@ def models(value: Any) -> Iterator[Any]:
 
 async def test_aiogram_models_know_every_field_of_every_update(telegram: TelegramServer) -> None:
     for payload in await every_update(telegram):
-        for one in models(types.Update.model_validate(payload)):
-            assert not one.model_extra, one
+        for model in models(types.Update.model_validate(payload)):
+            assert not model.model_extra, model
 
 
 async def test_aiogram_models_accept_what_python_telegram_bot_sends(
@@ -140,7 +140,9 @@ async def test_an_aiogram_bot_talks_to_people(telegram: TelegramServer) -> None:
         query = await alice.asks_inline("a headline")
         assert (await query.answered()).results[0].body.text == "a headline"
         await telegram.until_acknowledged()
-    assert [len(one.answers) for one in telegram.updates.values() if one.kind == "message"] == [
+    assert [
+        len(update.answers) for update in telegram.updates.values() if update.kind == "message"
+    ] == [
         1,
         1,
     ]
@@ -161,7 +163,7 @@ async def test_aiogram_reads_every_response(telegram: TelegramServer) -> None:
             await bot.get_webhook_info(),
             await bot.send_message(group.id, "x"),
         ]
-        assert not [one for one in models(updates) if one.model_extra]
+        assert not [model for model in models(updates) if model.model_extra]
         commands = [types.BotCommand(command="p", description="Find")]
         await bot.set_my_commands(commands, scope=types.BotCommandScopeChat(chat_id=group.id))
         assert telegram.menu(alice, group) == {"p": "Find"}

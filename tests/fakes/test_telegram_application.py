@@ -73,7 +73,7 @@ async def test_every_message_gets_exactly_one_answer(telegram: TelegramServer) -
             assert (await one.answer()).text == one.text
         await telegram.until_acknowledged()
     assert [len(one.answers) for one in asked] == [1] * 10
-    assert [one.deliveries for one in telegram.updates.values()] == [1] * 10
+    assert [update.deliveries for update in telegram.updates.values()] == [1] * 10
 
 
 async def test_a_redelivered_update_is_answered_again_by_a_bot_without_memory(

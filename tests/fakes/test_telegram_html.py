@@ -24,7 +24,7 @@ def test_escaped_text_comes_back_as_it_was(text: str) -> None:
 def test_entities_mark_the_text_between_their_tags(parts: list[tuple[str, str]]) -> None:
     markup = "".join(f"<{tag}>{escaping.escape(text)}</{tag}>" for tag, text in parts)
     text, entities = parse(markup)
-    marked = [piece(text, one.offset, one.end) for one in entities]
+    marked = [piece(text, entity.offset, entity.end) for entity in entities]
     assert marked == [part for _, part in parts if part]
 
 
@@ -45,7 +45,7 @@ def test_python_telegram_bot_writes_the_same_markup_from_our_entities(markup: st
         date=datetime.now(UTC),
         chat=Chat(1, "private"),
         text=text,
-        entities=[MessageEntity.de_json(one.payload(), None) for one in entities],
+        entities=[MessageEntity.de_json(entity.payload(), None) for entity in entities],
     )
     written = message.text_html.replace('<span class="tg-spoiler">', "<tg-spoiler>")
     assert written.replace("</span>", "</tg-spoiler>") == markup

@@ -143,7 +143,10 @@ async def test_photos_can_be_uploaded_reused_by_id_and_downloaded(bot: Bot, chat
     sent = await bot.send_photo(chat.id, io.BytesIO(picture), caption="<i>x</i>", parse_mode="HTML")
     assert (sent.photo[-1].width, sent.photo[-1].height, sent.caption) == (1200, 630, "x")
     await bot.send_photo(chat.id, sent.photo[-1].file_id)
-    assert [one.photo and one.photo.content for one in chat.messages] == [picture, picture]
+    assert [message.photo and message.photo.content for message in chat.messages] == [
+        picture,
+        picture,
+    ]
     file = await bot.get_file(sent.photo[-1].file_id)
     assert bytes(await file.download_as_bytearray()) == picture
 
@@ -332,7 +335,7 @@ async def test_an_inline_result_becomes_a_message_with_an_id_of_its_own(
     (update,) = await bot.get_updates(timeout=1)
     assert update.inline_query
     await update.inline_query.answer([article(1), article(2)], cache_time=0)
-    assert [one.title for one in (await query.answered()).results] == ["t1", "t2"]
+    assert [result.title for result in (await query.answered()).results] == ["t1", "t2"]
     message = await alice.chooses(query, 1, group)
     assert (message.text, message.body.marked("bold")) == ("x", ["x"])
     await alice.presses(message, "up")
@@ -400,7 +403,7 @@ async def test_chats_and_members_are_described(
     statuses = [(await bot.get_chat_member(group.id, one.id)).status for one in (alice, bob, eve)]
     assert statuses == ["creator", "member", "left"]
     administrators = await bot.get_chat_administrators(group.id)
-    assert [one.user.id for one in administrators] == [alice.id]
+    assert [administrator.user.id for administrator in administrators] == [alice.id]
     assert await bot.get_chat_member_count(group.id) == 4
     with pytest.raises(BadRequest, match="no administrators in the private chat"):
         await bot.get_chat_administrators(telegram.private_chat(bob).id)

@@ -71,8 +71,8 @@ async def test_every_kind_of_update_for_such_a_bot_is_generated(
 
 def heard(telegram: TelegramServer) -> list[str]:
     """The texts that the bot was told of."""
-    messages = [one.message for one in telegram.updates.values()]
-    return [one.text for one in messages if one]
+    messages = [update.message for update in telegram.updates.values()]
+    return [message.text for message in messages if message]
 
 
 async def test_privacy_mode_shows_commands_and_replies_only(
@@ -109,7 +109,7 @@ async def test_an_absent_bot_receives_only_its_removal(
     group = telegram.group("News", admins=[alice], privacy_mode=False)
     group.remove_bot()
     await alice.says(group, "x")
-    assert [one.kind for one in telegram.updates.values()] == ["my_chat_member"]
+    assert [update.kind for update in telegram.updates.values()] == ["my_chat_member"]
 
 
 async def test_adding_the_bot_sends_two_updates_and_promoting_it_one(
@@ -118,14 +118,14 @@ async def test_adding_the_bot_sends_two_updates_and_promoting_it_one(
     group = telegram.group("News", admins=[alice], bot_status="left")
     group.add_bot()
     group.add_bot(status="administrator")
-    kinds = [one.kind for one in telegram.updates.values()]
+    kinds = [update.kind for update in telegram.updates.values()]
     assert kinds == ["my_chat_member", "message", "my_chat_member"]
 
 
 async def test_service_messages_pass_privacy_mode(telegram: TelegramServer, alice: User) -> None:
     basic = telegram.group("News", admins=[alice], basic=True)
     new = basic.migrate()
-    old_event, new_event = [one.content for one in telegram.updates.values()]
+    old_event, new_event = [update.content for update in telegram.updates.values()]
     assert old_event["migrate_to_chat_id"] == new.id
     assert new_event["migrate_from_chat_id"] == basic.id
     assert (old_event["chat"]["id"], new_event["chat"]["id"]) == (basic.id, new.id)

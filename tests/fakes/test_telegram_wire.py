@@ -117,7 +117,7 @@ async def test_every_content_type_of_request_bodies_is_read(
     await client.http.post(url, json=parameters)
     await client.http.post(url, files={name: (None, text) for name, text in parameters.items()})
     await client.http.post(url, params={"chat_id": chat.id}, json={"text": "ñ & 😀"})
-    assert [one.text for one in chat.messages] == ["ñ & 😀"] * 5
+    assert [message.text for message in chat.messages] == ["ñ & 😀"] * 5
     assert telegram.errors == []
 
 

@@ -57,7 +57,7 @@ def finding(*facts: tuple[int, str, str]) -> Step:
 
 def drafting(*tweets: str, variants: Iterable[Sequence[str]] = (), language: str = "en") -> Step:
     """A model that writes one variant of these tweets, or several."""
-    written = [list(tweets)] if tweets else [list(one) for one in variants]
+    written = [list(tweets)] if tweets else [list(variant) for variant in variants]
     return answer(
         json.dumps({"language": language, "variants": [{"tweets": one} for one in written]})
     )
@@ -81,7 +81,7 @@ def quoting(asked: Asked) -> str:
 def citing(asked: Asked) -> str:
     """Variants of sentences that quote one fact each; a thread where one is asked for."""
     request, *facts = lines_of(asked)
-    sentences = [f"“{one['quote']}” says {one['title']} [{one['source']}]." for one in facts]
+    sentences = [f"“{fact['quote']}” says {fact['title']} [{fact['source']}]." for fact in facts]
     size = 3 if request["form"] == "thread" else 1
     turned = [sentences[at:] + sentences[:at] for at in range(request["variants"])]
     variants = [{"tweets": one[:size]} for one in turned]

@@ -207,7 +207,7 @@ class TelegramTalk(Talk):
         return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:
-        carrying = [one for one in self._chat.bot_messages if button in _labels(one)]
+        carrying = [message for message in self._chat.bot_messages if button in _labels(message)]
         before = self._writes()
         press: Press = await self._alice.presses(carrying[-1], button)
         await press.answered()
@@ -225,7 +225,7 @@ class TelegramTalk(Talk):
         return len(self._chat.bot_messages)
 
     def _writes(self) -> int:
-        return sum(one.method in self._WRITING and not one.error for one in self._telegram.calls)
+        return sum(call.method in self._WRITING and not call.error for call in self._telegram.calls)
 
     def _shown(self) -> int:
         return self._writes() + self._passing
@@ -340,7 +340,7 @@ class SlackTalk(Talk):
 
 
 def _on_slack(message: SlackMessage) -> Shown:
-    return Shown(message.visible, [one["text"]["text"] for one in message.buttons.values()])
+    return Shown(message.visible, [button["text"]["text"] for button in message.buttons.values()])
 
 
 class ConsoleTalk(Talk):

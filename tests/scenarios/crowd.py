@@ -80,7 +80,7 @@ class TelegramCrowd(Crowd):
         await self._users[who].says(self._chats[who], text)
 
     def answers(self, who: int) -> list[str]:
-        return _answers(one.text for one in self._chats[who].bot_messages)
+        return _answers(message.text for message in self._chats[who].bot_messages)
 
     async def until_answered(self, who: int, number: int, seconds: float) -> None:
         await self._chats[who].until(lambda _: len(self.answers(who)) >= number, timeout=seconds)
@@ -124,7 +124,11 @@ class SlackCrowd(Crowd):
         await self._server.until(lambda: len(self.answers(who)) >= number, seconds)
 
     def _said(self, who: int) -> list[Message]:
-        return [one for one in self._channels[who].messages if one.author is self._server.bot]
+        return [
+            message
+            for message in self._channels[who].messages
+            if message.author is self._server.bot
+        ]
 
     async def told_again(self) -> None:
         for envelope in [*self._server.envelopes]:

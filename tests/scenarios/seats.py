@@ -236,4 +236,4 @@ class SlackSeat(Seat[slack.Message]):
 
 
 def _labels(message: slack.Message) -> list[str]:
-    return [one["text"]["text"] for one in message.buttons.values()]
+    return [button["text"]["text"] for button in message.buttons.values()]

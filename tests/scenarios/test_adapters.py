@@ -80,7 +80,7 @@ async def test_every_command_gets_its_answer(adapter: Talk) -> None:
 async def test_help_names_every_command(adapter: Talk) -> None:
     said = (await adapter.commands("/help")).text
     # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
-    assert all(one.name in said for one in standard_commands().commands)
+    assert all(command.name in said for command in standard_commands().commands)
     assert adapter.stage.model.calls == 0
 
 

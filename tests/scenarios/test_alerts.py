@@ -73,7 +73,7 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
 async def firing(client: httpx.AsyncClient) -> set[str]:
     """Return the names of the alerts that fire."""
     alerts = (await client.get("/api/v1/alerts")).raise_for_status().json()["data"]["alerts"]
-    return {one["labels"]["alertname"] for one in alerts if one["state"] == "firing"}
+    return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
 
 async def value(client: httpx.AsyncClient, query: str) -> float | None:
@@ -86,10 +86,10 @@ async def value(client: httpx.AsyncClient, query: str) -> float | None:
     return float(found[0]["value"][1]) if found else None
 
 
-async def until(client: httpx.AsyncClient, outcome: str, least: float) -> None:
+async def until(client: httpx.AsyncClient, outcome: str, minimum: float) -> None:
     """Wait until Prometheus has seen that many calls with this outcome."""
     query = f'presagio_model_calls_total{{outcome="{outcome}"}}'
-    while ((seen := await value(client, query)) is None) or seen < least:  # noqa: ASYNC110 - nobody is told
+    while ((seen := await value(client, query)) is None) or seen < minimum:  # noqa: ASYNC110 - nobody is told
         await asyncio.sleep(0.1)
 
 

@@ -115,7 +115,7 @@ def older_folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     with EmbeddedServer(server_folder, extra=CARELESS) as server:
         wait_for(set_up(server.url()))
-    newer = [*migrate.available(), migrate.Migration(9000, "since", "CREATE TABLE since ()")]
+    newer = [*migrate.list_migrations(), migrate.Migration(9000, "since", "CREATE TABLE since ()")]
     for module in ("db.migrate", "db.backup.backup"):
         monkeypatch.setattr(f"{module}.available", lambda: newer)
     return server_folder

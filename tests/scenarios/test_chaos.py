@@ -39,7 +39,7 @@ async def test_every_post_arrives_and_repeats_only_after_a_death_or_lost_reply(
         assert stage.unexcused() == {}
         assert set(stage.shown("slack").values()) == {1}
         daily = {
-            one.external_id for one in stage.chats if one.subscription.mode is PostingMode.DAILY
+            chat.external_id for chat in stage.chats if chat.subscription.mode is PostingMode.DAILY
         }
         assert sorted(post.chat for post in shown if len(post.codes) > 1) == sorted(daily)
         assert await stage.rows("SELECT count(*) FROM story") == [(SMALL.stories,)]

@@ -21,7 +21,7 @@ from bot.settings import load_settings
 from db.embedded import server as watch
 from db.embedded.cluster import GATE_LOCK
 from db.embedded.gate import FileLock
-from db.embedded.postmaster import PID_FILE, State, observe
+from db.embedded.postmaster import PID_FILE, State, observe_server
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from engine.errors import StorageError, StorageUnreachable
@@ -113,7 +113,7 @@ async def test_a_killed_server_is_started_again_and_readiness_tells_the_truth(
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, SECONDS) == 128 + signal.SIGTERM
     assert "The database server has died; starting it again" in log.read_text()
-    assert observe(data_dir / "postgres")[0] is State.ABSENT
+    assert observe_server(data_dir / "postgres")[0] is State.ABSENT
 
 
 async def test_a_server_that_cannot_be_started_again_ends_the_process(
@@ -191,6 +191,6 @@ async def is_answered(telegram: TelegramServer, serving: "asyncio.Task[None]") -
     while not serving.done():
         message = await alice.says(chat, HEADLINE)
         for _ in range(200):
-            if serving.done() or any("mark my words" in one.text for one in message.answers):
+            if serving.done() or any("mark my words" in answer.text for answer in message.answers):
                 return
             await asyncio.sleep(0.1)

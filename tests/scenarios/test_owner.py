@@ -89,7 +89,7 @@ async def assert_owns_and_lets_in(stage: SlackStage) -> None:
     await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
     assert "You own this bot now." in (await stage.replies(2))[-1].visible
     await bob.says(direct, HEADLINE)
-    said = {one.channel: one for one in (await stage.replies(4))[2:]}
+    said = {reply.channel: reply for reply in (await stage.replies(4))[2:]}
     assert "ya le he preguntado" in said[direct].visible
     assert "asks to use this bot" in said[home].visible
     await alice.clicks(said[home], "Allow")

@@ -168,7 +168,7 @@ async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_ur
         weak = [f"Coffee {word} in the {word}" for word in ("wedding", "theatre", "museum")]
         await room.news(process, *weak, HEADLINE, "Record harvest brings high prices")
         assert room.model.calls == 4
-        asked = str([one.body for one in room.model.requests])
+        asked = str([request.body for request in room.model.requests])
         assert HEADLINE in asked
         assert "Record harvest brings high prices" in asked
 
@@ -656,9 +656,11 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
         assert clock() - asked < 10
         outcomes = await process.jobs.outcomes.summary(room.clock() - HOUR)
         assert {"poll", "search", "digest", "deliver", "tidy", "embed", "reindex"} >= {
-            one.job for one in outcomes
+            outcome.job for outcome in outcomes
         }
-        assert ("deliver", RunOutcome.DONE) in {(one.job, one.outcome) for one in outcomes}
+        assert ("deliver", RunOutcome.DONE) in {
+            (outcome.job, outcome.outcome) for outcome in outcomes
+        }
         assert said == [], "an open bot needs no owner"
 
 

@@ -23,7 +23,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
-from engine.judge.judge import TEXT_LENGTH, around
+from engine.judge.judge import TEXT_LENGTH, cut_around
 from engine.prophecy.headline import read_headline
 from engine.text.clean import drop_links
 from engine.values import Kind
@@ -73,13 +73,15 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
         for number, record in enumerate(records)
         if number % SLICE == 0 or record.external_id in known
     ]
-    texts = {one.external_id: one.text for one in documents}
+    texts = {document.external_id: document.text for document in documents}
     labels = {
-        one.headline: {
-            around(drop_links(texts[tweet]), read_headline(one.headline).text, TEXT_LENGTH): label
-            for tweet, label in qrels.get(one.qid, {}).items()
+        headline.headline: {
+            cut_around(
+                drop_links(texts[tweet]), read_headline(headline.headline).text, TEXT_LENGTH
+            ): label
+            for tweet, label in qrels.get(headline.qid, {}).items()
         }
-        for one in read_headlines(data / "judged" / "en.headlines.jsonl")
+        for headline in read_headlines(data / "judged" / "en.headlines.jsonl")
     }
     return Judged(labels), documents
 
@@ -132,8 +134,8 @@ async def test_real_news_is_foretold_by_real_tweets(coffee_url: str, shared_data
         await process.jobs.search()
         posts = await process.jobs.digest()
         await room.deliver(process)
-        on_telegram = [one.text for one in room.group.bot_messages]
-        on_slack = [one.visible for one in room.slack.bot_messages]
+        on_telegram = [message.text for message in room.group.bot_messages]
+        on_slack = [message.visible for message in room.slack.bot_messages]
 
     assert posts == len(on_telegram) + len(on_slack)
     for said in (on_telegram, on_slack):

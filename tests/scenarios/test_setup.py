@@ -215,7 +215,9 @@ async def press_through(
 
 def publish(web: WebServer, *headlines: str) -> None:
     """Put headlines into a feed."""
-    items = "".join(f"<item><guid>{one}</guid><title>{one}</title></item>" for one in headlines)
+    items = "".join(
+        f"<item><guid>{headline}</guid><title>{headline}</title></item>" for headline in headlines
+    )
     body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
     web.pages["/feed.xml"] = reply(200, body, {"Content-Type": "application/rss+xml"})
 

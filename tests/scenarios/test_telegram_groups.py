@@ -34,7 +34,7 @@ async def test_three_channels_of_one_person_have_one_quota(stage: Stage) -> None
             ).answer()
             for name in ("News", "More news", "Still more")
         ]
-        assert [one.text.startswith(HEADLINE) for one in answers] == [True, True, False]
+        assert [answer.text.startswith(HEADLINE) for answer in answers] == [True, True, False]
         assert answers[2].text.startswith("That was enough for today: ")
         own = await (await alice.says(group, f"/prophecy {HEADLINE}")).answer()
         assert own.text.startswith(HEADLINE)

@@ -134,7 +134,7 @@ async def test_an_answer_after_a_kill_replaces_the_progress_message(
     with stage.process():
         await stage.telegram.until_acknowledged(PATIENCE)
         await until(lambda: step.edits, PATIENCE)
-    assert [one.text for one in chat.bot_messages] == [step.text]
+    assert [message.text for message in chat.bot_messages] == [step.text]
     assert "foretold" in step.text
 
 
@@ -161,11 +161,11 @@ async def test_chat_order_is_kept_and_a_slow_chat_does_not_delay_others(bot: Sta
         await alice.says(first, headline)
     await bot.model.until_asked(1)
     await (await bob.says(other, HEADLINE)).answer()
-    assert [one for one in first.bot_messages if HEADLINE in one.text] == []
+    assert [message for message in first.bot_messages if HEADLINE in message.text] == []
     thought.set()
     await first.until(lambda one: one.from_bot and "Lima" in one.text)
     assert first.bot_messages[0] is setting
-    assert [one.text.splitlines()[0] for one in first.bot_messages[1:]] == headlines
+    assert [message.text.splitlines()[0] for message in first.bot_messages[1:]] == headlines
 
 
 async def test_an_update_that_cannot_be_read_holds_up_nobody(bot: Stage) -> None:
@@ -209,7 +209,7 @@ async def test_a_chat_with_very_many_updates_does_not_delay_others(
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
     alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
     busy, other = stage.telegram.private_chat(alice), stage.telegram.private_chat(bob)
-    roomy = partial(Conversation, most_in_chat=200)
+    roomy = partial(Conversation, max_in_chat=200)
     monkeypatch.setattr("bot.conversation.wiring.Conversation", roomy)
     async with stage.serving():
         setting = await asks_for_full_answers(alice, busy)
@@ -217,7 +217,7 @@ async def test_a_chat_with_very_many_updates_does_not_delay_others(
             await alice.says(busy, f"{HEADLINE} in {number}")
         await stage.model.until_asked(1)
         await (await bob.says(other, HEADLINE)).answer()
-        assert [one for one in busy.bot_messages if HEADLINE in one.text] == []
+        assert [message for message in busy.bot_messages if HEADLINE in message.text] == []
         assert await stage.rows("SELECT count(*) >= 100 FROM inbox") == [(True,)]
     # They were confirmed, yet the next process has them.
     stage.model.script = [scoring(judged_by_words)]
@@ -225,7 +225,7 @@ async def test_a_chat_with_very_many_updates_does_not_delay_others(
     async with stage.serving():
         last = await busy.until(lambda one: one.from_bot and "in 129" in one.text)
         await stage.telegram.until_acknowledged()
-    first, *answers = [one for one in busy.bot_messages if not one.deleted]
+    first, *answers = [message for message in busy.bot_messages if not message.deleted]
     assert first is setting
     assert answers[-1] is last
     assert len(answers) == 130

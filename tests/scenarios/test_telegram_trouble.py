@@ -22,7 +22,7 @@ async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
     await chat.until(lambda one: one.from_bot and "Lima" in one.text)
     first, *answers = chat.bot_messages
     assert first is setting
-    assert [one.text.splitlines()[0] for one in answers] == headlines
+    assert [answer.text.splitlines()[0] for answer in answers] == headlines
     _, refused, again, *_ = bot.telegram.called("sendMessage")
     assert again.time - refused.time >= 1
 

@@ -159,7 +159,7 @@ async def test_a_request_that_is_no_update_is_rejected(
                 assert answer.status == 400, body[:60]
             async with session.post(url, json={"update_id": number}, headers=headers) as answer:
                 assert answer.status == 200
-    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_a_client_disconnecting_within_a_body_is_no_error(
@@ -177,7 +177,7 @@ async def test_a_client_disconnecting_within_a_body_is_no_error(
         writer.transport.abort()
         async with session.post(url, json={"update_id": 2}, headers={HEADER: SECRET}) as answer:
             assert answer.status == 200
-    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_an_incomplete_body_times_out(pushed: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

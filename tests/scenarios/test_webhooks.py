@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import orjson
 
-from bot.jobs.deliver import deliver
+from bot.jobs.deliver import deliver_posts
 from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookOff, WebhookState, webhook_states
 from db.posting.outbox import Outbox
@@ -148,7 +148,9 @@ async def test_410_turns_a_webhook_off_until_it_has_another_address(coffee_url: 
     async with hooked(coffee_url, reply(410)) as room:
         process = await owing(room)
         reported: list[PresagioError] = []
-        await deliver(replace(process.jobs.delivering, report=reported.append), clock=room.clock)
+        await deliver_posts(
+            replace(process.jobs.delivering, report=reported.append), clock=room.clock
+        )
         assert [type(error) for error in reported] == [WebhookOff], "operators hear of it"
         again = await room.process()  # a restart changes nothing
         off = await state(room, again)

@@ -352,7 +352,7 @@ class Play:
 
 
 def _labels(message: Message) -> list[str]:
-    return [one["text"]["text"] for one in message.buttons.values()]
+    return [button["text"]["text"] for button in message.buttons.values()]
 
 
 def _list_misplaced(text: str, language: str) -> list[str]:

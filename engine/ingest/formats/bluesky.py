@@ -12,9 +12,16 @@ import libipld
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import as_mapping, mappings, string, strings, text_of, zoned_or_utc
+from engine.ingest.dates import (
+    as_mapping,
+    read_mappings,
+    read_string,
+    read_strings,
+    text_of,
+    zoned_or_utc,
+)
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
 from engine.messages import Message
@@ -23,7 +30,7 @@ from engine.values import Flag, Kind
 LARGEST = 1 << 30  # bytes
 _POST, _REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 _FACET = "app.bsky.richtext.facet#"
-_MOST_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
+_MAX_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
 class BlueskyReader:
@@ -42,12 +49,12 @@ class BlueskyReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = build_fingerprint(defaults, self.name)
         for name in names:
             label, citation = source.label(name), source.citation(name)
             with source.open(name) as stream:
                 content = read_whole(stream, LARGEST + 1)
-            did, found = _repository(label, content)
+            did, found = _read_repository(label, content)
             for number, (key, value) in enumerate(found, start=1):
                 identity = f"at://{did}/{key}"
                 payload = {
@@ -62,14 +69,14 @@ class BlueskyReader:
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         record, uri = as_mapping(payload.get("record")), str(payload.get("uri"))
-        author = string(payload.get("author")) or string(payload.get("did"))
+        author = read_string(payload.get("author")) or read_string(payload.get("did"))
         attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
         if record.get("$type") == _REPOST:
-            return _repost(record, author, attribution)
+            return _read_repost(record, author, attribution)
         return _read_post(record, uri, author, attribution)
 
 
-def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
+def _read_repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
     """Return the owner of the repository, and its posts by key. Raises InputError."""
     if len(content) > LARGEST:
         raise InputError(
@@ -85,10 +92,12 @@ def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, ob
             Message("{label} is damaged or no repository of Bluesky.", label=label),
             fix=Message("Download it again."),
         ) from exc
-    return str(did), _posts(label, blocks, root)
+    return str(did), _find_posts(label, blocks, root)
 
 
-def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tuple[str, object]]:
+def _find_posts(
+    label: str, blocks: Mapping[bytes, Any], root: bytes
+) -> Iterator[tuple[str, object]]:
     for key, link in _walk_tree(blocks, root, 0):
         if key.startswith((_POST + "/", _REPOST + "/")):
             if link not in blocks:
@@ -104,11 +113,11 @@ def _walk_tree(
 ) -> Iterator[tuple[str, bytes]]:
     """Walk the tree in order; each key in a node omits the prefix it shares with the key before."""
     node = blocks.get(link) if isinstance(link, bytes) else None
-    if not isinstance(node, dict) or level > _MOST_LEVELS:
+    if not isinstance(node, dict) or level > _MAX_LEVELS:
         return
     yield from _walk_tree(blocks, node.get("l"), level + 1)
     key = b""
-    for entry in mappings(node.get("e")):
+    for entry in read_mappings(node.get("e")):
         shared, rest, value = entry.get("p"), entry.get("k"), entry.get("v")
         if isinstance(shared, int) and isinstance(rest, bytes) and isinstance(value, bytes):
             key = key[:shared] + rest
@@ -116,8 +125,8 @@ def _walk_tree(
         yield from _walk_tree(blocks, entry.get("t"), level + 1)
 
 
-def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
-    address = _web(string(as_mapping(record.get("subject")).get("uri")))
+def _read_repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
+    address = _build_web_address(read_string(as_mapping(record.get("subject")).get("uri")))
     return PostFields(
         text=text_of(address),
         created_at=zoned_or_utc(record.get("createdAt")),
@@ -139,43 +148,48 @@ def _read_post(
     if not isinstance(text, str):
         raise RecordError(Message("no text"))
     reply, embed = as_mapping(record.get("reply")), as_mapping(record.get("embed"))
-    facets = _features(record)
+    facets = _read_facets(record)
     languages = record.get("langs")
-    parent = string(as_mapping(reply.get("parent")).get("uri"))
-    images = mappings(embed.get("images")) or mappings(as_mapping(embed.get("media")).get("images"))
-    described = "\n\n".join(alt for image in images if (alt := string(image.get("alt"))))
-    linked = string(as_mapping(embed.get("external")).get("uri"))
+    parent = read_string(as_mapping(reply.get("parent")).get("uri"))
+    images = read_mappings(embed.get("images")) or read_mappings(
+        as_mapping(embed.get("media")).get("images")
+    )
+    described = "\n\n".join(alt for image in images if (alt := read_string(image.get("alt"))))
+    linked = read_string(as_mapping(embed.get("external")).get("uri"))
     return PostFields(
-        text=_whole_links(text, facets) or described or linked or text_of(_kind(embed)),
+        text=_whole_links(text, facets) or described or linked or text_of(_describe_embed(embed)),
         searched=None if text.strip() or described or linked else "",
         created_at=zoned_or_utc(record.get("createdAt")),
         author=author,
         lang=str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None,
-        url=_web(uri),
+        url=_build_web_address(uri),
         reply_to=parent,
         platform=BlueskyReader.name,
-        thread=string(as_mapping(reply.get("root")).get("uri")) or uri,
+        thread=read_string(as_mapping(reply.get("root")).get("uri")) or uri,
         attribution=attribution,
-        tags=(*strings(record.get("tags")), *(str(f["tag"]) for _, _, f in facets if "tag" in f)),
+        tags=(
+            *read_strings(record.get("tags")),
+            *(str(f["tag"]) for _, _, f in facets if "tag" in f),
+        ),
         mentions=tuple(
             text.encode()[start:end].decode("utf-8", "replace")
             for start, end, feature in facets
             if "did" in feature
         ),
-        flags=_flags(embed, parent),
-        meta={"attachments": [alt for i in images if (alt := string(i.get("alt")))]},
+        flags=_read_embed_flags(embed, parent),
+        meta={"attachments": [alt for i in images if (alt := read_string(i.get("alt")))]},
         mine=True,
     )
 
 
-def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
+def _read_facets(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
     """Return the facets of the text, by the byte ranges that they mark."""
     found: list[tuple[int, int, Mapping[str, object]]] = []
-    for facet in mappings(record.get("facets")):
+    for facet in read_mappings(record.get("facets")):
         index = as_mapping(facet.get("index"))
         start, end = index.get("byteStart"), index.get("byteEnd")
         if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
-            features = mappings(facet.get("features"))
+            features = read_mappings(facet.get("features"))
             known = (f for f in features if str(f.get("$type")).startswith(_FACET))
             found.extend((start, end, feature) for feature in known)
     return found
@@ -185,20 +199,20 @@ def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object
     """Replace shortened addresses in the text ("example.org/2020/01...") by whole ones."""
     raw = text.encode("utf-8", "replace")
     for start, end, feature in sorted(facets, key=lambda facet: facet[0], reverse=True):
-        address = string(feature.get("uri"))
+        address = read_string(feature.get("uri"))
         shown = raw[start:end].decode("utf-8", "replace").removesuffix("...").removesuffix("…")
         if address and shown and shown in address:
             raw = raw[:start] + address.encode("utf-8", "replace") + raw[end:]
     return raw.decode("utf-8", "replace").strip()
 
 
-def _kind(embed: Mapping[str, object]) -> str | None:
+def _describe_embed(embed: Mapping[str, object]) -> str | None:
     """Return "[images]" or the like for a post with an embed and no text."""
     kind = str(embed.get("$type") or "").rpartition(".")[2]
     return f"[{kind}]" if kind else None
 
 
-def _flags(embed: Mapping[str, object], parent: str | None) -> Flag:
+def _read_embed_flags(embed: Mapping[str, object], parent: str | None) -> Flag:
     kind = str(embed.get("$type") or "")
     flags = Flag.REPLY if parent else Flag.NONE
     if "record" in kind.lower():
@@ -208,7 +222,7 @@ def _flags(embed: Mapping[str, object], parent: str | None) -> Flag:
     return flags
 
 
-def _web(uri: str | None) -> str | None:
+def _build_web_address(uri: str | None) -> str | None:
     """Return the web page of "at://did:plc:x/app.bsky.feed.post/key"."""
     parts = (uri or "").removeprefix("at://").split("/")
     if len(parts) != 3 or parts[1] != _POST:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import orjson
 
-from engine.ingest.dates import as_mapping, from_seconds, mappings, string, text_of
+from engine.ingest.dates import as_mapping, from_seconds, read_mappings, read_string, text_of
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
 
@@ -43,7 +43,7 @@ class ChatGptReader(JsonReader):
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = build_fingerprint(defaults, self.name)
         for name in names:
             file = source.citation(name)
             with source.open(name) as stream:
@@ -52,15 +52,15 @@ class ChatGptReader(JsonReader):
                     if isinstance(found, Reject):
                         yield found
                     else:
-                        yield from _messages(found, file, digest)
+                        yield from _read_messages(found, file, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        message, title = as_mapping(payload.get("message")), string(payload.get("title"))
-        role = string(as_mapping(message.get("author")).get("role"))
+        message, title = as_mapping(payload.get("message")), read_string(payload.get("title"))
+        role = read_string(as_mapping(message.get("author")).get("role"))
         meta = as_mapping(message.get("metadata"))
-        text, shows = _content(message)
-        files = [string(a.get("name")) for a in mappings(meta.get("attachments"))]
-        thread = string(payload.get("thread"))
+        text, shows = _read_content(message)
+        files = [read_string(a.get("name")) for a in read_mappings(meta.get("attachments"))]
+        thread = read_string(payload.get("thread"))
         return PostFields(
             text=text.strip() or text_of("[image]" if shows else None),
             searched=None if text.strip() else "",
@@ -69,7 +69,7 @@ class ChatGptReader(JsonReader):
             title=title,
             role=role,
             url=f"https://chatgpt.com/c/{thread}" if thread else None,
-            reply_to=string(payload.get("before")),
+            reply_to=read_string(payload.get("before")),
             platform=self.name,
             thread=thread,
             attribution=f"{payload.get('file')}#{message.get('id')}",
@@ -78,14 +78,14 @@ class ChatGptReader(JsonReader):
             flags=Flag.MEDIA if shows or files else Flag.NONE,
             meta={
                 "app": "chatgpt",
-                "model": string(meta.get("model_slug")),
+                "model": read_string(meta.get("model_slug")),
                 "attachments": [file for file in files if file],
             },
             mine=role == "user",
         )
 
 
-def _messages(
+def _read_messages(
     found: JsonObject, file: str, digest: Callable[[bytes], int]
 ) -> Generator[SourceRecord | Reject]:
     conversation = found.value
@@ -119,7 +119,7 @@ def _from_the_last(conversation: Mapping[str, object]) -> Generator[Mapping[str,
 
 def _is_shown(message: Mapping[str, object]) -> bool:
     hidden = as_mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
-    text, shows = _content(message)
+    text, shows = _read_content(message)
     return (
         as_mapping(message.get("author")).get("role") in _ROLES
         and message.get("recipient") in (None, "all")
@@ -129,11 +129,11 @@ def _is_shown(message: Mapping[str, object]) -> bool:
     )
 
 
-def _content(message: Mapping[str, object]) -> tuple[str, bool]:
+def _read_content(message: Mapping[str, object]) -> tuple[str, bool]:
     """Return the words, and whether there is an attachment."""
     parts = as_mapping(message.get("content")).get("parts")
     found = parts if isinstance(parts, list) else []
-    said = (p if isinstance(p, str) else string(as_mapping(p).get("text")) for p in found)
+    said = (p if isinstance(p, str) else read_string(as_mapping(p).get("text")) for p in found)
     shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
     return "\n\n".join(filter(None, said)), shows
 

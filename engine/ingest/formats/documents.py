@@ -33,7 +33,7 @@ from engine.ingest.records import (
     PostFields,
     Reject,
     SourceRecord,
-    fingerprint,
+    build_fingerprint,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, read_whole
@@ -155,7 +155,7 @@ class DocumentReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
+        digest = build_fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
         for name in names:
             label = source.label(name)
             with source.open(name) as stream:
@@ -174,7 +174,7 @@ class DocumentReader:
         form = checked_form(name, content)
         if form == MARKDOWN:
             return _markdown_post(payload, content)
-        parsed = _parse_document(form, content, _ocr(payload))
+        parsed = _parse_document(form, content, _build_ocr(payload))
         return PostFields(
             text="",
             blocks=tuple(parsed.blocks),
@@ -263,7 +263,7 @@ def _title_of(name: str) -> str:
     return " ".join(stem.replace("_", " ").split()) or name
 
 
-def _ocr(payload: Mapping[str, object]) -> Ocr:
+def _build_ocr(payload: Mapping[str, object]) -> Ocr:
     language, alive = payload.get("language"), payload.get("alive")
     return Ocr(
         language if isinstance(language, str) else None, alive=alive if callable(alive) else None

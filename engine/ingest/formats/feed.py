@@ -16,7 +16,14 @@ from engine.feeds.markup import (
     tags_of,
     web_link,
 )
-from engine.ingest.dates import host_of, made_id, read_zoned_time, string, strings, text_of
+from engine.ingest.dates import (
+    host_of,
+    made_id,
+    read_string,
+    read_strings,
+    read_zoned_time,
+    text_of,
+)
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, Reader, Sample
@@ -26,7 +33,7 @@ from engine.ingest.records import (
     PostFields,
     Reject,
     SourceRecord,
-    fingerprint,
+    build_fingerprint,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
@@ -51,7 +58,7 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
 
 def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
     title, url = plain_words(entry.get("title")) or None, web_link(entry.get("link"), base)
-    text = html_text(_longest(entry))
+    text = html_text(_choose_longest_text(entry))
     return {
         "id": str(entry.get("id") or url or made_id(title or "", text))[:200],
         "title": title,
@@ -63,7 +70,7 @@ def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
     }
 
 
-def _longest(entry: Mapping[str, Any]) -> str:
+def _choose_longest_text(entry: Mapping[str, Any]) -> str:
     """Return the markup of the whole text, if the feed holds more than a summary."""
     found = [str(part.get("value") or "") for part in entry.get("content") or ()]
     return max((*found, str(entry.get("summary") or "")), key=len)
@@ -97,7 +104,7 @@ class BlogFeedReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name, PARTS_VERSION)
+        digest = build_fingerprint(defaults, self.name, PARTS_VERSION)
         for name in names:
             label, file = source.label(name), source.citation(name)
             with source.open(name) as stream:
@@ -115,20 +122,20 @@ class BlogFeedReader:
                 yield found.record(self.name, entry["id"], digest(raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        title, url = string(payload.get("title")), string(payload.get("url"))
-        body = string(payload.get("text")) or title
+        title, url = read_string(payload.get("title")), read_string(payload.get("url"))
+        body = read_string(payload.get("text")) or title
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(text_of(body)),
             searched=f"{title}\n\n{body}" if title != body else None,
             created_at=read_zoned_time(payload.get("published")),
-            author=string(payload.get("author")),
+            author=read_string(payload.get("author")),
             title=title,
-            lang=string(payload.get("lang")),
+            lang=read_string(payload.get("lang")),
             url=url,
             platform="web",
             attribution=f"{payload.get('file')}#{payload.get('id')}",
-            tags=tuple(strings(payload.get("tags"))),
+            tags=tuple(read_strings(payload.get("tags"))),
             mentions=(),
             meta={"domain": host_of(url)},
         )

@@ -24,7 +24,14 @@ from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
 from engine.ingest.csv_rows import first_row, table_rows
-from engine.ingest.dates import count, flag, identifier, string, strings, text_of
+from engine.ingest.dates import (
+    read_flag,
+    read_identifier,
+    read_number,
+    read_string,
+    read_strings,
+    text_of,
+)
 from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
@@ -107,33 +114,35 @@ class TableReader(JsonReader):
         return translate_row(found.value, self.layout) if self.mark else found.value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        answered = identifier(payload.get("in_reply_to"))
+        answered = read_identifier(payload.get("in_reply_to"))
         flags = Flag.NONE
         for name, meaning in _FLAGS.items():
-            if flag(payload.get(name), name):
+            if read_flag(payload.get(name), name):
                 flags |= meaning
         if answered:
             flags |= Flag.REPLY
-        title, text = string(payload.get("title")), text_of(payload.get("text"))
+        title, text = read_string(payload.get("title")), text_of(payload.get("text"))
         created_at = read_written_time(payload.get("created_at"), zone=None, is_day_first=None)
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,
             created_at=created_at,
-            author=string(payload.get("author")),
+            author=read_string(payload.get("author")),
             title=title,
-            role=string(payload.get("role")),
-            lang=string(payload.get("lang")),
-            url=string(payload.get("url")),
+            role=read_string(payload.get("role")),
+            lang=read_string(payload.get("lang")),
+            url=read_string(payload.get("url")),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
-            platform=_platform(payload, created_at),
-            thread=string(payload.get("thread")),
-            attribution=string(payload.get("attribution")),
-            tags=tuple(strings(payload.get("tags"))) or None,
-            engagement=count(payload.get("favorites")) + count(payload.get("retweets")),
+            platform=_find_platform(payload, created_at),
+            thread=read_string(payload.get("thread")),
+            attribution=read_string(payload.get("attribution")),
+            tags=tuple(read_strings(payload.get("tags"))) or None,
+            engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
             flags=flags,
-            device=string(payload.get("device")),
-            meta={name: strings(payload.get(name)) for name in ("attachments", "participants")},
+            device=read_string(payload.get("device")),
+            meta={
+                name: read_strings(payload.get(name)) for name in ("attachments", "participants")
+            },
         )
 
 
@@ -248,13 +257,13 @@ def _is_name(answered: str | None, own: object) -> bool:
     return answered is not None and str(own).isdigit() and not answered.isdigit()
 
 
-def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
-    if named := string(payload.get("platform")):
+def _find_platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
+    if named := read_string(payload.get("platform")):
         return named
-    post_id, sent_by = identifier(payload.get("id")), string(payload.get("device"))
+    post_id, sent_by = read_identifier(payload.get("id")), read_string(payload.get("device"))
     if post_id and is_from_x(post_id, created_at, sent_by):
         return "x"
-    source = string(payload.get("source"))  # X has the program there, as a link
+    source = read_string(payload.get("source"))  # X has the program there, as a link
     return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None
 
 

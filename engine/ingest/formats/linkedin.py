@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
-from engine.ingest.dates import as_mapping, made_id, string, text_of, zoned_or_utc
+from engine.ingest.dates import as_mapping, made_id, read_string, text_of, zoned_or_utc
 from engine.ingest.reader import CsvReader, JsonObject, Reader, members_named
 from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
@@ -37,7 +37,7 @@ class LinkedInReader(CsvReader):
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        identity = _identity(found.value)
+        identity = _build_identity(found.value)
         payload = {"row": found.value, "id": identity}
         yield found.record(self.name, identity, digest(found.raw), payload)
 
@@ -45,7 +45,7 @@ class LinkedInReader(CsvReader):
         identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
         if "ShareLink" in row:
             return _read_share(row, identity)
-        link = string(row.get("Link"))
+        link = read_string(row.get("Link"))
         return PostFields(
             text=text_of(row.get("Message")),
             created_at=zoned_or_utc(row.get("Date")),
@@ -60,8 +60,8 @@ class LinkedInReader(CsvReader):
 
 
 def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
-    commentary = _without_line_quotes(string(row.get("ShareCommentary")) or "")
-    link, shared = string(row.get("ShareLink")), string(row.get("SharedUrl"))
+    commentary = _without_line_quotes(read_string(row.get("ShareCommentary")) or "")
+    link, shared = read_string(row.get("ShareLink")), read_string(row.get("SharedUrl"))
     return PostFields(
         text=commentary.strip() or text_of(shared or row.get("MediaUrl") or None),
         created_at=zoned_or_utc(row.get("Date")),
@@ -69,13 +69,13 @@ def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
         platform=LinkedInReader.name,
         thread=_share_number(link),
         attribution=f"linkedin:post/{identity}",
-        flags=Flag.MEDIA if string(row.get("MediaUrl")) else Flag.NONE,
-        meta={"shared": shared, "visibility": string(row.get("Visibility"))},
+        flags=Flag.MEDIA if read_string(row.get("MediaUrl")) else Flag.NONE,
+        meta={"shared": shared, "visibility": read_string(row.get("Visibility"))},
         mine=True,
     )
 
 
-def _identity(row: Mapping[str, object]) -> str:
+def _build_identity(row: Mapping[str, object]) -> str:
     if "ShareLink" in row:
         link = str(row["ShareLink"])
         return _share_number(link) or made_id(link, str(row["Date"]))

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import as_mapping, host_of, string, text_of, written_at, zoned_or_utc
+from engine.ingest.dates import as_mapping, host_of, read_string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import (
@@ -19,7 +19,7 @@ from engine.ingest.records import (
     PostFields,
     Reject,
     SourceRecord,
-    fingerprint,
+    build_fingerprint,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM
@@ -64,7 +64,7 @@ def moment(value: object) -> datetime:
     return zoned_or_utc(value)
 
 
-def names(value: object) -> tuple[str, ...]:
+def read_names(value: object) -> tuple[str, ...]:
     """Return the words of a list, or of a text separated by commas."""
     found = value.split(",") if isinstance(value, str) else value
     items = found if isinstance(found, list) else []
@@ -97,7 +97,7 @@ class MarkdownReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
+        digest = build_fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
         for name in names:
             label = source.label(name)
             with source.open(name) as stream:
@@ -111,28 +111,28 @@ class MarkdownReader:
     def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
         fields, text = as_mapping(payload.get("fields")), str(payload.get("text"))
-        urls = (string(fields.get(name)) for name in ("canonical_url", "url", "link"))
+        urls = (read_string(fields.get(name)) for name in ("canonical_url", "url", "link"))
         url = next(filter(None, urls), None)
-        title, body = _title(fields, text, path)
+        title, body = _split_title(fields, text, path)
         folder = str(path.parent)
-        authors = names(fields.get("author")) or names(fields.get("authors"))
-        tags = (*names(fields.get("tags")), *names(fields.get("categories")))
+        authors = read_names(fields.get("author")) or read_names(fields.get("authors"))
+        tags = (*read_names(fields.get("tags")), *read_names(fields.get("categories")))
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
             created_at=_header_date(fields, path),
             keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
-            author=string(_first(fields.get("author") or fields.get("authors"))),
+            author=read_string(_take_first_item(fields.get("author") or fields.get("authors"))),
             title=title,
-            lang=string(fields.get("lang") or fields.get("language")),
+            lang=read_string(fields.get("lang") or fields.get("language")),
             url=url,
             platform=self.name,
             thread=None if folder == "." else folder,
-            attribution=string(payload.get("file")),
+            attribution=read_string(payload.get("file")),
             tags=tags,
             mentions=(),
-            meta={"domain": host_of(url), "description": string(fields.get("description"))},
+            meta={"domain": host_of(url), "description": read_string(fields.get("description"))},
         )
 
 
@@ -148,11 +148,11 @@ def _make_record(
     return found.record(MarkdownReader.name, name, digest(raw), payload)
 
 
-def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
+def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
     """Return the title, and the text without a heading that repeats it."""
     heading = _HEADING.match(text)
     title = heading[1].rstrip(" \t#") if heading else ""
-    named = string(fields.get("title"))
+    named = read_string(fields.get("title"))
     if heading and title and named in (None, title):
         rest = text[heading.end() :].strip()
         return title, rest or title
@@ -172,7 +172,7 @@ def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime 
     return None if date is None else moment(date)
 
 
-def _first(value: object) -> object:
+def _take_first_item(value: object) -> object:
     return value[0] if isinstance(value, list) and value else value
 
 

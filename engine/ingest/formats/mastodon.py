@@ -11,14 +11,14 @@ from engine.ingest.dates import (
     as_mapping,
     host_of,
     last_part,
-    mappings,
+    read_mappings,
+    read_string,
     read_zoned_time,
-    string,
     text_of,
 )
 from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parse_objects
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
 from engine.messages import Message
@@ -42,7 +42,7 @@ class MastodonReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = build_fingerprint(defaults, self.name)
         for name in names:
             citation = source.citation(name)
             with source.open(name) as stream:
@@ -51,7 +51,7 @@ class MastodonReader:
                         if isinstance(found, JsonObject):
                             payload = {"activity": found.value, "file": citation}
                             yield found.record(
-                                self.name, _identity(found.value), digest(found.raw), payload
+                                self.name, _read_identity(found.value), digest(found.raw), payload
                             )
                         else:
                             yield found
@@ -60,28 +60,28 @@ class MastodonReader:
         activity, file = as_mapping(payload.get("activity")), payload.get("file")
         kind, note = activity.get("type"), as_mapping(activity.get("object"))
         if kind == "Announce":
-            return _boost(activity, f"{file}#{_short(_identity(activity))}")
+            return _read_boost(activity, f"{file}#{_shorten_identity(_read_identity(activity))}")
         if kind != "Create" or not note:
             raise RecordError(Message("an activity of the type {kind} is no post", kind=kind))
-        return _read_note(note, f"{file}#{_short(_identity(activity))}")
+        return _read_note(note, f"{file}#{_shorten_identity(_read_identity(activity))}")
 
 
-def _identity(activity: Mapping[str, object]) -> object:
+def _read_identity(activity: Mapping[str, object]) -> object:
     return as_mapping(activity.get("object")).get("id") or activity.get("id")
 
 
-def _short(identity: object) -> str:
+def _shorten_identity(identity: object) -> str:
     return last_part(str(identity).removesuffix("/activity"))
 
 
-def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
+def _read_boost(activity: Mapping[str, object], attribution: str) -> PostFields:
     boosted = activity.get("object")
     address = boosted if isinstance(boosted, str) else as_mapping(boosted).get("id")
     return PostFields(
         text=text_of(address),
         created_at=read_zoned_time(activity.get("published")),
         author=_account_address(activity.get("actor")),
-        url=string(address),
+        url=read_string(address),
         platform=MastodonReader.name,
         attribution=attribution,
         tags=(),
@@ -93,50 +93,55 @@ def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
 
 
 def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
-    text, warning = html_text(string(note.get("content")) or ""), string(note.get("summary"))
-    attachments = mappings(note.get("attachment"))
+    text, warning = (
+        html_text(read_string(note.get("content")) or ""),
+        read_string(note.get("summary")),
+    )
+    attachments = read_mappings(note.get("attachment"))
     said = "\n\n".join(filter(None, (warning, text)))
     languages = list(as_mapping(note.get("contentMap")))
     return PostFields(
-        text=said or text_of(_descriptions(attachments) or _options(note)),
+        text=said or text_of(_join_descriptions(attachments) or _join_options(note)),
         created_at=read_zoned_time(note.get("published")),
         author=_account_address(note.get("attributedTo")),
         lang=languages[0] if len(languages) == 1 else None,
-        url=string(note.get("url")),
-        reply_to=string(note.get("inReplyTo")),
+        url=read_string(note.get("url")),
+        reply_to=read_string(note.get("inReplyTo")),
         platform=MastodonReader.name,
-        thread=string(note.get("conversation")),
+        thread=read_string(note.get("conversation")),
         attribution=attribution,
-        tags=_names(note, "Hashtag"),
-        mentions=_names(note, "Mention"),
-        flags=_flags(note),
+        tags=_list_tag_names(note, "Hashtag"),
+        mentions=_list_tag_names(note, "Mention"),
+        flags=_read_note_flags(note),
         meta={
             "attachments": [last_part(attachment.get("url")) for attachment in attachments],
             "content_warning": warning,
             "domain": host_of(note.get("attributedTo")),
-            "visibility": _visibility(note),
+            "visibility": _read_visibility(note),
         },
         mine=True,
     )
 
 
-def _flags(note: Mapping[str, object]) -> Flag:
+def _read_note_flags(note: Mapping[str, object]) -> Flag:
     flags = Flag.REPLY if note.get("inReplyTo") else Flag.NONE
     return flags | (Flag.MEDIA if note.get("attachment") else Flag.NONE)
 
 
-def _descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
+def _join_descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
     """Return the author's descriptions of the pictures, or their file names."""
-    return "\n\n".join(string(a.get("name")) or last_part(a.get("url")) for a in attachments)
+    return "\n\n".join(read_string(a.get("name")) or last_part(a.get("url")) for a in attachments)
 
 
-def _options(note: Mapping[str, object]) -> str:
-    asked = mappings(note.get("oneOf")) or mappings(note.get("anyOf"))
+def _join_options(note: Mapping[str, object]) -> str:
+    asked = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
     return "\n".join(str(option.get("name")) for option in asked)
 
 
-def _names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
-    return tuple(str(t.get("name")) for t in mappings(note.get("tag")) if t.get("type") == kind)
+def _list_tag_names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
+    return tuple(
+        str(t.get("name")) for t in read_mappings(note.get("tag")) if t.get("type") == kind
+    )
 
 
 def _account_address(actor: object) -> str | None:
@@ -145,7 +150,7 @@ def _account_address(actor: object) -> str | None:
     return f"{name.removeprefix('@')}@{host}" if name and host else None
 
 
-def _visibility(note: Mapping[str, object]) -> str:
+def _read_visibility(note: Mapping[str, object]) -> str:
     to, cc = (_as_list(note.get(field)) for field in ("to", "cc"))
     if any(name in to for name in _PUBLIC):
         return "public"

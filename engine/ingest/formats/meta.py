@@ -11,7 +11,14 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import as_mapping, from_seconds, made_id, mappings, string, text_of
+from engine.ingest.dates import (
+    as_mapping,
+    from_seconds,
+    made_id,
+    read_mappings,
+    read_string,
+    text_of,
+)
 from engine.ingest.reader import (
     JsonObject,
     JsonReader,
@@ -21,7 +28,7 @@ from engine.ingest.reader import (
     members_named,
     parse_objects,
 )
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
@@ -61,8 +68,8 @@ class MetaReader(JsonReader):
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        author = self._owner(source) if source.packed else None
-        digest = fingerprint(defaults, self.name, author or "")
+        author = self._find_owner(source) if source.packed else None
+        digest = build_fingerprint(defaults, self.name, author or "")
         for name in names:
             file = source.citation(name)
             with source.open(name) as stream:
@@ -87,7 +94,7 @@ class MetaReader(JsonReader):
         """Return the account's name from its profile, or None if it is not there."""
         raise NotImplementedError
 
-    def _owner(self, source: Source) -> str | None:
+    def _find_owner(self, source: Source) -> str | None:
         for name in members_named(self.profile, source.names()):
             with source.open(name, counted=False) as stream:
                 try:
@@ -110,33 +117,36 @@ class FacebookReader(MetaReader):
 
     def fits(self, found: Mapping[str, object]) -> bool:
         return "timestamp" in found and (
-            any("post" in part for part in mappings(found.get("data")))
-            or any(part.keys() & _SHOWN for part in _attachments(found))
+            any("post" in part for part in read_mappings(found.get("data")))
+            or any(part.keys() & _SHOWN for part in _list_attachments(found))
         )
 
     def identity(self, post: Mapping[str, object]) -> str:
-        files = (str(_media(part).get("uri") or part) for part in _attachments(post))
-        text = _words(post) or str(post.get("title") or "")
+        files = (str(_read_media(part).get("uri") or part) for part in _list_attachments(post))
+        text = _read_words(post) or str(post.get("title") or "")
         return made_id(str(post.get("timestamp")), text, *files)
 
     def account(self, profile: Mapping[str, object]) -> str | None:
         known = as_mapping(profile.get("profile_v2") or profile.get("profile"))
-        return string(as_mapping(known.get("name")).get("full_name"))
+        return read_string(as_mapping(known.get("name")).get("full_name"))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         post = as_mapping(payload.get("post"))
-        attached, media = _attachments(post), [m for a in _attachments(post) if (m := _media(a))]
-        described = "\n\n".join(d for m in media if (d := string(m.get("description"))))
-        links = [string(as_mapping(a.get("external_context")).get("url")) for a in attached]
+        attached, media = (
+            _list_attachments(post),
+            [m for a in _list_attachments(post) if (m := _read_media(a))],
+        )
+        described = "\n\n".join(d for m in media if (d := read_string(m.get("description"))))
+        links = [read_string(as_mapping(a.get("external_context")).get("url")) for a in attached]
         link = next(filter(None, links), None)
-        words = _words(post) or described or link
+        words = _read_words(post) or described or link
         return PostFields(
-            text=words or text_of(string(post.get("title")) or ("[media]" if media else None)),
+            text=words or text_of(read_string(post.get("title")) or ("[media]" if media else None)),
             searched=None if words else "",
             created_at=from_seconds(post.get("timestamp")),
-            author=string(payload.get("author")),
+            author=read_string(payload.get("author")),
             platform=self.name,
-            attribution=string(payload.get("place")),
+            attribution=read_string(payload.get("place")),
             flags=Flag.MEDIA if media else Flag.NONE,
             meta={
                 "attachments": [PurePosixPath(str(m.get("uri"))).name for m in media],
@@ -146,17 +156,17 @@ class FacebookReader(MetaReader):
         )
 
 
-def _words(post: Mapping[str, object]) -> str | None:
-    texts = (string(part.get("post")) for part in mappings(post.get("data")))
+def _read_words(post: Mapping[str, object]) -> str | None:
+    texts = (read_string(part.get("post")) for part in read_mappings(post.get("data")))
     return "\n\n".join(filter(None, texts)) or None
 
 
-def _attachments(post: Mapping[str, object]) -> list[Mapping[str, object]]:
-    groups = mappings(post.get("attachments"))
-    return [part for group in groups for part in mappings(group.get("data"))]
+def _list_attachments(post: Mapping[str, object]) -> list[Mapping[str, object]]:
+    groups = read_mappings(post.get("attachments"))
+    return [part for group in groups for part in read_mappings(group.get("data"))]
 
 
-def _media(part: Mapping[str, object]) -> Mapping[str, object]:
+def _read_media(part: Mapping[str, object]) -> Mapping[str, object]:
     return as_mapping(part.get("media"))
 
 
@@ -170,45 +180,47 @@ class InstagramReader(MetaReader):
         return members_named(r"posts_\d+\.json", names)
 
     def fits(self, found: Mapping[str, object]) -> bool:
-        return any({"uri", "creation_timestamp"} <= m.keys() for m in mappings(found.get("media")))
+        return any(
+            {"uri", "creation_timestamp"} <= m.keys() for m in read_mappings(found.get("media"))
+        )
 
     def identity(self, post: Mapping[str, object]) -> str:
-        return made_id(str(_time(post)), *_files(post)[:1])
+        return made_id(str(_read_post_time(post)), *_list_file_names(post)[:1])
 
     def account(self, profile: Mapping[str, object]) -> str | None:
         """Return the user name. Only exports in English can be read."""
         values = (
-            as_mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user"))
+            as_mapping(u.get("string_map_data")) for u in read_mappings(profile.get("profile_user"))
         )
-        names = (string(as_mapping(value.get("Username")).get("value")) for value in values)
+        names = (read_string(as_mapping(value.get("Username")).get("value")) for value in values)
         return next(filter(None, names), None)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         post = as_mapping(payload.get("post"))
-        media, files = mappings(post.get("media")), _files(post)
-        captions = (string(item.get("title")) for item in (post, *media))
+        media, files = read_mappings(post.get("media")), _list_file_names(post)
+        captions = (read_string(item.get("title")) for item in (post, *media))
         caption = next(filter(None, captions), None)
         stand_in = "[video]" if files and files[0].endswith(_VIDEO) else "[photo]"
         return PostFields(
             text=caption or stand_in,
             searched=None if caption else "",
-            created_at=from_seconds(_time(post)),
-            author=string(payload.get("author")),
+            created_at=from_seconds(_read_post_time(post)),
+            author=read_string(payload.get("author")),
             platform=self.name,
-            attribution=string(payload.get("place")),
+            attribution=read_string(payload.get("place")),
             flags=Flag.MEDIA if media else Flag.NONE,
             meta={"attachments": files},
             mine=True,
         )
 
 
-def _time(post: Mapping[str, object]) -> object:
-    media = mappings(post.get("media"))
+def _read_post_time(post: Mapping[str, object]) -> object:
+    media = read_mappings(post.get("media"))
     return post.get("creation_timestamp") or (media[0].get("creation_timestamp") if media else None)
 
 
-def _files(post: Mapping[str, object]) -> list[str]:
-    places = (string(media.get("uri")) for media in mappings(post.get("media")))
+def _list_file_names(post: Mapping[str, object]) -> list[str]:
+    places = (read_string(media.get("uri")) for media in read_mappings(post.get("media")))
     return [PurePosixPath(place).name for place in places if place]
 
 
@@ -228,12 +240,16 @@ class ThreadsReader(InstagramReader):
             yield from parse_objects(label, "record", pieces)
 
     def identity(self, post: Mapping[str, object]) -> str:
-        titles = (string(item.get("title")) for item in (post, *mappings(post.get("media"))))
-        return made_id(str(_time(post)), *filter(None, titles), *_files(post)[:1])
+        titles = (
+            read_string(item.get("title")) for item in (post, *read_mappings(post.get("media")))
+        )
+        return made_id(
+            str(_read_post_time(post)), *filter(None, titles), *_list_file_names(post)[:1]
+        )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         found = super().post(payload)
-        media = mappings(as_mapping(payload.get("post")).get("media"))
+        media = read_mappings(as_mapping(payload.get("post")).get("media"))
         answers = any(as_mapping(item.get("text_app_post")).get("is_reply") for item in media)
         # A post of words alone is a medium without a file.
         flags = Flag.MEDIA if found.meta["attachments"] else Flag.NONE

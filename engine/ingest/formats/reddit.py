@@ -9,9 +9,9 @@ from collections.abc import Generator, Mapping, Sequence
 from io import StringIO
 
 from engine.errors import RecordError
-from engine.ingest.dates import as_mapping, string
+from engine.ingest.dates import as_mapping, read_string
 from engine.ingest.reader import CsvReader, Reader, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.written_dates import read_written_time
 from engine.messages import Message
@@ -45,7 +45,7 @@ class RedditReader(CsvReader):
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         author = _read_account(source) if source.packed else None
-        digest = fingerprint(defaults, self.name, author or "")
+        digest = build_fingerprint(defaults, self.name, author or "")
         for name in names:
             with source.open(name) as stream:
                 for found in self.objects(source, name, stream):
@@ -54,27 +54,30 @@ class RedditReader(CsvReader):
                         continue
                     payload = {"row": found.value, "author": author}
                     yield found.record(
-                        self.name, _identity(found.value), digest(found.raw), payload
+                        self.name, _build_identity(found.value), digest(found.raw), payload
                     )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         row = as_mapping(payload.get("row"))
-        body, title = string(row.get("body")), string(row.get("title"))
+        body, title = read_string(row.get("body")), read_string(row.get("title"))
         if body in _GONE:
             raise RecordError(Message("the text was removed"))
-        link = string(row.get("permalink")) or ""
+        link = read_string(row.get("permalink")) or ""
         post = _POST_ID.search(link) or _POST_ID.search(str(row.get("link")))
         return PostFields(
-            text="\n\n".join(filter(None, (title, body))) or string(row.get("url")) or "",
+            text="\n\n".join(filter(None, (title, body))) or read_string(row.get("url")) or "",
             created_at=read_written_time(row.get("date"), zone=None, is_day_first=None),
-            author=string(payload.get("author")),
+            author=read_string(payload.get("author")),
             url=_SITE + link if link.startswith("/") else link,
             reply_to=None if _is_post(row) else _parent_id(row, post),
             platform=self.name,
             thread=_POST + post[1] if post else None,
             attribution=f"reddit:r/{row.get('subreddit')}/{row.get('id')}",
             flags=Flag.NONE if _is_post(row) else Flag.REPLY,
-            meta={"channel": string(row.get("subreddit")), "shared": string(row.get("url"))},
+            meta={
+                "channel": read_string(row.get("subreddit")),
+                "shared": read_string(row.get("url")),
+            },
             mine=True,
         )
 
@@ -83,15 +86,15 @@ def _is_post(row: Mapping[str, object]) -> bool:
     return "title" in row
 
 
-def _identity(row: Mapping[str, object]) -> str | None:
-    known = (string(row.get("id")) or "").strip()
+def _build_identity(row: Mapping[str, object]) -> str | None:
+    known = (read_string(row.get("id")) or "").strip()
     prefix = _POST if _is_post(row) else _COMMENT
     return (known if known.startswith(prefix) else prefix + known) if known else None
 
 
 def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
     """Return the id of the comment that is answered, or of the post."""
-    parent = string(row.get("parent"))
+    parent = read_string(row.get("parent"))
     if parent:
         return parent if parent.startswith((_POST, _COMMENT)) else _COMMENT + parent
     return _POST + post[1] if post else None

@@ -15,15 +15,15 @@ import orjson
 from engine.errors import InputError
 from engine.ingest.dates import (
     as_mapping,
-    count,
-    identifier,
-    mappings,
+    read_identifier,
+    read_mappings,
+    read_number,
+    read_string,
+    read_strings,
     read_zoned_time,
-    string,
-    strings,
     text_of,
 )
-from engine.ingest.formats.tweets import device, tweet_id
+from engine.ingest.formats.tweets import read_device, tweet_id
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
@@ -55,10 +55,12 @@ class SnscrapeReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         original = as_mapping(payload.get("retweetedTweet"))
-        text = _words(payload)
-        if original and (name := _account_name(original)) and (words := _words(original)):
+        text = _read_words(payload)
+        if original and (name := _account_name(original)) and (words := _read_words(original)):
             text = f"RT @{name}: {words}"
-        answered = identifier(payload.get("inReplyToTweetIdStr") or payload.get("inReplyToTweetId"))
+        answered = read_identifier(
+            payload.get("inReplyToTweetIdStr") or payload.get("inReplyToTweetId")
+        )
         flags = Flag.REPOST if original else Flag.NONE
         flags |= Flag.QUOTE if payload.get("quotedTweet") and not original else Flag.NONE
         flags |= Flag.REPLY if answered or payload.get("inReplyToUser") else Flag.NONE
@@ -67,23 +69,24 @@ class SnscrapeReader(JsonReader):
             text=text_of(text),
             created_at=read_zoned_time(payload.get("date")),
             author=_account_name(payload),
-            lang=string(payload.get("lang")),
-            url=string(payload.get("url")),
+            lang=read_string(payload.get("lang")),
+            url=read_string(payload.get("url")),
             reply_to=answered,
             platform="x",
-            engagement=count(payload.get("likeCount")) + count(payload.get("retweetCount")),
+            engagement=read_number(payload.get("likeCount"))
+            + read_number(payload.get("retweetCount")),
             flags=flags,
-            links=(*_links(payload), *_links(original)),
-            device=string(payload.get("sourceLabel")) or device(payload.get("source")),
+            links=(*_read_links(payload), *_read_links(original)),
+            device=read_string(payload.get("sourceLabel")) or read_device(payload.get("source")),
         )
 
 
-def _words(tweet: Mapping[str, object]) -> object:
+def _read_words(tweet: Mapping[str, object]) -> object:
     return tweet.get("rawContent") or tweet.get("content")
 
 
 def _account_name(tweet: Mapping[str, object]) -> str | None:
-    return string(as_mapping(tweet.get("user")).get("username"))
+    return read_string(as_mapping(tweet.get("user")).get("username"))
 
 
 def _has_media(value: object) -> bool:
@@ -91,9 +94,11 @@ def _has_media(value: object) -> bool:
     return any(value.values()) if isinstance(value, dict) else bool(value)
 
 
-def _links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    pairs = [(link.get("tcourl"), link.get("url")) for link in mappings(tweet.get("links"))]
-    pairs += zip(strings(tweet.get("tcooutlinks")), strings(tweet.get("outlinks")), strict=False)
+def _read_links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    pairs = [(link.get("tcourl"), link.get("url")) for link in read_mappings(tweet.get("links"))]
+    pairs += zip(
+        read_strings(tweet.get("tcooutlinks")), read_strings(tweet.get("outlinks")), strict=False
+    )
     for short, whole in pairs:
         if isinstance(short, str) and isinstance(whole, str) and short and whole:
             yield short, whole
@@ -127,9 +132,12 @@ class NitterReader(JsonReader):
         yield found.record(self.name, status[1] if status else None, digest(found.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        stats, link = as_mapping(payload.get("stats")), string(payload.get("link"))
+        stats, link = as_mapping(payload.get("stats")), read_string(payload.get("link"))
         files = [
-            name for kind in _MEDIA for url in strings(payload.get(kind)) if (name := _file(url))
+            name
+            for kind in _MEDIA
+            for url in read_strings(payload.get(kind))
+            if (name := _parse_file_name(url))
         ]
         flags = Flag.REPOST if payload.get("is-retweet") is True else Flag.NONE
         flags |= Flag.QUOTE if payload.get("quoted-post") else Flag.NONE
@@ -141,7 +149,7 @@ class NitterReader(JsonReader):
             author=(_account_name(payload) or "").removeprefix("@") or None,
             url=link.partition("#")[0] if link else None,
             platform="x",
-            engagement=count(stats.get("likes")) + count(stats.get("retweets")),
+            engagement=read_number(stats.get("likes")) + read_number(stats.get("retweets")),
             flags=flags,
             meta={"attachments": files},
         )
@@ -157,13 +165,13 @@ def _tweets_within(label: str, content: bytes) -> Iterator[JsonObject | Reject]:
             fix=Message("Get or make the file again."),
         ) from exc
     threads = whole.get("threads")
-    inner = [mappings(thread) for thread in threads] if isinstance(threads, list) else []
-    tweets = [*mappings(whole.get("tweets")), *(tweet for thread in inner for tweet in thread)]
+    inner = [read_mappings(thread) for thread in threads] if isinstance(threads, list) else []
+    tweets = [*read_mappings(whole.get("tweets")), *(tweet for thread in inner for tweet in thread)]
     for number, tweet in enumerate(tweets, start=1):
         yield JsonObject(label, number, "record", orjson.dumps(tweet), tweet)
 
 
-def _file(url: str) -> str:
+def _parse_file_name(url: str) -> str:
     try:
         return PurePosixPath(urlsplit(url).path).name
     except ValueError:  # "http://["

@@ -12,9 +12,17 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import as_mapping, count, from_seconds, mappings, string, strings, text_of
+from engine.ingest.dates import (
+    as_mapping,
+    from_seconds,
+    read_mappings,
+    read_number,
+    read_string,
+    read_strings,
+    text_of,
+)
 from engine.ingest.reader import JsonObject, JsonReader, Reader, is_mine, json_objects, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
 
@@ -48,7 +56,7 @@ class SlackReader(JsonReader):
             folder = PurePosixPath(name).parent
             root = str(folder.parent)
             if root not in workspaces:
-                workspaces[root] = _workspace(source, str(folder))
+                workspaces[root] = _read_workspace(source, str(folder))
             channel = folder.name or Path(source.name).absolute().parent.name
             with source.open(name) as stream:
                 for found in json_objects(source.label(name), stream):
@@ -63,17 +71,20 @@ class SlackReader(JsonReader):
         message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
         channel = str(payload.get("channel"))
         raw = _message_text(message)
-        text, mentions = _readable(raw, people)
-        names = mappings(message.get("files"))
-        mine = is_mine(payload.get("owner"), message.get("user"), *_names(message, people))
-        thread, ts = string(message.get("thread_ts")), message.get("ts")
+        text, mentions = _resolve_references(raw, people)
+        names = read_mappings(message.get("files"))
+        mine = is_mine(
+            payload.get("owner"), message.get("user"), *_list_author_names(message, people)
+        )
+        thread, ts = read_string(message.get("thread_ts")), message.get("ts")
         answers = thread is not None and thread != ts
-        files = [name for f in names if (name := string(f.get("name") or f.get("title")))]
+        files = [name for f in names if (name := read_string(f.get("name") or f.get("title")))]
         return PostFields(
             text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if names else None),
             searched=None if text.strip() else "",
             created_at=from_seconds(ts),
-            author=next(iter(_names(message, people)), None) or string(message.get("user")),
+            author=next(iter(_list_author_names(message, people)), None)
+            or read_string(message.get("user")),
             title=f"#{channel}",
             role=role_of(mine),
             reply_to=f"{payload.get('place')}/{thread}" if answers else None,
@@ -82,12 +93,14 @@ class SlackReader(JsonReader):
             attribution=f"{payload.get('file')}#{ts}",
             tags=(),
             mentions=mentions,
-            engagement=sum(count(r.get("count")) for r in mappings(message.get("reactions"))),
+            engagement=sum(
+                read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
+            ),
             flags=(Flag.REPLY if answers else Flag.NONE) | (Flag.MEDIA if names else Flag.NONE),
             meta={
                 "channel": channel,
                 "attachments": files,
-                "participants": strings(payload.get("members")),
+                "participants": read_strings(payload.get("members")),
             },
             mine=mine,
         )
@@ -99,9 +112,9 @@ class _Workspace:
     channels: Mapping[str, Mapping[str, object]]  # by folder name
 
 
-def _workspace(source: Source, folder: str) -> _Workspace:
+def _read_workspace(source: Source, folder: str) -> _Workspace:
     """Read the names behind the ids of the export; the files may be missing."""
-    read = partial(_companion, source, folder)
+    read = partial(_read_companion, source, folder)
     people = {str(user.get("id")): _user_names(user) for user in read("users.json")}
     channels = {
         str(channel.get("name") or channel.get("id")): channel
@@ -111,7 +124,7 @@ def _workspace(source: Source, folder: str) -> _Workspace:
     return _Workspace(people, channels)
 
 
-def _companion(source: Source, folder: str, file: str) -> Sequence[Mapping[str, object]]:
+def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[str, object]]:
     beside = source.beside(folder, file)
     if beside is None:
         return ()
@@ -126,15 +139,15 @@ def _user_names(user: Mapping[str, object]) -> list[str]:
         profile.get("display_name"), profile.get("real_name"), user.get("real_name"),
         user.get("name"),
     )  # fmt: skip
-    return list(dict.fromkeys(name for name in map(string, found) if name))
+    return list(dict.fromkeys(name for name in map(read_string, found) if name))
 
 
 def _message_record(
     found: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
 ) -> SourceRecord | Reject:
     known = workspace.channels.get(channel, {})
-    ids = strings(known.get("members"))
-    place = string(known.get("id")) or channel
+    ids = read_strings(known.get("members"))
+    place = read_string(known.get("id")) or channel
     wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_message_text(found.value))}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
     # Anybody may be a member of a channel; a conversation is defined by its members.
@@ -143,8 +156,8 @@ def _message_record(
         "channel": channel, "place": place, "people": people, "owner": defaults.author,
         "members": [next(iter(workspace.people.get(user, [])), user) for user in few],
     }  # fmt: skip
-    digest = fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
-    ts = string(found.value.get("ts"))
+    digest = build_fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
+    ts = read_string(found.value.get("ts"))
     return found.record(
         SlackReader.name,
         f"{place}/{ts}" if ts else None,
@@ -153,34 +166,34 @@ def _message_record(
     )
 
 
-def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
-    if known := strings(people.get(str(message.get("user")))):
+def _list_author_names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
+    if known := read_strings(people.get(str(message.get("user")))):
         return known
     profile = as_mapping(message.get("user_profile")) or as_mapping(message.get("bot_profile"))
     found = (
         profile.get("display_name"), profile.get("real_name"), profile.get("name"),
         message.get("username"),
     )  # fmt: skip
-    return [name for name in map(string, found) if name]
+    return [name for name in map(read_string, found) if name]
 
 
 def _message_text(message: Mapping[str, object]) -> str:
     """Return the text; bots may have put it into attachments."""
-    if text := string(message.get("text")):
+    if text := read_string(message.get("text")):
         return text
-    attached = mappings(message.get("attachments"))
-    parts = (string(a.get("text")) or string(a.get("fallback")) for a in attached)
+    attached = read_mappings(message.get("attachments"))
+    parts = (read_string(a.get("text")) or read_string(a.get("fallback")) for a in attached)
     return "\n\n".join(filter(None, parts))
 
 
-def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+def _resolve_references(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     """Return the text with names in place of ids, and the people it mentions."""
     mentions: list[str] = []
 
     def show_link(found: re.Match[str]) -> str:
         target, label = found[1], found[2]
         if target.startswith("@"):
-            name = next(iter(strings(people.get(target[1:]))), label or target[1:])
+            name = next(iter(read_strings(people.get(target[1:]))), label or target[1:])
             mentions.append(name)
             return f"@{name}"
         if target.startswith("#"):

@@ -15,16 +15,16 @@ import orjson
 
 from engine.ingest.dates import (
     as_mapping,
-    count,
     from_seconds,
-    identifier,
-    mappings,
-    string,
+    read_identifier,
+    read_mappings,
+    read_number,
+    read_string,
     text_of,
     zoned_or_utc,
 )
 from engine.ingest.reader import Reader, Sample, is_mine, members_named, parse_objects, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
@@ -62,14 +62,14 @@ class TelegramReader:
                 for header, items in named_arrays(stream, "messages"):
                     chat = _chat_fields(header)
                     context = {"chat": chat, "owner": owner, "file": source.citation(name)}
-                    digest = fingerprint(
+                    digest = build_fingerprint(
                         defaults, self.name, owner or "", orjson.dumps(chat).decode()
                     )
                     for found in parse_objects(source.label(name), "record", items):
                         if isinstance(found, Reject):
                             yield found
                         elif found.value.get("type") != "service":
-                            identity = _identity(chat, found.value.get("id"))
+                            identity = _build_identity(chat, found.value.get("id"))
                             payload = {"message": found.value, **context}
                             yield found.record(self.name, identity, digest(found.raw), payload)
 
@@ -78,29 +78,31 @@ class TelegramReader:
         parts = _text_parts(message)
         text = "".join(_part_text(part) for part in parts)
         forwarded = bool(message.get("forwarded_from"))
-        sender = identifier(message.get("from_id"))
+        sender = read_identifier(message.get("from_id"))
         wrote = is_mine(payload.get("owner"), sender, f"user{sender}", message.get("from"))
         mine = False if forwarded else wrote
         unix = message.get("date_unixtime")
         return PostFields(
-            text=text.strip() or text_of(_poll(message) or _stand_in(message)),
-            searched=None if text.strip() or _poll(message) else "",
+            text=text.strip() or text_of(_read_poll(message) or _stand_in(message)),
+            searched=None if text.strip() or _read_poll(message) else "",
             created_at=from_seconds(unix) if unix else zoned_or_utc(message.get("date")),
-            author=string(message.get("from")) or sender,
-            title=string(chat.get("name")),
+            author=read_string(message.get("from")) or sender,
+            title=read_string(chat.get("name")),
             role=role_of(wrote),
             reply_to=_answered_id(chat, message),
             platform=self.name,
-            thread=identifier(chat.get("id")),
-            attribution=f"{payload.get('file')}#{identifier(message.get('id'))}",
+            thread=read_identifier(chat.get("id")),
+            attribution=f"{payload.get('file')}#{read_identifier(message.get('id'))}",
             tags=_entity_texts(parts, "hashtag"),
             mentions=_entity_texts(parts, "mention"),
-            engagement=sum(count(r.get("count")) for r in mappings(message.get("reactions"))),
-            flags=_flags(message),
+            engagement=sum(
+                read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
+            ),
+            flags=_read_message_flags(message),
             meta={
-                "channel": string(chat.get("name")),
-                "attachments": _files(message),
-                "forwarded_from": string(message.get("forwarded_from")),
+                "channel": read_string(chat.get("name")),
+                "attachments": _list_file_names(message),
+                "forwarded_from": read_string(message.get("forwarded_from")),
             },
             mine=mine,
         )
@@ -118,56 +120,56 @@ def _chat_fields(header: bytes) -> dict[str, object]:
     return {}
 
 
-def _identity(chat: Mapping[str, object], message: object) -> str | None:
-    number = identifier(message)
-    return f"{identifier(chat.get('id')) or 'chat'}/{number}" if number else None
+def _build_identity(chat: Mapping[str, object], message: object) -> str | None:
+    number = read_identifier(message)
+    return f"{read_identifier(chat.get('id')) or 'chat'}/{number}" if number else None
 
 
 def _answered_id(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
     """Return the answered message, if it is in the same chat."""
     elsewhere = message.get("reply_to_peer_id")
-    return None if elsewhere else _identity(chat, message.get("reply_to_message_id"))
+    return None if elsewhere else _build_identity(chat, message.get("reply_to_message_id"))
 
 
 def _text_parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the pieces of the text, each with its type; older exports give plain text no type."""
     text = message.get("text")
     if isinstance(text, str):
-        return mappings(message.get("text_entities")) or [{"type": "plain", "text": text}]
+        return read_mappings(message.get("text_entities")) or [{"type": "plain", "text": text}]
     pieces = text if isinstance(text, list) else []
     return [{"type": "plain", "text": p} if isinstance(p, str) else as_mapping(p) for p in pieces]
 
 
 def _part_text(part: Mapping[str, object]) -> str:
-    text, address = string(part.get("text")) or "", string(part.get("href"))
+    text, address = read_string(part.get("text")) or "", read_string(part.get("href"))
     return f"{text} ({address})" if address and address != text else text
 
 
 def _entity_texts(parts: Sequence[Mapping[str, object]], kind: str) -> tuple[str, ...]:
-    return tuple(string(p.get("text")) or "" for p in parts if p.get("type") == kind)
+    return tuple(read_string(p.get("text")) or "" for p in parts if p.get("type") == kind)
 
 
-def _poll(message: Mapping[str, object]) -> str | None:
+def _read_poll(message: Mapping[str, object]) -> str | None:
     poll = as_mapping(message.get("poll"))
-    answers = (string(a.get("text")) for a in mappings(poll.get("answers")))
-    return "\n".join(filter(None, (string(poll.get("question")), *answers))) or None
+    answers = (read_string(a.get("text")) for a in read_mappings(poll.get("answers")))
+    return "\n".join(filter(None, (read_string(poll.get("question")), *answers))) or None
 
 
 def _stand_in(message: Mapping[str, object]) -> str | None:
     """Return a stand-in for a message without words: "[photo]", "[voice_message]", "[🙂]"."""
-    kind = string(message.get("sticker_emoji")) or string(message.get("media_type"))
+    kind = read_string(message.get("sticker_emoji")) or read_string(message.get("media_type"))
     names = ("photo", "file", "location_information", "contact_information")
     kind = kind or next((name for name in names if message.get(name)), None)
     return f"[{kind.removesuffix('_information')}]" if kind else None
 
 
-def _files(message: Mapping[str, object]) -> list[str]:
-    found = [string(message.get(name)) for name in ("photo", "file_name", "file")]
+def _list_file_names(message: Mapping[str, object]) -> list[str]:
+    found = [read_string(message.get(name)) for name in ("photo", "file_name", "file")]
     names = [PurePosixPath(f).name for f in found if f and not f.startswith(_NOT_INCLUDED)]
     return list(dict.fromkeys(names))
 
 
-def _flags(message: Mapping[str, object]) -> Flag:
+def _read_message_flags(message: Mapping[str, object]) -> Flag:
     flags = Flag.REPOST if message.get("forwarded_from") else Flag.NONE
     if message.get("reply_to_message_id"):
         flags |= Flag.REPLY

@@ -10,12 +10,12 @@ import orjson
 from engine.errors import RecordError
 from engine.ingest.dates import (
     as_mapping,
-    count,
-    flag,
-    identifier,
-    mappings,
+    read_flag,
+    read_identifier,
+    read_mappings,
+    read_number,
+    read_string,
     read_zoned_time,
-    string,
     text_of,
     zoned_or_utc,
 )
@@ -52,20 +52,21 @@ def tweet_post(
     the account of the export; `whole_text` replaces a text that was cut.
     """
     original = as_mapping(tweet.get("retweeted_status"))
-    text, links = _content(tweet)
+    text, links = _read_content(tweet)
     if original:
-        text, links = _repost_text(original, text), links + _content(original)[1]
+        text, links = _repost_text(original, text), links + _read_content(original)[1]
     return PostFields(
         text=text_of(whole_text or text),
         created_at=read_zoned_time(tweet.get("created_at")),
         author=_screen_name(tweet) or author,
-        lang=string(tweet.get("lang")),
+        lang=read_string(tweet.get("lang")),
         reply_to=_answered_id(tweet),
         platform="x",
-        engagement=count(tweet.get("favorite_count")) + count(tweet.get("retweet_count")),
-        flags=_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
+        engagement=read_number(tweet.get("favorite_count"))
+        + read_number(tweet.get("retweet_count")),
+        flags=_read_tweet_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
         links=links,
-        device=device(tweet.get("source")),
+        device=read_device(tweet.get("source")),
     )
 
 
@@ -83,48 +84,52 @@ def is_from_x(post_id: str, created_at: datetime, sent_by: str | None) -> bool:
     return _FIRST_POST <= created_at <= _LAST_COUNTED and (sent_by or "").startswith(_OWN_DEVICES)
 
 
-def device(source: object) -> str | None:
+def read_device(source: object) -> str | None:
     """Return the name in '<a href="...">Twitter for iPhone</a>', or the text itself."""
-    text = string(source)
+    text = read_string(source)
     found = _DEVICE.search(text) if text else None
     return found[1] if found else text
 
 
-def _content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+def _read_content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     extended = as_mapping(tweet.get("extended_tweet"))
     text = extended.get("full_text") or tweet.get("full_text") or tweet.get("text")
     if text is not None and not isinstance(text, str):
         raise RecordError(Message("the text is not a text"))
-    return text, (*_links(extended), *_links(tweet))
+    return text, (*_read_links(extended), *_read_links(tweet))
 
 
-def _links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _read_links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     entities = as_mapping(tweet.get("entities"))
     for kind in ("urls", "media"):
-        for link in mappings(entities.get(kind)):
-            short, expanded = string(link.get("url")), string(link.get("expanded_url"))
+        for link in read_mappings(entities.get(kind)):
+            short, expanded = read_string(link.get("url")), read_string(link.get("expanded_url"))
             if short and expanded:
                 yield short, expanded
 
 
 def _repost_text(original: Mapping[str, object], cut: str | None) -> str | None:
-    name, text = _screen_name(original), _content(original)[0]
+    name, text = _screen_name(original), _read_content(original)[0]
     return f"RT @{name}: {text}" if name and text else cut
 
 
 def _screen_name(tweet: Mapping[str, object]) -> str | None:
-    return string(as_mapping(tweet.get("user")).get("screen_name"))
+    return read_string(as_mapping(tweet.get("user")).get("screen_name"))
 
 
 def _answered_id(tweet: Mapping[str, object]) -> str | None:
-    return identifier(tweet.get("in_reply_to_status_id_str") or tweet.get("in_reply_to_status_id"))
+    return read_identifier(
+        tweet.get("in_reply_to_status_id_str") or tweet.get("in_reply_to_status_id")
+    )
 
 
 def _is_cut(tweet: Mapping[str, object]) -> bool:
     return tweet.get("truncated") is True and not as_mapping(tweet.get("extended_tweet"))
 
 
-def _flags(tweet: Mapping[str, object], links: tuple[tuple[str, str], ...], *, cut: bool) -> Flag:
+def _read_tweet_flags(
+    tweet: Mapping[str, object], links: tuple[tuple[str, str], ...], *, cut: bool
+) -> Flag:
     flags = Flag.TRUNCATED if cut else Flag.NONE
     if as_mapping(tweet.get("retweeted_status")):
         flags |= Flag.REPOST
@@ -169,14 +174,14 @@ def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, 
                 **_with_author(includes.tweets.get(str(reference.get("id")), {}), includes),
                 **reference,
             }
-            for reference in mappings(tweet.get("referenced_tweets"))
+            for reference in read_mappings(tweet.get("referenced_tweets"))
         ],
     }
 
 
 def v2_post(tweet: Mapping[str, object]) -> PostFields:
     """Translate one flattened tweet. Raises RecordError."""
-    references = mappings(tweet.get("referenced_tweets"))
+    references = read_mappings(tweet.get("referenced_tweets"))
     original = next((r for r in references if r.get("type") == "retweeted"), {})
     metrics = as_mapping(tweet.get("public_metrics"))
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
@@ -186,19 +191,20 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     return PostFields(
         text=text_of(_repeated_v2(original) or _tweet_text(tweet)),
         created_at=read_zoned_time(tweet.get("created_at")),
-        author=_username(tweet),
-        lang=string(tweet.get("lang")),
-        reply_to=string(answered),
+        author=_read_username(tweet),
+        lang=read_string(tweet.get("lang")),
+        reply_to=read_string(answered),
         platform="x",
-        engagement=count(metrics.get("like_count")) + count(metrics.get("retweet_count")),
+        engagement=read_number(metrics.get("like_count"))
+        + read_number(metrics.get("retweet_count")),
         flags=flags,
         links=(*_links_v2(tweet), *_links_v2(original)),
-        device=string(tweet.get("source")),
+        device=read_string(tweet.get("source")),
     )
 
 
 def _by_id(value: object) -> dict[str, Mapping[str, object]]:
-    return {str(item.get("id")): item for item in mappings(value)}
+    return {str(item.get("id")): item for item in read_mappings(value)}
 
 
 def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
@@ -209,20 +215,20 @@ def _tweet_text(tweet: Mapping[str, object]) -> object:
     return as_mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
 
 
-def _username(tweet: Mapping[str, object]) -> str | None:
-    return string(as_mapping(tweet.get("author")).get("username"))
+def _read_username(tweet: Mapping[str, object]) -> str | None:
+    return read_string(as_mapping(tweet.get("author")).get("username"))
 
 
 def _repeated_v2(original: Mapping[str, object]) -> str | None:
-    name, text = _username(original), string(_tweet_text(original))
+    name, text = _read_username(original), read_string(_tweet_text(original))
     return f"RT @{name}: {text}" if name and text else None
 
 
 def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
     entities = as_mapping(tweet.get("entities"))
     pairs = [
-        (string(u.get("url")), string(u.get("expanded_url")))
-        for u in mappings(entities.get("urls"))
+        (read_string(u.get("url")), read_string(u.get("expanded_url")))
+        for u in read_mappings(entities.get("urls"))
     ]
     return [(short, expanded) for short, expanded in pairs if short and expanded]
 
@@ -239,7 +245,7 @@ class ApiReader(JsonReader):
 
     def fits(self, found: Mapping[str, object]) -> bool:
         if isinstance(found.get("data"), list):
-            return any("text" in tweet for tweet in mappings(found.get("data")))
+            return any("text" in tweet for tweet in read_mappings(found.get("data")))
         if {"id", "text"} <= found.keys() and ("author_id" in found or "public_metrics" in found):
             return True
         return "created_at" in found and (
@@ -253,7 +259,7 @@ class ApiReader(JsonReader):
             yield found.record(self.name, tweet_id(found.value), digest(found.raw))
             return
         includes = Includes.of(found.value.get("includes"))
-        for tweet in mappings(found.value.get("data")):
+        for tweet in read_mappings(found.value.get("data")):
             whole = with_includes(tweet, includes)
             yield found.record(self.name, tweet.get("id"), digest(orjson.dumps(whole)), whole)
 
@@ -308,9 +314,9 @@ class TrumpArchiveCsvReader(CsvReader):
 
 def _read_post(row: Mapping[str, object]) -> PostFields:
     flags = Flag.NONE
-    if flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
+    if read_flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
         flags |= Flag.REPOST
-    if flag(row.get("isDeleted"), "isDeleted"):
+    if read_flag(row.get("isDeleted"), "isDeleted"):
         flags |= Flag.DELETED
     when = row.get("date", row.get("created_at"))
     likes = row.get("favorites", row.get("favorite_count"))
@@ -319,9 +325,9 @@ def _read_post(row: Mapping[str, object]) -> PostFields:
         text=text_of(row.get("text")),
         created_at=zoned_or_utc(when),
         platform="x",
-        engagement=count(likes) + count(reposts),
+        engagement=read_number(likes) + read_number(reposts),
         flags=flags,
-        device=device(row.get("device", row.get("source"))),
+        device=read_device(row.get("device", row.get("source"))),
     )
 
 

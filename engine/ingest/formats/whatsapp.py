@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import PurePath, PurePosixPath
 
 from engine.errors import RecordError
-from engine.ingest.dates import made_id, string, text_of, written_at
+from engine.ingest.dates import made_id, read_string, text_of, written_at
 from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, raw_lines
 from engine.messages import Message
@@ -55,7 +55,7 @@ def guess_date_order(written: Iterable[tuple[str, str]]) -> str:
     given = [(date, time) for date, time in written if not _year_first(date)]
     american = any("/" in date and _is_twelve_hours(time) for date, time in given)
     preferred = (MONTH_FIRST, DAY_FIRST) if american else (DAY_FIRST, MONTH_FIRST)
-    return min(preferred, key=lambda order: _faults([date for date, _ in given], order))
+    return min(preferred, key=lambda order: _count_faults([date for date, _ in given], order))
 
 
 def read_time(date: str, time: str, order: str) -> datetime:
@@ -95,7 +95,7 @@ def _date_parts(date: str, order: str) -> tuple[int, int, int]:
     return (year, first, second) if order == MONTH_FIRST else (year, second, first)
 
 
-def _faults(dates: Sequence[str], order: str) -> int:
+def _count_faults(dates: Sequence[str], order: str) -> int:
     """Count the invalid dates, and those earlier than the one before."""
     faults, last = 0, datetime.min.replace(tzinfo=UTC)
     for date in dates:
@@ -135,10 +135,10 @@ def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
         yield current
 
 
-def headers(text: str) -> Iterator[tuple[str, str]]:
+def find_headers(text: str) -> Iterator[tuple[str, str]]:
     """Yield the date and time of every message that begins in `text`."""
     for line in text.split("\n"):
-        if found := _header(line):
+        if found := _match_header(line):
             yield found["date"], found["time"]
 
 
@@ -147,12 +147,12 @@ def strip_marks(text: str) -> str:
     return _MARKS.sub("", text)
 
 
-def _header(line: str) -> re.Match[str] | None:
+def _match_header(line: str) -> re.Match[str] | None:
     return _HEADER.match(_SPACES.sub(" ", line).lstrip("\u200e\u200f\ufeff"))
 
 
 def _begin_message(number: int, line: str) -> WrittenMessage | None:
-    found = _header(line)
+    found = _match_header(line)
     if not found:
         return None
     spoken = _AUTHOR.match(found["rest"])
@@ -172,7 +172,7 @@ class WhatsAppReader:
 
     def recognises(self, sample: Sample) -> bool:
         first, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
-        return any(headers(first.decode("utf-8", "replace")))
+        return any(find_headers(first.decode("utf-8", "replace")))
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -180,8 +180,8 @@ class WhatsAppReader:
         for name in names:
             chat, label = _chat_name(source, name), source.label(name)
             head = source.head(name).removeprefix(BOM).decode("utf-8", "replace")
-            order = guess_date_order(headers(head))
-            digest = fingerprint(defaults, self.name, order)
+            order = guess_date_order(find_headers(head))
+            digest = build_fingerprint(defaults, self.name, order)
             context = {"chat": chat, "order": order, "owner": defaults.author}
             with source.open(name) as stream:
                 for message, identity in _identify_messages(written_messages(stream), chat):
@@ -195,7 +195,7 @@ class WhatsAppReader:
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         text = strip_marks(_EDITED.sub("", text_of(payload.get("text"))))
-        author, chat = string(payload.get("author")), string(payload.get("chat"))
+        author, chat = read_string(payload.get("author")), read_string(payload.get("chat"))
         mine = is_mine(payload.get("owner"), author)
         attached = _ATTACHED.search(text)
         media = bool(attached or _LEFT_OUT.fullmatch(text))
@@ -210,7 +210,7 @@ class WhatsAppReader:
             role=role_of(mine),
             platform=self.name,
             thread=chat,
-            attribution=string(payload.get("place")),
+            attribution=read_string(payload.get("place")),
             flags=Flag.MEDIA if media else Flag.NONE,
             meta={"channel": chat, "attachments": [attached[1] or attached[2]] if attached else []},
             mine=mine,

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import as_mapping, mappings, read_zoned_time, string
+from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time
 from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.text.clean import clean_for_display
@@ -52,7 +52,7 @@ class NoteTweets:
 
     def whole_text(self, tweet: Mapping[str, object]) -> str | None:
         """Return the whole text of a post that was cut, or None if nothing is missing."""
-        cut = string(tweet.get("full_text"))
+        cut = read_string(tweet.get("full_text"))
         if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
             return None
         addressed, beginning = _split_handles(clean_for_display(cut))
@@ -73,12 +73,12 @@ class NoteTweets:
 
 
 def _read_note(core: Mapping[str, object]) -> _Note | None:
-    text = string(core.get("text"))
+    text = read_string(core.get("text"))
     if not text:
         return None
     whole = text
-    for link in mappings(core.get("urls")):
-        short, expanded = string(link.get("shortUrl")), string(link.get("expandedUrl"))
+    for link in read_mappings(core.get("urls")):
+        short, expanded = read_string(link.get("shortUrl")), read_string(link.get("expandedUrl"))
         if short and expanded:
             whole = whole.replace(short, expanded)
     return _Note(_SHORT_LINK.sub("t.co", text), whole)
@@ -113,8 +113,8 @@ class XArchiveReader(JsonReader):
         for name in names:
             _require_posts(source, name)
             author = _read_account(source, name)
-            notes = NoteTweets(_notes(source, name))
-            digest = fingerprint(defaults, self.name, author or "")
+            notes = NoteTweets(_read_note_tweets(source, name))
+            digest = build_fingerprint(defaults, self.name, author or "")
             with source.open(name) as stream:
                 for found in json_objects(source.label(name), stream):
                     yield (
@@ -126,8 +126,8 @@ class XArchiveReader(JsonReader):
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return tweet_post(
             as_mapping(payload.get("tweet")),
-            author=string(payload.get("author")),
-            whole_text=string(payload.get("whole_text")),
+            author=read_string(payload.get("author")),
+            whole_text=read_string(payload.get("whole_text")),
         )
 
 
@@ -154,7 +154,7 @@ def _require_posts(source: Source, name: str) -> None:
         )
 
 
-def _notes(source: Source, name: str) -> Iterator[Mapping[str, object]]:
+def _read_note_tweets(source: Source, name: str) -> Iterator[Mapping[str, object]]:
     for companion in ("note-tweet.js", *(f"note-tweet-part{part}.js" for part in range(1, 100))):
         beside = source.beside(name, companion)
         if beside is None:
@@ -174,13 +174,13 @@ def _read_account(source: Source, name: str) -> str | None:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
         except orjson.JSONDecodeError:
             config = None  # the account file may contain it, too
-        if user := string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
+        if user := read_string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
             return user
     if account := source.beside(name, "account.js"):
         with source.open(account, counted=False) as stream:
             for found in json_objects(source.label(account), stream):
                 if isinstance(found, JsonObject):
-                    return string(as_mapping(found.value.get("account")).get("username"))
+                    return read_string(as_mapping(found.value.get("account")).get("username"))
     return None
 
 

@@ -16,7 +16,7 @@ from engine.ingest.parsers.parsed import (
     said_date,
     under_headings,
 )
-from engine.page.article import LONGEST_PAGE, article
+from engine.page.article import LONGEST_PAGE, read_article
 from engine.page.metadata import decode_page, read_page
 from engine.text.chunks import Block
 from engine.values import DateKind
@@ -72,7 +72,7 @@ _BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
 _Cells = list[str]
 
 
-_MOST_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
+_MAX_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
 
 
 def html_text(markup: str) -> str:
@@ -81,25 +81,25 @@ def html_text(markup: str) -> str:
     A link whose text is (part of) its address becomes the whole address; any other keeps its text.
     """
     body = LexborHTMLParser(markup).body
-    text = _PARTED.sub(_break_between, "".join(_pieces(body)) if body else "")
+    text = _PARTED.sub(_break_between, "".join(_list_pieces(body)) if body else "")
     return _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
 
 
 def html_blocks(markup: str) -> list[Block]:
     """Return the paragraphs, lists and tables of an HTML page with their headings."""
     body = LexborHTMLParser(markup).body
-    text = "".join(_pieces(body, structured=True)) if body else ""
+    text = "".join(_list_pieces(body, structured=True)) if body else ""
     text = _AROUND_BREAKS.sub("\n", _PARTED.sub(_break_between, text))
-    return list(under_headings(map(_part, filter(None, map(str.strip, text.split("\n\n"))))))
+    return list(under_headings(map(_parse_part, filter(None, map(str.strip, text.split("\n\n"))))))
 
 
-def _part(text: str) -> Heading | Block:
+def _parse_part(text: str) -> Heading | Block:
     if not text.startswith(_HEADING):
         return Block(text=text.replace(_HEADING, ""))
     return Heading(text=" ".join(text[2:].split()), level=int(text[1]))
 
 
-def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
+def _list_pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
     """Yield texts and line ends in document order; works at any depth of nesting.
 
     If `structured`, headings are marked and the cells of a row stand in one line.
@@ -113,7 +113,7 @@ def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
             yield _BLANKS.sub(" ", node.text(deep=False) or "")
         elif node.tag == "br":
             yield "\n"
-        elif node.tag == "a" and (address := _address(node)):
+        elif node.tag == "a" and (address := _find_shown_address(node)):
             yield address
         elif structured and (_is_note_mark(node) or _lists_contents(node)):
             continue
@@ -212,8 +212,8 @@ def _read_spans(cell: LexborNode) -> tuple[int, int]:
     """Return how many columns and rows a cell spans, together no more than are repeated."""
     written = (cell.attributes.get(name) or "" for name in ("colspan", "rowspan"))
     read = (int(span[:4]) if span.isascii() and span.isdigit() else 1 for span in written)
-    across, down = (min(max(span, 1), _MOST_REPEATS) for span in read)
-    return across, max(1, min(down, _MOST_REPEATS // across))
+    across, down = (min(max(span, 1), _MAX_REPEATS) for span in read)
+    return across, max(1, min(down, _MAX_REPEATS // across))
 
 
 def _table_row(row: LexborNode) -> str | None:
@@ -232,7 +232,7 @@ def _break_between(found: re.Match[str]) -> str:
     return "\n\n" if _PARAGRAPH in found[0] else "\n"
 
 
-def _address(link: LexborNode) -> str | None:
+def _find_shown_address(link: LexborNode) -> str | None:
     """Return the target of a link that shows its address, which networks shorten for display."""
     address, shown = link.attributes.get("href"), link.text().strip()
     classes = (link.attributes.get("class") or "").split()
@@ -247,11 +247,11 @@ def parse_page(content: bytes) -> ParsedDocument:
     A longer page is a book or a report, which has no menus to leave out.
     """
     try:
-        found = article(content) if len(content) <= LONGEST_PAGE else None
+        found = read_article(content) if len(content) <= LONGEST_PAGE else None
     except ExtraMissing as exc:
         raise missing_extra_error() from exc
     if found is None:
-        return _whole(content)
+        return _parse_whole_page(content)
     date, dated_by = first_date((said_date(found.date), found.dated_by))
     return ParsedDocument(
         blocks=[Block(text=block.text, headings=block.headings) for block in found.blocks],
@@ -263,7 +263,7 @@ def parse_page(content: bytes) -> ParsedDocument:
     )
 
 
-def _whole(content: bytes) -> ParsedDocument:
+def _parse_whole_page(content: bytes) -> ParsedDocument:
     blocks = html_blocks(decode_page(content, None))
     if not blocks:
         raise empty_error()

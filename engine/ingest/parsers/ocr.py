@@ -14,7 +14,7 @@ from engine.ingest.parsers.parsed import (
     ParsedDocument,
     damaged_error,
     empty_error,
-    paragraphs,
+    join_paragraphs,
 )
 from engine.messages import Message
 from engine.text.chunks import Block
@@ -69,12 +69,12 @@ class Ocr:
     @property
     def available(self) -> bool:
         """Whether the program and data of a language are installed."""
-        return bool(_program() and _languages())
+        return bool(_find_program() and _list_installed_languages())
 
     @property
     def languages(self) -> tuple[str, ...]:
         """The codes of the languages whose data is installed."""
-        return _languages() if _program() else ()
+        return _list_installed_languages() if _find_program() else ()
 
     def require(self) -> None:
         """Raise RecordError if pictures cannot be read."""
@@ -86,10 +86,10 @@ class Ocr:
     def read(self, picture: bytes) -> str:
         """Return the text of a picture (PNG, JPEG, TIFF, PNM...). Raises RecordError."""
         self.require()
-        program = _program() or PROGRAM
+        program = _find_program() or PROGRAM
         try:
             done = subprocess.run(  # noqa: S603 - no part of it comes from the file
-                [program, "-", "-", "--psm", _LAYOUT, "-l", self._codes()],
+                [program, "-", "-", "--psm", _LAYOUT, "-l", self._choose_codes()],
                 input=picture,
                 capture_output=True,
                 timeout=_CLOCK,
@@ -108,8 +108,8 @@ class Ocr:
             raise damaged_error()
         return done.stdout.decode("utf-8", "replace")
 
-    def _codes(self) -> str:
-        installed = _languages()
+    def _choose_codes(self) -> str:
+        installed = _list_installed_languages()
         own = _CODES.get(self._language or "")
         return own if own in installed and own else "+".join(installed)
 
@@ -120,7 +120,7 @@ def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
     blocks = [
         Block(text=text, page=number, recognised=True)
         for number, page in enumerate(pages, start=1)
-        for text in paragraphs(page.split("\n"))
+        for text in join_paragraphs(page.split("\n"))
     ]
     if not blocks:
         raise empty_error()
@@ -128,16 +128,16 @@ def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
 
 
 @cache
-def _program() -> str | None:
+def _find_program() -> str | None:
     return shutil.which(PROGRAM, path=os.environ.get("PATH", "") + os.pathsep + _PLACES)
 
 
 @cache
-def _languages() -> tuple[str, ...]:
+def _list_installed_languages() -> tuple[str, ...]:
     """Return the codes of the languages whose data is installed."""
     try:
         done = subprocess.run(  # noqa: S603 - no part of it is given
-            [_program() or PROGRAM, "--list-langs"],
+            [_find_program() or PROGRAM, "--list-langs"],
             capture_output=True,
             timeout=_CLOCK,
             env={},

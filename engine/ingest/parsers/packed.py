@@ -65,8 +65,8 @@ def parse_epub(content: bytes) -> ParsedDocument:
     """Return the text of a book, in the order of reading. Raises RecordError."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            package, name = _package(archive)
-            blocks = list(_blocks(archive, package, posixpath.dirname(name)))
+            package, name = _read_package(archive)
+            blocks = list(_read_blocks(archive, package, posixpath.dirname(name)))
             _require_open(archive, blocks)
     except (MemoryError, RecordError):
         raise
@@ -94,7 +94,7 @@ def _describe_document(
     )
 
 
-def _package(archive: zipfile.ZipFile) -> tuple[Element, str]:
+def _read_package(archive: zipfile.ZipFile) -> tuple[Element, str]:
     container = packed_xml(archive, _CONTAINER)
     root = None if container is None else container.find(f".//{_CONTAINED}rootfile")
     name = "" if root is None else root.get("full-path", "")
@@ -104,7 +104,7 @@ def _package(archive: zipfile.ZipFile) -> tuple[Element, str]:
     return package, name
 
 
-def _blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator[Block]:
+def _read_blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator[Block]:
     items = {item.get("id"): item for item in package.iterfind(f".//{_BOOK}item")}
     contents = list(_tables_of_contents(package, items.values()))
     for place in package.iterfind(f".//{_BOOK}itemref"):

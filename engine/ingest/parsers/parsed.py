@@ -12,7 +12,7 @@ from engine.extras import how_to_install
 from engine.ingest.dates import written_at
 from engine.messages import Message
 from engine.page.metadata import decode_page
-from engine.text.chunks import MOST, Block, token_count
+from engine.text.chunks import MAXIMUM, Block, token_count
 from engine.values import DateKind
 
 _ITEM = re.compile(r"(?:[•▪◦●‣·*–-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
@@ -31,7 +31,7 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _PARTED = re.compile(r"\n[ \t]*\n")
 
 
-def paragraphs(lines: Sequence[str], *, full: int | None = None) -> Iterator[str]:
+def join_paragraphs(lines: Sequence[str], *, full: int | None = None) -> Iterator[str]:
     """Yield the paragraphs that the lines of a page make; `full` is how long a full line is.
 
     A paragraph ends at an empty line, before an item of a list, and after a line that is clearly
@@ -53,7 +53,7 @@ def without_running_titles(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     Such lines are the same but for their numbers, on three pages or more and on at least half of
     those from the first to the last: the pages of a book, or the left ones of a chapter.
     """
-    edges = [_edges(lines) for lines in pages]
+    edges = [_find_edge_lines(lines) for lines in pages]
     found: dict[str, list[int]] = {}
     for page, own in enumerate(edges):
         for name in set(own.values()):
@@ -83,7 +83,7 @@ def without_contents(lines: Sequence[_Line]) -> list[_Line]:
     return [*lines[:first], *lines[entries[-1] + 1 :]]
 
 
-def _edges(lines: Sequence[str]) -> dict[int, str]:
+def _find_edge_lines(lines: Sequence[str]) -> dict[int, str]:
     """Return the first and last lines of a page by their places, with # for numbers."""
     filled = [place for place, line in enumerate(lines) if line.strip()]
     if len(filled) < _FEWEST_LINES:
@@ -201,7 +201,7 @@ def parse_text(content: bytes) -> ParsedDocument:
     blocks = [
         Block(text=text, page=number if numbered else None)
         for number, page in enumerate(pages, start=1)
-        for text in paragraphs(page.split("\n"))
+        for text in join_paragraphs(page.split("\n"))
     ]
     if not blocks:
         raise empty_error()
@@ -222,7 +222,7 @@ def article_blocks(
     text: str, read: Callable[[str], list[Block]] = text_blocks
 ) -> tuple[Block, ...] | None:
     """Return the paragraphs of an article that is longer than a part; None for a shorter one."""
-    return tuple(read(text)) if token_count(text) > MOST else None
+    return tuple(read(text)) if token_count(text) > MAXIMUM else None
 
 
 def _split_blocks(text: str) -> Iterator[Heading | Block]:

@@ -19,8 +19,8 @@ from engine.ingest.parsers.parsed import (
     empty_error,
     first_date,
     full_line,
+    join_paragraphs,
     missing_extra_error,
-    paragraphs,
     protected_error,
     said_date,
     under_headings,
@@ -34,7 +34,7 @@ from engine.values import DateKind
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DPI = 200
 _POINTS = 72  # to the inch
-_MOST_PIXELS = 25_000_000
+_MAX_PIXELS = 25_000_000
 # Where a line ends within a word, the library puts one of these in place of the hyphen.
 _WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
 _CUT_WORD = ("\x02", "\ufffe")
@@ -52,7 +52,7 @@ _NO_TITLE = re.compile(
 )
 _PUNCTUATION = re.compile(r"\W+")
 _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
-_MOST_HEADINGS = 10_000
+_MAX_HEADINGS = 10_000
 _LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
 _Headings = dict[tuple[int, str], int]
 
@@ -74,7 +74,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
     try:
         pages = _Pages.read(document, ocr)
         metadata = document.get_metadata_dict()
-        headings = _headings(document)
+        headings = _read_headings(document)
         labels = _read_labels(document)
     except library.PdfiumError as exc:
         raise damaged_error() from exc
@@ -211,7 +211,7 @@ def _font_name(words: Any, place: int) -> bytes:
 def render_page(page: Any) -> bytes:
     """Return a page as a grey picture in the format PGM."""
     width, height = page.get_size()
-    scale = min(_DPI / _POINTS, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
+    scale = min(_DPI / _POINTS, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
     picture = page.render(scale=scale, grayscale=True)
     rows = memoryview(picture.buffer).cast("B")
     lines = (
@@ -222,15 +222,15 @@ def render_page(page: Any) -> bytes:
     return head + b"".join(lines)
 
 
-def _headings(document: Any) -> _Headings:
+def _read_headings(document: Any) -> _Headings:
     """Return the levels of the outline's titles, by page and the words of the title."""
     found: _Headings = {}
     for entry in document.get_toc():
         target = entry.get_dest()
         place = target.get_index() if target else None
-        if place is not None and (name := _bare(entry.get_title())):
+        if place is not None and (name := _fold_title(entry.get_title())):
             found.setdefault((place + 1, name), entry.level)
-        if len(found) == _MOST_HEADINGS:
+        if len(found) == _MAX_HEADINGS:
             break
     return found
 
@@ -242,14 +242,14 @@ def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block
         seen = page in pages.recognised
         below: list[_Line] = []
         for line in without_contents(lines):
-            level = headings.get((page, _bare(line))) if headings else None
+            level = headings.get((page, _fold_title(line))) if headings else None
             if level is None:
                 below.append(line)
                 continue
-            yield from _blocks(below, page, body, recognised=seen)
+            yield from _build_blocks(below, page, body, recognised=seen)
             yield Heading(text=line.strip(), level=level, page=page)
             below = []
-        yield from _blocks(below, page, body, recognised=seen)
+        yield from _build_blocks(below, page, body, recognised=seen)
 
 
 def _body_size(lines: Iterable[_Line]) -> float:
@@ -264,13 +264,15 @@ class _Note(Block):
     """A paragraph at the foot of a page or column, in small letters, that begins with its mark."""
 
 
-def _blocks(lines: Sequence[_Line], page: int, body: float, *, recognised: bool) -> Iterator[Block]:
+def _build_blocks(
+    lines: Sequence[_Line], page: int, body: float, *, recognised: bool
+) -> Iterator[Block]:
     full = full_line(lines)
     for run in _split_runs(lines):
         large = run[0].size * _SMALL > body  # a title has lines of its own length
         small = 0 < run[0].size <= _SMALL * body
         kind = _Note if small and _NOTE.match(run[0]) else Block
-        for text in paragraphs(run, full=None if large else full):
+        for text in join_paragraphs(run, full=None if large else full):
             yield kind(text=text, page=page, recognised=recognised)
 
 
@@ -301,7 +303,7 @@ def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
     for block in blocks:
         if isinstance(block, _Note):
             notes.append(block)
-        elif found and _continues(found[-1], block, notes):
+        elif found and _is_continuation(found[-1], block, notes):
             last = found[-1]
             found[-1] = replace(
                 last,
@@ -324,7 +326,7 @@ def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
     ]
 
 
-def _continues(block: Block, other: Block, notes: Sequence[Block]) -> bool:
+def _is_continuation(block: Block, other: Block, notes: Sequence[Block]) -> bool:
     if block.headings != other.headings or _SENTENCE_END.search(block.text):
         return False
     first, last = other.text[0], block.last_page or block.page or 0
@@ -334,7 +336,7 @@ def _continues(block: Block, other: Block, notes: Sequence[Block]) -> bool:
     return first.islower() and other.page == last + 1
 
 
-def _bare(text: str) -> str:
+def _fold_title(text: str) -> str:
     return _PUNCTUATION.sub(" ", text).strip().casefold()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.reply import Action, HitView, aside, say_date
+from bot.reply import Action, HitView, reply_aside, say_date
 from bot.request import Trigger
 from engine.prophecy.score import Sureness
 from engine.values import DateKind
@@ -130,9 +130,9 @@ def test_reason_is_prefixed_with_why_in_each_language() -> None:
 
 
 def test_aside_is_a_toast_for_a_button_and_a_message_otherwise() -> None:
-    pressed = aside(event("up:1:1", trigger=Trigger.BUTTON), "Noted.")
+    pressed = reply_aside(event("up:1:1", trigger=Trigger.BUTTON), "Noted.")
     assert (pressed.toast, pressed.text, pressed.ephemeral) == ("Noted.", None, True)
-    said = aside(event("x"), "Noted.")
+    said = reply_aside(event("x"), "Noted.")
     assert (said.toast, said.text, said.ephemeral) == (None, "Noted.", True)
 
 

@@ -5,7 +5,7 @@ from bidi import get_display
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.bidi import base_level, levels, visual_order
+from bot.card.bidi import base_level, resolve_levels, visual_order
 
 # Letters of each direction, both kinds of digits, separators, terminators, brackets, neutrals.
 ALPHABET = "abאבשالسم12٣٤ .,:/+-%$#()[]{}!?\"'…–"
@@ -13,7 +13,7 @@ ALPHABET = "abאבשالسم12٣٤ .,:/+-%$#()[]{}!?\"'…–"
 
 def displayed(text: str, base: int) -> str:
     """The characters from left to right; brackets are not mirrored, that is for their glyphs."""
-    return "".join(text[index] for index in visual_order(levels(text, base)))
+    return "".join(text[index] for index in visual_order(resolve_levels(text, base)))
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=30), st.sampled_from("LR"))

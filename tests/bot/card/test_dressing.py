@@ -4,12 +4,12 @@ import pytest
 
 from bot.card.content import clean_text
 from bot.card.fonts import Role
-from bot.card.shaping import ELLIPSIS, count_missing, dress
+from bot.card.shaping import ELLIPSIS, count_missing, shape_text
 from tests.bot.card.library import shipped
 
 
 def said(text: str) -> str:
-    clusters = dress(clean_text(text, 500), Role.TWEET, shipped())
+    clusters = shape_text(clean_text(text, 500), Role.TWEET, shipped())
     return "".join(cluster.text for cluster in clusters)
 
 

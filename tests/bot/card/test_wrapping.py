@@ -15,9 +15,9 @@ STYLE = Style(Role.TWEET, range(40, 19, -1), leading=1.3)
 WORDS = st.lists(st.sampled_from(["a", "omen", "always", "tweet,", "שלום", "سلام", "🔥", "x" * 70]))
 
 
-def lines_of(text: str, width: float, most: int = 1000) -> list[str]:
+def lines_of(text: str, width: float, maximum: int = 1000) -> list[str]:
     flow = find_breaks(read_paragraph(clean_text(text, 2000), Role.TWEET, shipped()))
-    spans, _ = wrap(flow, width, most)
+    spans, _ = wrap(flow, width, maximum)
     texts = [cluster.text for cluster in flow.paragraph.clusters]
     return ["".join(texts[start:end]) for start, end in spans]
 
@@ -71,7 +71,7 @@ def test_broken_arabic_word_stays_within_the_width() -> None:
 
 
 def test_wrapping_stops_after_the_requested_number_of_lines() -> None:
-    assert len(lines_of("word " * 300, 5, most=3)) == 4
+    assert len(lines_of("word " * 300, 5, maximum=3)) == 4
 
 
 def test_a_short_text_is_set_large_and_whole() -> None:

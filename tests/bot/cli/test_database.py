@@ -9,8 +9,8 @@ import pytest
 
 from bot.cli.database import _Heard
 from bot.settings import load_settings
-from db.embedded.postmaster import State, observe
-from db.migrate import Migration, available
+from db.embedded.postmaster import State, observe_server
+from db.migrate import Migration, list_migrations
 from tests.bot.command_line import ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
@@ -101,9 +101,12 @@ def test_an_upgrade_says_so_and_can_be_undone(
     monkeypatch.setenv("PRESAGIO_DATA_DIR", str(server_folder))
     tweets = str(write_tweets(tmp_path / "tweets.jsonl", range(30)))
     assert invoke("ingest", tweets, "--corpus", "kept").code == 0
-    newer = [*available(), Migration(9000, "since", "DROP TABLE web_cache; CREATE TABLE since ()")]
+    newer = [
+        *list_migrations(),
+        Migration(9000, "since", "DROP TABLE web_cache; CREATE TABLE since ()"),
+    ]
     with monkeypatch.context() as patched:
-        patched.setattr("db.migrate.available", lambda: newer)
+        patched.setattr("db.migrate.list_migrations", lambda: newer)
         upgraded = invoke("corpora", "list")
         assert "bringing them up to date (1 change)" in upgraded.err
         (file,) = server_folder.glob("*.dump")
@@ -200,4 +203,4 @@ class TestRun:
         assert "nothing to back up" in empty.complaint()
         done = presagio("database", "run", "psql", "-Atc", "SHOW data_directory")
         assert done.out == f"{server_folder / 'postgres'}\n"
-        assert observe(server_folder / "postgres")[0] is State.ABSENT
+        assert observe_server(server_folder / "postgres")[0] is State.ABSENT

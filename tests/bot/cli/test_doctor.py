@@ -15,7 +15,7 @@ from aiohttp import web
 from bot.cli.demo import bundled_file
 from bot.cli.doctor_checks import worker_check
 from db.corpus.placement import CitusWorker
-from db.migrate import Migration, available
+from db.migrate import Migration, list_migrations
 from engine.extras import how_to_install
 from tests.bot.command_line import ROOT, ask
 from tests.bot.conftest import Invoke
@@ -99,8 +99,8 @@ class TestFaulty:
     def test_pending_migration_fails(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        newer = [*available(), Migration(9000, "since", "CREATE TABLE since ()")]
-        monkeypatch.setattr("db.migrate.available", lambda: newer)
+        newer = [*list_migrations(), Migration(9000, "since", "CREATE TABLE since ()")]
+        monkeypatch.setattr("db.migrate.list_migrations", lambda: newer)
         found = checks(invoke, 1)
         assert found["migrations"]["fix"] == "Run: presagio init"
         assert found["migrations"]["detail"].startswith("1 of ")

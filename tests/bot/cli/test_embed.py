@@ -252,8 +252,8 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
         processes[0].send_signal(signal.SIGKILL)
         done = [await asyncio.to_thread(finish, process) for process in processes]
     others = [one.json for one in done[1:]]
-    assert {one["vectors"] for one in others} == {number}
-    assert min(one["embedded"] for one in others) > 0
+    assert {other["vectors"] for other in others} == {number}
+    assert min(other["embedded"] for other in others) > 0
     assert len(set(server.texts) - {"word"}) == number
     # Requests of one text are questions, by which the scale is measured.
     documents = [len(asked.texts) for asked in server.requests if len(asked.texts) > 1]

@@ -23,7 +23,7 @@ import typer.main
 
 from bot.cli.main import COMMANDS, LazyCommand, app, load
 from bot.cli.shared import corpus_names
-from db.migrate import available
+from db.migrate import list_migrations
 from db.sessions import PoolSettings
 from engine.feeds.lookup import OpmlFeed, write_opml
 from tests.bot.command_line import (
@@ -375,7 +375,7 @@ class TestDatabaseWithoutTables:
             assert [line for line in said if b"There is no archive" in line]
             serving.send_signal(signal.SIGTERM)
             assert finish(serving).code == 128 + signal.SIGTERM
-        assert ask(empty_database, "SELECT count(*) FROM migration") == len(available())
+        assert ask(empty_database, "SELECT count(*) FROM migration") == len(list_migrations())
 
     @pytest.mark.slow
     def test_concurrent_inits_apply_each_migration_once(self, empty_database: str) -> None:
@@ -385,7 +385,7 @@ class TestDatabaseWithoutTables:
         lines = "".join(done.out for done in outcomes).splitlines()
         applied = sorted(line for line in lines if line.startswith("applied migration"))
         assert applied[0] == "applied migration 0001 schema"
-        assert len(set(applied)) == len(applied) == len(available())
+        assert len(set(applied)) == len(applied) == len(list_migrations())
 
 
 @pytest.fixture

@@ -389,7 +389,11 @@ class TestModel:
         await asyncio.to_thread(forked, "ingest", str(tmp_path / "a"), "--corpus", "demo")
 
         def obedient(asked: Any) -> str:
-            scores = [[one["i"], 6] for one in asked.candidates if "score me 6" in one["text"]]
+            scores = [
+                [candidate["i"], 6]
+                for candidate in asked.candidates
+                if "score me 6" in candidate["text"]
+            ]
             said = {"n": len(asked.candidates), "scores": scores, "notice": "PWNED", "url": "x:y"}
             return json.dumps(said)
 

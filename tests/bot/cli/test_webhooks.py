@@ -51,7 +51,7 @@ def test_disabled_webhook_is_reported_and_can_be_resumed(
     shown = invoke("webhooks").out
     assert "news (example.org): 0 sent, 0 owed, 0 given up" in shown
     assert "presagio webhooks resume news" in shown
-    (row,) = [one for one in checks(invoke) if one["check"] == "webhook news"]
+    (row,) = [check for check in checks(invoke) if check["check"] == "webhook news"]
     assert row["ok"] is False
     assert "resume news" in str(row["fix"])
     assert invoke("webhooks", "resume", "news").code == 0
@@ -88,7 +88,7 @@ def test_the_doctor_tells_that_a_corpus_cannot_be_read(
                 f"INSERT INTO corpus (name, kind, language) VALUES ('{corpus}', '{kind}', 'en')",
             )
         )
-    (row,) = [one for one in checks(invoke) if one["check"] == "webhook news"]
+    (row,) = [check for check in checks(invoke) if check["check"] == "webhook news"]
     assert row["ok"] is False
     assert said in str(row["fix"])
 
@@ -98,7 +98,7 @@ def test_a_webhook_without_a_secret_is_told(
 ) -> None:
     configure(monkeypatch, tmp_path, "https://example.org/hook")
     monkeypatch.delenv("WEBHOOK_SECRETS")
-    (row,) = [one for one in checks(invoke) if one["check"] == "webhooks"]
+    (row,) = [check for check in checks(invoke) if check["check"] == "webhooks"]
     assert row["ok"] is False
     done = invoke("run-once")
     assert done.code == 2

@@ -11,7 +11,7 @@ from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.errors import FeedUnreadable
-from engine.feeds.decide import decide
+from engine.feeds.decide import decide_poll
 from engine.feeds.feed import ConfiguredFeed, Feed, FeedFailed
 from engine.feeds.lookup import OpmlFeed, read_opml, write_opml
 from engine.messages import Message
@@ -243,7 +243,7 @@ async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     await news.bot.say(f"/feeds add {news.feed}")
     (feed,) = await Feeds(news.database).claim_due(now=NOW, limit=1, lease=timedelta(minutes=1))
     failed = FeedFailed(error=FeedUnreadable(Message("The feed is damaged beyond reading.")))
-    decision = decide(feed, failed, now=NOW, settings=PollingSettings(), jitter=0)
+    decision = decide_poll(feed, failed, now=NOW, settings=PollingSettings(), jitter=0)
     await Feeds(news.database).settle(feed, decision, now=NOW)
     outcomes = JobOutcomes(news.database)
     for outcome in (RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.MISSED, RunOutcome.MISSED):

@@ -130,7 +130,7 @@ async def test_missing_word_lists_are_explained_to_operators_in_private(
     bot: Bot, corpus: Corpus, groups: Groups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spellchecker", None)
-    dictionary._words.cache_clear()
+    dictionary._load_word_list.cache_clear()
     plain = await ask(bot, "/glossary add Fed = Federal Reserve")
     assert plain.text == "A part of me that this needs is not installed."
     said = (await ask(bot, "/glossary add Fed = Federal Reserve", place=PRIVATE)).text or ""

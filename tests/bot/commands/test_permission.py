@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.rights import Act, Effect, Where, Who, may
+from bot.commands.rights import Act, Effect, Where, Who, may_act
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.corpus.glossary import Groups
@@ -173,7 +173,9 @@ def test_the_table_is_what_was_agreed() -> None:
     for (effect, where), people in AGREED.items():
         place = PLACES[where]
         roles = {name: _role(name, place) for name in PEOPLE}
-        assert {name for name, who in roles.items() if may(who, effect, Where.of(place))} == people
+        assert {
+            name for name, who in roles.items() if may_act(who, effect, Where.of(place))
+        } == people
 
 
 def _role(name: str, place: Place) -> Who:

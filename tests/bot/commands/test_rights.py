@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.commands.rights import RIGHTS, Effect, Where, Who, may
+from bot.commands.rights import RIGHTS, Effect, Where, Who, may_act
 from bot.request import Place
 from tests.bot.conversing import GROUP, PRIVATE
 
@@ -15,7 +15,7 @@ def test_rights_table_covers_every_effect_and_place() -> None:
 
 @pytest.mark.parametrize(("effect", "where"), list(RIGHTS))
 def test_higher_role_may_do_everything_a_lower_role_may(effect: Effect, where: Where) -> None:
-    allowed = [may(who, effect, where) for who in Who]
+    allowed = [may_act(who, effect, where) for who in Who]
     assert allowed == sorted(allowed)
 
 

@@ -56,7 +56,7 @@ def labels(reply: Reply) -> list[str]:
 
 async def test_each_headline_gets_one_line_and_a_more_button(bot: Bot) -> None:
     reply = await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}", place=GROUP)
-    assert [(one.headline, one.hit.rank, one.hit.small) for one in reply.items] == [
+    assert [(item.headline, item.hit.rank, item.hit.small) for item in reply.items] == [
         (COFFEE, 1, True),
         (WIND, 2, True),
         (TRAINS, 3, True),
@@ -77,7 +77,7 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
 
     async with bot_on(storage, read_headline=read) as bot:
         reply = await bot.say(f"{A} {B}")
-        assert [one.headline for one in reply.items] == [COFFEE]
+        assert [item.headline for item in reply.items] == [COFFEE]
         assert (reply.text, reply.notice) == (None, f"{B}: I could not open it.")
         bot.engine.found = 0
         nothing = await bot.say(f"{COFFEE}\n{WIND}")

@@ -8,7 +8,7 @@ import pytest
 
 from bot.commands.subscription_parser import as_typed
 from bot.jobs.content import reply_of
-from bot.jobs.digest import digest
+from bot.jobs.digest import decide_due_posts
 from bot.reply import Reply
 from db.pool import Database
 from engine.posting.delivery import PostingMode, Subscription
@@ -91,8 +91,10 @@ async def test_stories_go_to_their_topic_and_the_rest_to_the_chat(news: News) ->
     for story in await news.stories("Coffee prices soar", "Tea prices soar"):
         await news.found(story, 6, text=f"{story.title}, mark my words")
     deciding = news.bot.services.news.deciding
-    assert await digest(deciding, now=NOW + timedelta(hours=21)) == 2
-    assert await digest(deciding, now=NOW + timedelta(hours=21)) == 0, "each date is decided once"
+    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 2
+    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 0, (
+        "each date is decided once"
+    )
     posts = dict(await owed(news))
     assert {thread: reply.silent for thread, reply in posts.items()} == {None: False, "78": True}
     assert [item.headline for item in posts["78"].items] == ["Tea prices soar!"]
@@ -108,7 +110,9 @@ async def test_a_template_words_the_post_and_is_previewed(news: News) -> None:
     await news.found(story, 6, text="Coffee will be dear")
     said = f"{say_years(10)}: Coffee will be dear\n({story.source})"
     assert said in ((await say("/preview")).text or "")
-    assert await digest(news.bot.services.news.deciding, now=NOW + timedelta(hours=21)) == 1
+    assert (
+        await decide_due_posts(news.bot.services.news.deciding, now=NOW + timedelta(hours=21)) == 1
+    )
     ((_, post),) = await owed(news)
     assert (post.text, post.items) == (said, ())
     assert post.buttons

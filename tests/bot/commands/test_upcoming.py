@@ -8,7 +8,7 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.jobs.content import NothingFound, content_to_json, reply_of
-from bot.jobs.digest import digest
+from bot.jobs.digest import decide_due_posts
 from bot.replies.post import post_buttons
 from bot.reply import Button, Reply
 from bot.request import Person
@@ -64,7 +64,9 @@ class TestToday:
         subscription = await news.bot.services.news.subscriptions.set(
             replace((await _subscribed(news)), chat=chat, since=None), now=NOW - 2 * MINUTE
         )
-        assert await digest(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
+        assert (
+            await decide_due_posts(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
+        )
         assert subscription.chat == chat
 
     async def test_today_posts_to_the_thread_of_the_request(self, news: News) -> None:

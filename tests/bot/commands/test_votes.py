@@ -170,7 +170,7 @@ async def test_the_best_voted_are_the_top(bot: Bot) -> None:
     await vote(bot, reply, "down 3")
     top = await bot.say("/top")
     assert top.text == "The best prophecies of this chat:"
-    assert [(one.headline, one.hit.rank, one.hit.text) for one in top.items] == [
+    assert [(item.headline, item.hit.rank, item.hit.text) for item in top.items] == [
         ("Coffee prices soar  👍 2 👎 0", 1, "Tweet number 2 about coffee"),
         ("Coffee prices soar  👍 1 👎 0", 2, "Tweet number 1 about coffee"),
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.words import Words, words_for
 from bot.replies.picture import Pictures, PictureSubject
-from bot.replies.receipt import receipt
+from bot.replies.receipt import render_receipt
 from bot.reply import Reply
 from bot.request import RepliedMessage, Revision
 from engine.messages import as_message
@@ -21,7 +21,7 @@ ENGLISH = words_for("en")
 
 
 def lines(*hits: Hit, verdict: Verdict = JUDGED) -> list[str]:
-    return receipt(make_prophecy(*hits, verdict=verdict), hits, ENGLISH).splitlines()
+    return render_receipt(make_prophecy(*hits, verdict=verdict), hits, ENGLISH).splitlines()
 
 
 def test_receipt_of_a_judged_answer() -> None:
@@ -40,16 +40,16 @@ def test_receipt_of_hybrid_search_shows_model_and_ranks() -> None:
     hit = make_hit()
     hit = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
     prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, embedding_model="m-small")
-    said = receipt(prophecy, [hit], ENGLISH).splitlines()
+    said = render_receipt(prophecy, [hit], ENGLISH).splitlines()
     assert "Searched by words and by meaning, as m-small sees it." in said
     assert "   place in each list: by words 2, by meaning 7" in said
-    spanish = receipt(prophecy, [hit], words_for("es"))
+    spanish = render_receipt(prophecy, [hit], words_for("es"))
     assert "   puesto en cada lista: por palabras 2, por significado 7" in spanish
 
 
 def test_receipt_of_reranked_search_says_so() -> None:
     prophecy = replace(make_prophecy(), mode=Mode.RERANK, embedding_model="m-small")
-    said = receipt(prophecy, [], ENGLISH)
+    said = render_receipt(prophecy, [], ENGLISH)
     assert "Searched by words; meaning, as m-small sees it, changed the order." in said
 
 
@@ -60,19 +60,19 @@ def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
     usage = Usage(prompt_tokens=300, completion_tokens=60, cost_usd=0.0001)
     named = Expansion(phrases=tuple(asked), model="m", usage=usage, seconds=0.84)
     prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, expansion=named)
-    said = receipt(prophecy, [hit], ENGLISH).splitlines()
+    said = render_receipt(prophecy, [hit], ENGLISH).splitlines()
     assert "Also searched for 2 phrases that m says the account may have written." in said
     assert "It named them in 0.8 s." in said
     assert "Tokens: 300 in, 60 out; cost: $0.0001." in said
     assert "   asked for: 'gas pump prices way up', 'gas is too dear'" in said
     assert not [line for line in said if "place in each list" in line]
-    spanish = receipt(prophecy, [hit], words_for("es"))
+    spanish = render_receipt(prophecy, [hit], words_for("es"))
     assert "   se pidió: 'gas pump prices way up'" in spanish
 
 
 def test_phrases_that_came_too_late_are_told_of() -> None:
     prophecy = replace(make_prophecy(), expansion=Expansion(late=True))
-    said = receipt(prophecy, [], ENGLISH)
+    said = render_receipt(prophecy, [], ENGLISH)
     assert "The model had not named any phrases in time" in said
     assert "Also searched for" not in said
 
@@ -122,13 +122,13 @@ def test_how_unknown_words_were_looked_for_is_told() -> None:
     prophecy = make_prophecy(found, terms=(make_term("coffee", neighbour_of="covfefe"),))
     assert (
         'No tweet says "covfefe"; looked for "coffee".'
-        in receipt(prophecy, [], ENGLISH).splitlines()
+        in render_receipt(prophecy, [], ENGLISH).splitlines()
     )
 
 
 def test_receipt_formats_numbers_in_spanish() -> None:
     prophecy = make_prophecy(make_hit(factors={"truncated": 0.9}), candidates=("1",))
-    said = receipt(prophecy, prophecy.hits, words_for("es")).splitlines()
+    said = render_receipt(prophecy, prophecy.hits, words_for("es")).splitlines()
     assert said[0].startswith("1 candidato de demo; cubre el 61% ")
     assert said[2] == "Tokens: 4.321 de entrada, 56 de salida; costo: $0.0012."
     assert said[5] == "   multiplicado por: cortado 0.90"

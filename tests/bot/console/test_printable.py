@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.console.screen import printable
+from bot.console.screen import make_printable
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
@@ -27,23 +27,23 @@ BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     ],
 )
 def test_printable_on_known_texts(text: str, shown: str) -> None:
-    assert printable(text) == shown
+    assert make_printable(text) == shown
 
 
 @given(st.text(st.characters(codec=None)))
 def test_no_control_character_gets_through(text: str) -> None:
-    for character in printable(text):
+    for character in make_printable(text):
         assert character == "\n" or unicodedata.category(character) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(character) not in BIDI
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"])))
 def test_text_that_is_harmless_stays_as_it_was_written(text: str) -> None:
-    assert printable(text) == text
+    assert make_printable(text) == text
 
 
 @given(st.text(st.characters(codec=None)))
 def test_printable_is_idempotent_and_encodable_as_utf_8(text: str) -> None:
-    once = printable(text)
-    assert printable(once) == once
+    once = make_printable(text)
+    assert make_printable(once) == once
     assert once.encode("utf-8").decode("utf-8") == once

@@ -182,9 +182,10 @@ async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
         "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
     )
     assert refused.toast == "Solo el dueño de este bot puede usar /access."
-    assert [one.name for one in await bot.services.access.ownership.access.admissions("test")] == [
-        "test:b"
-    ]
+    assert [
+        admission.name
+        for admission in await bot.services.access.ownership.access.admissions("test")
+    ] == ["test:b"]
 
 
 async def test_a_group_is_let_in_when_the_owner_brings_the_bot(bot: Bot) -> None:

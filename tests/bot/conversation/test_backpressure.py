@@ -9,7 +9,7 @@ from bot.conversation.gates import Backpressure, Room
 
 
 def test_finished_events_free_room() -> None:
-    crowd = Backpressure(most=2, most_in_chat=2)
+    crowd = Backpressure(maximum=2, max_in_chat=2)
     for _ in range(3):
         assert crowd.room("a") is Room.FREE
         with crowd.count_event("a"), crowd.count_event("b"):
@@ -19,7 +19,7 @@ def test_finished_events_free_room() -> None:
 
 
 def test_a_chat_has_a_bound_of_its_own() -> None:
-    crowd = Backpressure(most=100, most_in_chat=1)
+    crowd = Backpressure(maximum=100, max_in_chat=1)
     with crowd.count_event("a"):
         assert (crowd.room("a"), crowd.room("b")) == (Room.CROWDED, Room.FREE)
         with crowd.count_event("a"):
@@ -28,18 +28,18 @@ def test_a_chat_has_a_bound_of_its_own() -> None:
 
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10), st.integers(1, 10))
 def test_admitted_events_never_exceed_twice_the_bounds(
-    chats: list[str], most: int, most_in_chat: int
+    chats: list[str], maximum: int, max_in_chat: int
 ) -> None:
-    crowd, inside = Backpressure(most=most, most_in_chat=most_in_chat), []
+    crowd, inside = Backpressure(maximum=maximum, max_in_chat=max_in_chat), []
     with ExitStack() as stack:
         for chat in chats:
             if crowd.room(chat) is not Room.FULL:
                 stack.enter_context(crowd.count_event(chat))
                 inside.append(chat)
-        assert len(inside) <= 2 * most
-        assert all(inside.count(chat) <= 2 * most_in_chat for chat in "abc")
+        assert len(inside) <= 2 * maximum
+        assert all(inside.count(chat) <= 2 * max_in_chat for chat in "abc")
         if len(inside) < len(chats):  # somebody was left alone, and for a reason
-            assert len(inside) == 2 * most or any(
-                inside.count(chat) == 2 * most_in_chat for chat in "abc"
+            assert len(inside) == 2 * maximum or any(
+                inside.count(chat) == 2 * max_in_chat for chat in "abc"
             )
     assert crowd.room("a") is Room.FREE

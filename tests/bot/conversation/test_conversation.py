@@ -181,7 +181,7 @@ class TestOrder:
 
 class TestQueue:
     async def test_full_queue_answers_that_the_bot_is_busy(self, storage: Database) -> None:
-        async with bot_on(storage, most=3) as bot:
+        async with bot_on(storage, maximum=3) as bot:
             bot.engine.gate = asyncio.Event()
             waiting = [
                 asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
@@ -197,7 +197,7 @@ class TestQueue:
     async def test_events_beyond_twice_the_limit_are_ignored_until_redelivery(
         self, storage: Database
     ) -> None:
-        async with bot_on(storage, most=2) as bot:
+        async with bot_on(storage, maximum=2) as bot:
             bot.adapter.hold = asyncio.Event()
             requests = [event(f"Coffee {n}") for n in range(10)]
             tasks = [
@@ -213,7 +213,7 @@ class TestQueue:
             assert await bot.hear(requests[-1])
 
     async def test_each_chat_turned_away_is_told_busy_once(self, storage: Database) -> None:
-        async with bot_on(storage, most=1) as bot:
+        async with bot_on(storage, maximum=1) as bot:
             bot.engine.gate = asyncio.Event()
             bot.adapter.hold = asyncio.Event()
             first = event("Coffee"), event("Tea", place=GROUP)
@@ -221,8 +221,10 @@ class TestQueue:
             await asyncio.sleep(0)
             places = [Place(platform="test", chat_id=str(n), private=True) for n in (1, 1, 2)]
             tasks += [
-                asyncio.create_task(bot.conversation.answer(event("Milk", place=one), bot.adapter))
-                for one in places
+                asyncio.create_task(
+                    bot.conversation.answer(event("Milk", place=place), bot.adapter)
+                )
+                for place in places
             ]
             bot.engine.gate.set()
             bot.adapter.hold.set()
@@ -233,7 +235,7 @@ class TestQueue:
     async def test_a_chat_that_says_too_much_takes_no_room_from_others(
         self, storage: Database
     ) -> None:
-        async with bot_on(storage, most=10, most_in_chat=2) as bot:
+        async with bot_on(storage, maximum=10, max_in_chat=2) as bot:
             bot.engine.gate = asyncio.Event()
             tasks = [
                 asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
@@ -251,7 +253,7 @@ class TestQueue:
             assert (await bot.say("Milk")).hits
 
     async def test_small_talk_does_not_wait_in_line(self, storage: Database) -> None:
-        async with bot_on(storage, most=1) as bot:
+        async with bot_on(storage, maximum=1) as bot:
             bot.engine.gate = asyncio.Event()
             under_way = asyncio.create_task(bot.hear(event("Coffee", place=GROUP)))
             await until(lambda: bot.engine.calls)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.conversation.writing import explanation, words_to
+from bot.conversation.writing import explain_problem, words_to
 from engine import errors
 from engine.corpora import resolve_corpus
 from engine.errors import (
@@ -36,10 +36,10 @@ FOR_PEOPLE = (
 
 
 def classes(base: type[PresagioError] = PresagioError) -> Iterator[type[PresagioError]]:
-    for one in base.__subclasses__():
-        if one.__module__ == "engine.errors":
-            yield one
-            yield from classes(one)
+    for subclass in base.__subclasses__():
+        if subclass.__module__ == "engine.errors":
+            yield subclass
+            yield from classes(subclass)
 
 
 def made(kind: type[PresagioError]) -> PresagioError:
@@ -53,7 +53,7 @@ def made(kind: type[PresagioError]) -> PresagioError:
 @pytest.mark.parametrize("kind", sorted(set(classes()), key=str))
 def test_every_error_class_is_user_facing_or_has_plain_text(kind: type[PresagioError]) -> None:
     error, asked = made(kind), event("/prophecy Coffee", place=GROUP)
-    sentence = explanation(asked, error)
+    sentence = explain_problem(asked, error)
     if error.plain is None:
         assert issubclass(kind, FOR_PEOPLE)
         assert sentence == str(error)
@@ -76,7 +76,7 @@ def test_only_operators_in_private_read_technical_errors(
 ) -> None:
     asked = event("Coffee", place=replace(GROUP, private=private), owner=owner)
     asked = replace(asked, words=words_to(asked, operators))
-    sentence = explanation(asked, ModelError(WHAT, fix=FIX))
+    sentence = explain_problem(asked, ModelError(WHAT, fix=FIX))
     assert (sentence == f"{WHAT} {FIX}") is in_full
     assert (sentence == "I cannot ask my model just now. Try again later.") is not in_full
 
@@ -88,7 +88,7 @@ def test_a_missing_corpus_names_no_command_of_the_terminal() -> None:
         resolve_corpus([])
     with pytest.raises(CorpusNotFound) as unknown:
         resolve_corpus([], "x")
-    sentences = [explanation(event("x"), one.value) for one in (several, none, unknown)]
+    sentences = [explain_problem(event("x"), one.value) for one in (several, none, unknown)]
     assert sentences == [
         "There are several corpora: one, two.",
         "There is no corpus yet.",
@@ -101,5 +101,5 @@ def test_a_refused_address_names_no_setting() -> None:
     with pytest.raises(errors.FetchRefused) as caught, mapped_fetch_errors("a.example"):
         raise UnicodeError
     assert "fetch.allow_networks" in str(caught.value)
-    sentence = explanation(event("x"), caught.value)
+    sentence = explain_problem(event("x"), caught.value)
     assert sentence.endswith("Links must begin with http:// or https://.")

@@ -122,7 +122,10 @@ def test_every_message_has_spanish_with_the_same_values() -> None:
 
 def texts_of(call: ast.Call) -> Iterator[ast.expr]:
     """What an error says, without the messages in it."""
-    waiting = [*call.args, *(one.value for one in call.keywords if one.arg in ("fix", "message"))]
+    waiting = [
+        *call.args,
+        *(keyword.value for keyword in call.keywords if keyword.arg in ("fix", "message")),
+    ]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):

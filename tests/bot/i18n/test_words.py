@@ -244,7 +244,7 @@ def test_a_catalogue_that_is_missing_is_told_of_and_english_serves(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "files", lambda _: tmp_path)
-    assert module._catalogue("es").gettext("More") == "More"
+    assert module._load_catalogue("es").gettext("More") == "More"
     assert "es.mo is missing: install presagio again" in caplog.text
 
 

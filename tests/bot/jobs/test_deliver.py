@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapter import DeliveryError, Unsure
 from bot.i18n.words import words_for
-from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
+from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from db.chat.answers import Answers
@@ -95,7 +95,7 @@ class Halted:
 
 
 async def cancel_at(halted: Halted, work: Delivering) -> None:
-    delivering = asyncio.create_task(deliver(work, clock=lambda: NOW))
+    delivering = asyncio.create_task(deliver_posts(work, clock=lambda: NOW))
     async with asyncio.timeout(PATIENCE):
         await halted.reached.wait()
     delivering.cancel()
@@ -138,7 +138,7 @@ async def test_delivery_taken_over_by_another_process_is_not_sent(
         return "m"
 
     monkeypatch.setattr("bot.jobs.deliver.reply_of", make_slowly)
-    assert await deliver(to(Poster(post), storage, outbox), clock=lambda: now) == 1
+    assert await deliver_posts(to(Poster(post), storage, outbox), clock=lambda: now) == 1
     assert posted == []
 
 
@@ -149,10 +149,10 @@ async def lost() -> str:
 async def test_delivery_of_unknown_outcome_is_not_sent_again(
     storage: Database, outbox: Outbox
 ) -> None:
-    await deliver(to(Poster(lost), storage, outbox), clock=lambda: NOW)
+    await deliver_posts(to(Poster(lost), storage, outbox), clock=lambda: NOW)
     assert await lease(outbox, NOW + timedelta(seconds=29)) == []  # it may not be shown yet
     silent = Poster(sent, found=DeliveryError(Message("No answer.")))
-    assert await deliver(to(silent, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    assert await deliver_posts(to(silent, storage, outbox), clock=lambda: NOW + HOUR) == 1
     (leased,) = await lease(outbox, NOW + 2 * HOUR)
     assert leased.delivery.begun_before
 
@@ -161,9 +161,9 @@ async def test_uncertain_delivery_is_looked_up_from_before_its_due_time(
     storage: Database, outbox: Outbox
 ) -> None:
     """The platform's clock may be late."""
-    await deliver(to(Poster(lost), storage, outbox), clock=lambda: NOW)
+    await deliver_posts(to(Poster(lost), storage, outbox), clock=lambda: NOW)
     again = Poster(lost)
-    assert await deliver(to(again, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    assert await deliver_posts(to(again, storage, outbox), clock=lambda: NOW + HOUR) == 1
     (since,) = again.searched_since
     assert NOW - HOUR < since < NOW - MINUTE
     assert await lease(outbox, NOW + 2 * HOUR) == []  # it was found
@@ -181,5 +181,5 @@ async def test_an_arrival_is_settled_once_the_database_is_back(
 
     monkeypatch.setattr(outbox, "sent", restarting)
     monkeypatch.setattr("bot.jobs.deliver._SETTLE_AGAIN_SECONDS", 0.0)
-    await deliver(to(Poster(sent), storage, outbox), clock=lambda: NOW)
+    await deliver_posts(to(Poster(sent), storage, outbox), clock=lambda: NOW)
     assert await lease(outbox, NOW + HOUR) == []

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.jobs.digest import Deciding, digest
+from bot.jobs.digest import Deciding, decide_due_posts
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -48,12 +48,14 @@ async def test_every_chat_that_is_due_is_decided_page_by_page(
     await Subscriptions(storage).set(topic, now=NOW - DAY)
     await found_something(storage)
     work = deciding(storage)
-    assert await digest(work, now=DUE) == CHATS, "the topic is not told what its chat was told"
+    assert await decide_due_posts(work, now=DUE) == CHATS, (
+        "the topic is not told what its chat was told"
+    )
     assert await count(storage, "digest") == CHATS + 1
-    assert await digest(work, now=DUE + SECOND) == 0
+    assert await decide_due_posts(work, now=DUE + SECOND) == 0
     assert await count(storage, "digest") == CHATS + 1
     assert await work.subscriptions.due(now=DUE + SECOND, limit=9) == []
-    assert await digest(work, now=DUE + DAY) == 0, "there is nothing new"
+    assert await decide_due_posts(work, now=DUE + DAY) == 0, "there is nothing new"
     assert await count(storage, "digest") == 2 * (CHATS + 1)
 
 
@@ -63,7 +65,7 @@ async def test_a_daily_post_looks_back_as_far_as_the_longest_day(
 ) -> None:
     await subscribed(storage)
     await found_something(storage)
-    assert await digest(deciding(storage), now=NOW + timedelta(hours=hours)) == posts
+    assert await decide_due_posts(deciding(storage), now=NOW + timedelta(hours=hours)) == posts
 
 
 async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) -> None:
@@ -71,9 +73,9 @@ async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) 
     await found_something(storage)
     broken = chats[2].chat.id
     with pytest.raises(LookupError, match=f"no corpus for {broken}"):
-        await digest(deciding(storage, [broken]), now=DUE)
+        await decide_due_posts(deciding(storage, [broken]), now=DUE)
     assert await count(storage, "delivery") == CHATS - 1
-    assert await digest(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
+    assert await decide_due_posts(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
 
 
 async def test_instant_find_is_posted_in_the_next_round_unless_quiet(
@@ -81,13 +83,13 @@ async def test_instant_find_is_posted_in_the_next_round_unless_quiet(
 ) -> None:
     work = deciding(storage)
     subscription = await subscribed(storage, mode=PostingMode.INSTANT)
-    assert await digest(work, now=DUE) == 0
+    assert await decide_due_posts(work, now=DUE) == 0
     await found_something(storage)
-    assert await digest(work, now=DUE + SECOND) == 1
-    assert await digest(work, now=DUE + 2 * SECOND) == 0
+    assert await decide_due_posts(work, now=DUE + SECOND) == 1
+    assert await decide_due_posts(work, now=DUE + 2 * SECOND) == 0
     quiet = replace(subscription.chat, quiet_from=DUE.time(), quiet_to=(DUE + DAY / 24).time())
     await Chats(storage).change(quiet)
-    assert await digest(work, now=DUE + 3 * SECOND) == 0
+    assert await decide_due_posts(work, now=DUE + 3 * SECOND) == 0
 
 
 async def test_shared_finds_equal_the_finds_of_a_single_chat(
@@ -126,5 +128,5 @@ async def test_finds_of_chats_with_own_feeds_are_read_in_one_query(
         if number:
             url = f"https://feeds.test/{number}"
             await Feeds(storage).add(subscription.chat, url, now=NOW - DAY)
-    assert await digest(deciding(storage), now=DUE) == CHATS
+    assert await decide_due_posts(deciding(storage), now=DUE) == CHATS
     assert asked == [CHATS - 1]

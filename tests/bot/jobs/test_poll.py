@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from bot.app import App, open_app
-from bot.jobs.poll import Polling, documents_of, poll
+from bot.jobs.poll import Polling, documents_of, poll_feeds
 from bot.jobs.wiring import open_jobs
 from bot.settings import load_settings
 from db.posting.feeds import Feeds
 from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusConflict
-from engine.feeds.decide import decide
+from engine.feeds.decide import decide_poll
 from engine.feeds.feed import ConfiguredFeed, Feed, ParsedFeed
 from engine.feeds.read import FeedParser
 from engine.fetch import Fetched
@@ -82,7 +82,7 @@ async def test_failure_of_one_feed_does_not_affect_others(
     urls = [*map(web.url, paths), "http://xn--.x/idna", "http://127.0.0.1:99999/port"]
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
-        assert await poll(work, clock=lambda: NOW) == 5
+        assert await poll_feeds(work, clock=lambda: NOW) == 5
         feeds = await known(work.feeds)
     assert {name for name, feed in feeds.items() if feed.succeeded_at} == {"good"}
     failed = {name: feed.error for name, feed in feeds.items() if feed.failures == 1}
@@ -103,7 +103,7 @@ async def test_corpus_conflict_fails_the_job_and_no_feed(database_url: str, web:
         )
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         with pytest.raises(CorpusConflict):
-            await poll(work, clock=lambda: NOW)
+            await poll_feeds(work, clock=lambda: NOW)
         assert (await known(work.feeds))["good"].failures == 0
 
 
@@ -119,11 +119,11 @@ async def test_parsing_runs_in_worker_threads(
 
         return run
 
-    monkeypatch.setattr("bot.jobs.poll.decide", recorded(decide))
+    monkeypatch.setattr("bot.jobs.poll.decide_poll", recorded(decide_poll))
     monkeypatch.setattr("bot.jobs.poll.documents_of", recorded(documents_of))
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
-        await poll(work, clock=lambda: NOW)
+        await poll_feeds(work, clock=lambda: NOW)
     assert threads == ["feed", "news"]
 
 
@@ -131,7 +131,7 @@ async def test_cancelled_poll_releases_its_feeds(database_url: str, web: WebServ
     web.pages["/slow"] = silent
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/slow"))], now=NOW)
-        polled = asyncio.create_task(poll(work, clock=lambda: NOW))
+        polled = asyncio.create_task(poll_feeds(work, clock=lambda: NOW))
         await until(lambda: web.requests)
         polled.cancel()
         with pytest.raises(asyncio.CancelledError):

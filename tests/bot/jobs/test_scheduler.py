@@ -66,13 +66,13 @@ async def test_a_job_runs_at_once_and_again_and_again(storage: Database) -> None
 
 
 async def test_runs_of_a_job_do_not_overlap(storage: Database) -> None:
-    under_way = most = 0
+    under_way = maximum = 0
     ended = asyncio.Event()
 
     async def work() -> int:
-        nonlocal under_way, most
+        nonlocal under_way, maximum
         under_way += 1
-        most = max(most, under_way)
+        maximum = max(maximum, under_way)
         await ended.wait()
         under_way -= 1
         return 1
@@ -81,7 +81,7 @@ async def test_runs_of_a_job_do_not_overlap(storage: Database) -> None:
         await until_counted(storage, RunOutcome.SKIPPED)
         ended.set()
         await until_counted(storage, RunOutcome.DONE)
-    assert most == 1
+    assert maximum == 1
 
 
 async def test_process_that_loses_the_lead_stops_leader_jobs(storage: Database) -> None:

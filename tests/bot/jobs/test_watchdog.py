@@ -72,7 +72,7 @@ def test_idle_job_and_its_recovery_are_logged_once(
     run(watchdog, clock, POLL)
     for _ in range(2):
         watchdog.look()
-    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", "poll has not run for 100 s; it is due every 15 s"),
         ("INFO", "poll runs again"),
     ]

@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from bot.listening import Connections, most_of_port, network_of
+from bot.listening import Connections, limit_of_port, network_of
 
 
 def opened(connections: Connections, number: int, address: str | None = None) -> list[Any]:
@@ -63,13 +63,13 @@ def test_leaving_connection_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "most"), [(8, 8), (256, 128), (1024, 512), (65536, 2000), (-1, 2000)]
+    ("files", "maximum"), [(8, 8), (256, 128), (1024, 512), (65536, 2000), (-1, 2000)]
 )
 def test_connection_limit_leaves_half_of_the_open_files(
-    monkeypatch: pytest.MonkeyPatch, files: int, most: int
+    monkeypatch: pytest.MonkeyPatch, files: int, maximum: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
-    assert most_of_port() == most
+    assert limit_of_port() == maximum
 
 
 def test_neighbours_in_an_ipv6_network_are_one() -> None:

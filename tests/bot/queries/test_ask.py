@@ -53,7 +53,9 @@ async def answer(
 
 
 def found(answered: CitedAnswer) -> list[tuple[str, str]]:
-    return [(one.passage.corpus, one.passage.hit.candidate.text) for one in answered.sources]
+    return [
+        (source.passage.corpus, source.passage.hit.candidate.text) for source in answered.sources
+    ]
 
 
 async def test_the_best_texts_of_all_corpora_answer(app: App) -> None:
@@ -101,7 +103,7 @@ async def test_age_of_a_text_does_not_change_its_score(app: App) -> None:
     now = datetime(2010, 3, 1, tzinfo=UTC)
     got = await answer(app, "gulls and sandwiches", "harbour", now=now)
     assert sorted(text for _, text in found(got)) == sorted(GULLS)
-    first, second = (one.passage.hit.score for one in got.sources)
+    first, second = (source.passage.hit.score for source in got.sources)
     assert first == pytest.approx(second, abs=1e-9)
 
 

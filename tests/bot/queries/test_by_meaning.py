@@ -17,7 +17,7 @@ from bot.cli.embed import embed_corpora
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.jobs.wiring import embed_missing, embedding_of
-from bot.queries.compose import finder, stored_meaning
+from bot.queries.compose import build_finder, stored_meaning
 from bot.queries.find import find
 from bot.replies.find import find_reply
 from bot.settings import load_settings
@@ -145,7 +145,7 @@ async def test_passages_with_nearly_the_same_vector_repeat_each_other_unless_the
         corpus = await app.corpora.get("said")
         await Documents(app.database).upsert(corpus, [again])
         await embed(app)
-        found = {one.candidate.external_id: one for one in (await search(app, Mode.SEMANTIC)).hits}
+        found = {hit.candidate.external_id: hit for hit in (await search(app, Mode.SEMANTIC)).hits}
         pair = found["t0"], found["again"]
         for items, alike in (((None, None), 1), ((1, 2), 1), ((1, 1), 0)):
             passages = [passage(*one) for one in zip(pair, items, strict=True)]
@@ -158,15 +158,15 @@ async def test_passages_with_nearly_the_same_vector_repeat_each_other_unless_the
 async def test_passages_have_cosines_if_all_texts_have_vectors(database_url: str) -> None:
     async with opened(database_url, "local") as app:
         request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
-        retrieved = await finder(app)(request, NOW)
+        retrieved = await build_finder(app)(request, NOW)
         assert {one.cosine for one in retrieved.passages} == {None}
         await embed(app)
-        retrieved = await finder(app)(request, NOW)
+        retrieved = await build_finder(app)(request, NOW)
         assert retrieved.passages
         assert all(0.7 < (one.cosine or 0) < 1 for one in retrieved.passages)
         assert retrieved.vectors == {"said": 100}
         await fill(app.database, "said", Kind.TWEETS, [text_of(f"n{n}", "more") for n in range(9)])
-        partly = await finder(app)(request, NOW)  # which ones have vectors is chance
+        partly = await build_finder(app)(request, NOW)  # which ones have vectors is chance
         assert {one.cosine for one in partly.passages} == {None}
         assert partly.vectors["said"] < 90
 
@@ -185,7 +185,7 @@ async def test_search_does_not_wait_for_an_embedding_job(
         async with asyncio.timeout(PATIENCE):
             while [slow[0].text] not in map(first_of, library.calls("encode")):  # noqa: ASYNC110 - a file tells nobody
                 await asyncio.sleep(0.01)
-        retrieved = await finder(app)(request, NOW)
+        retrieved = await build_finder(app)(request, NOW)
         assert retrieved.passages
         assert retrieved.notice is None
         assert all(one.cosine is not None for one in retrieved.passages)
@@ -208,7 +208,9 @@ async def test_late_query_vector_falls_back_to_words_with_a_notice(
         await embed(app)
         monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.1)
         corpus = await app.corpora.get("said")
-        late = await finder(app)(ComposeRequest(prompt="wait for rust", corpora=(corpus,)), NOW)
+        late = await build_finder(app)(
+            ComposeRequest(prompt="wait for rust", corpora=(corpus,)), NOW
+        )
         assert [one.cosine for one in late.passages] == [None] * len(late.passages)
         assert late.passages
         assert "Searched by words alone: What was asked was not embedded within 0.1 s." in str(
@@ -326,6 +328,6 @@ async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: 
             await fill(app.database, "said", Kind.TWEETS, [text_of("t9", "Rust again, I fear")])
             await fill(app.database, "other", Kind.TWEETS, [text_of("o1", "Nobody asked")])
             assert await embed_missing(work, now=NOW) == 1
-            sent = str([one.body for one in server.requests])
+            sent = str([request.body for request in server.requests])
             assert "Rust again" in sent
             assert "Nobody asked" not in sent

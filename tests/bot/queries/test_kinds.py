@@ -119,7 +119,7 @@ async def test_the_log_has_the_platforms_that_were_touched(app: App) -> None:
     await social_search(app, SocialSearch(query="xylophone"))
     log = log_of(app.database, app.settings)
     entries = await log.recent(now=datetime.now(UTC), limit=2)
-    assert [set(one.platforms) for one in entries] == [set(), {"mastodon", "linkedin"}]
+    assert [set(entry.platforms) for entry in entries] == [set(), {"mastodon", "linkedin"}]
 
 
 async def test_default_attribution_is_author_source_and_date(app: App) -> None:
@@ -135,7 +135,7 @@ async def test_attachments_and_participants_are_typed(app: App) -> None:
     await fill(app.database, "files", Kind.PERSONAL, [message])
     [hit] = (await personal_search(app, PersonalSearch(query="plan", corpus="files"))).items
     assert hit.participants == ("Ana", "Ben")
-    assert [(one.name, one.kind) for one in hit.attachments] == list(
+    assert [(attachment.name, attachment.kind) for attachment in hit.attachments] == list(
         zip(files, ("file", "image", "audio", "file"), strict=True)
     )
 

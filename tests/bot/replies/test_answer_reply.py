@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.words import Words, words_for
 from bot.replies.find import answer_reply, brief_answer_reply
-from bot.reply import Reply, signature
+from bot.reply import Reply, format_signature
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.messages import Message
 from engine.values import Flag
@@ -138,8 +138,8 @@ def test_sentence_of_a_model_has_no_repost_label() -> None:
 
 
 def test_only_accounts_are_signed_with_an_at() -> None:
-    assert signature(None, "ana") == signature(None, "@ana") == "@ana"
-    assert signature("Ana Ruiz", "ana") == "Ana Ruiz"
-    assert signature(None, "Ana Ruiz") == "Ana Ruiz"
-    assert signature(None, "Homer", in_item=True) == "Homer"
-    assert signature(None, None) is None
+    assert format_signature(None, "ana") == format_signature(None, "@ana") == "@ana"
+    assert format_signature("Ana Ruiz", "ana") == "Ana Ruiz"
+    assert format_signature(None, "Ana Ruiz") == "Ana Ruiz"
+    assert format_signature(None, "Homer", in_item=True) == "Homer"
+    assert format_signature(None, None) is None

@@ -35,5 +35,5 @@ def test_event_id_depends_on_key_and_decision_time() -> None:
         prophecy_event(ITEM, key="story:1:3", decided_at=AT),
         prophecy_event(ITEM, key="story:1:2", decided_at=AT + timedelta(microseconds=1)),
     ]
-    assert len({first.id, *(one.id for one in others)}) == 3
+    assert len({first.id, *(other.id for other in others)}) == 3
     assert "." not in first.id

@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.words import Words, words_for
 from bot.replies.prophecy import notice_of, prophecy_reply
-from bot.replies.receipt import reasons
+from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
@@ -266,7 +266,7 @@ def test_unfinished_answer_is_not_called_unjudged() -> None:
 
 def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
     verdict = Verdict(scores={}, notice=Message("The model does not answer."))
-    assert reasons(make_prophecy(verdict=verdict), [], NOW, ENGLISH).endswith(
+    assert list_reasons(make_prophecy(verdict=verdict), [], NOW, ENGLISH).endswith(
         "4 tweets share words with the headline, but too few; no model read them."
     )
-    assert reasons(make_prophecy(), [], NOW, ENGLISH).endswith("but none tells it.")
+    assert list_reasons(make_prophecy(), [], NOW, ENGLISH).endswith("but none tells it.")

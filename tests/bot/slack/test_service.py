@@ -76,7 +76,7 @@ async def test_work_that_fails_at_once_does_not_lose_the_ack(
         raise RuntimeError("at once")
 
     listening = service(slack, bot)
-    monkeypatch.setattr(listening, "_answer", fails)
+    monkeypatch.setattr(listening, "_answer_event", fails)
     async with running(slack, listening):
         envelope = await alice.commands(slack.im(alice), "/prophecy", "Coffee")
         await envelope.until_settled()
@@ -145,7 +145,7 @@ async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: B
     async with running(slack, listening):
         frozen = slack.connections[0]
         frozen.frozen = True
-        await slack.until(lambda: any(one is not frozen for one in slack.connections))
+        await slack.until(lambda: any(connection is not frozen for connection in slack.connections))
         await slack.until(lambda: frozen not in slack.connections)
         await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
@@ -192,7 +192,7 @@ async def test_ignored_events_are_acknowledged(slack: SlackServer, alice: User, 
         await alice.reacts(message, "tada")
         await slack.tell_event({"type": "team_join", "user": {"id": alice.id}})
         await slack.quiet()
-    assert [len(one.acks) for one in slack.envelopes if not one.acked] == []
+    assert [len(envelope.acks) for envelope in slack.envelopes if not envelope.acked] == []
     assert len(slack.bot_messages) == 1
     assert len(slack.envelopes[0].acks) == 2
 
@@ -208,7 +208,7 @@ async def test_known_user_does_not_overtake_an_earlier_message(
         second = await bob.mentions_bot(general, "Tea")
         third = await alice.mentions_bot(general, "Milk")
         await slack.until(lambda: len(slack.bot_messages) == 3)
-    assert [one.thread_ts for one in slack.bot_messages[1:]] == [second.ts, third.ts]
+    assert [message.thread_ts for message in slack.bot_messages[1:]] == [second.ts, third.ts]
 
 
 async def test_drain_waits_for_a_pending_user_lookup(
@@ -262,7 +262,7 @@ async def test_an_invitation_makes_a_chat_active_again(
     await chats.set_active("slack", channel.id, active=False)
     async with running(slack, service(slack, bot)):
         await alice.invites_bot(channel)
-        await slack.until(lambda: any(one.subtype == "" for one in slack.bot_messages))
+        await slack.until(lambda: any(message.subtype == "" for message in slack.bot_messages))
     known = await chats.find_chat("slack", channel.id)
     assert known
     assert known.active

@@ -46,7 +46,7 @@ async def test_what_never_reached_telegram_is_tried_again(
     await asyncio.sleep(0.2)
     await telegram.start()
     await sending
-    assert [one.text for one in group.bot_messages] == ["x"]
+    assert [message.text for message in group.bot_messages] == ["x"]
 
 
 async def test_a_connection_that_broke_is_not_tried_again(
@@ -55,7 +55,7 @@ async def test_a_connection_that_broke_is_not_tried_again(
     telegram.fail("sendMessage", error="drop_connection_after_processing")
     with pytest.raises(NetworkError):
         await bot.send_message(group.id, "x")
-    assert [one.text for one in group.bot_messages] == ["x"]
+    assert [message.text for message in group.bot_messages] == ["x"]
 
 
 async def test_typing_does_not_use_up_what_a_group_may_be_sent(bot: Bot, group: Chat) -> None:

@@ -121,7 +121,9 @@ def test_sender_speaking_as_a_channel_is_no_bot() -> None:
 
 def test_channel_senders_share_one_quota_in_a_group() -> None:
     channels = [{"id": -200 - n, "type": "channel", "title": "News"} for n in range(3)]
-    said = [read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": one}) for one in channels]
+    said = [
+        read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": channel}) for channel in channels
+    ]
     said.append(read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP}))
     assert {one.payer for one in said if one} == {"telegram:-100"}
     # Who they are for the lists of the settings, they stay.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
-from bot.reply import MOST_HITS, Action, Button, HitView, Reply
+from bot.reply import MAX_HITS, Action, Button, HitView, Reply
 from bot.telegram.render import LONGEST_TEXT, render_keyboard, render_messages
 from engine.prophecy.score import Sureness
 from tests.fakes.telegram.html import parse
@@ -134,11 +134,11 @@ def test_any_answer_is_one_message_that_telegram_takes(
 
 
 def test_all_tweets_of_a_full_page_are_shown() -> None:
-    hits = tuple(view("word " * 100, rank=rank) for rank in range(1, MOST_HITS + 1))
+    hits = tuple(view("word " * 100, rank=rank) for rank in range(1, MAX_HITS + 1))
     (html,) = render_messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
     text = shown(html)
     assert utf16_length(text) <= LONGEST_TEXT
-    assert text.count("9 years before") == MOST_HITS
+    assert text.count("9 years before") == MAX_HITS
     assert "y y" in text
 
 

@@ -41,7 +41,9 @@ async def test_no_page_has_a_violation(visit: Visit, dark: bool) -> None:
         for path in (*PATHS, *_ALSO):
             await visit.open(path)
             assert await violations(visit) == [], (path, width)
-    visit.browser.complaints[:] = [one for one in visit.browser.complaints if "404" not in one]
+    visit.browser.complaints[:] = [
+        complaint for complaint in visit.browser.complaints if "404" not in complaint
+    ]
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -115,7 +115,9 @@ async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, da
             assert await visit.read(fits), (path, width)
             colours.add(await visit.read("getComputedStyle(document.body).backgroundColor"))
     assert colours == {"rgb(24, 22, 19)" if dark else "rgb(244, 239, 230)"}
-    visit.browser.complaints[:] = [one for one in visit.browser.complaints if "404" not in one]
+    visit.browser.complaints[:] = [
+        complaint for complaint in visit.browser.complaints if "404" not in complaint
+    ]
 
 
 async def test_touch_targets_are_at_least_40_pixels_high(visit: Visit) -> None:

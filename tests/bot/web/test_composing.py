@@ -190,7 +190,9 @@ class TestPrograms:
                     pass
                 await until(lambda: "draft" in writer.calls)
             await until(
-                lambda: not [one for one in asyncio.all_tasks() if "Composer.compose" in repr(one)]
+                lambda: (
+                    not [task for task in asyncio.all_tasks() if "Composer.compose" in repr(task)]
+                )
             )
             waits.set()
         assert "check" not in writer.calls

@@ -95,9 +95,9 @@ async def test_spent_budget_share_leaves_the_other_shares(
             assert "raise llm.web_share" in answer["notice"]
         assert model.calls == 1
         chats = [await prophecy_for(web, BudgetSource.CHATS, headlines.pop()) for _ in range(3)]
-        assert [one.judged for one in chats] == [True, True, False]
+        assert [chat.judged for chat in chats] == [True, True, False]
         posts = [await prophecy_for(web, BudgetSource.POSTS, headlines.pop()) for _ in range(4)]
-        assert all(one.judged for one in posts)
+        assert all(post.judged for post in posts)
 
 
 async def test_cached_judgment_causes_no_model_call(coffee_url: str, model: ModelServer) -> None:

@@ -137,9 +137,9 @@ class TestProphecy:
         self, coffee_url: str
     ) -> None:
         def reasoned(asked: Asked) -> str:
-            numbers = [one["i"] for one in asked.candidates]
-            why = [{"i": one, "why": "he <b>said</b> so & more"} for one in numbers]
-            scores = [[one, 6] for one in numbers]
+            numbers = [candidate["i"] for candidate in asked.candidates]
+            why = [{"i": number, "why": "he <b>said</b> so & more"} for number in numbers]
+            scores = [[number, 6] for number in numbers]
             return json.dumps({"n": len(numbers), "scores": scores, "why": why})
 
         async with ModelServer([judging(reasoned)]) as model:
@@ -226,7 +226,7 @@ class TestTimeline:
     async def test_a_year_that_is_not_listed_whole_leads_to_its_texts(
         self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bot.web.browsing.MOST", 2)
+        monkeypatch.setattr("bot.web.browsing.MAXIMUM", 2)
         page = read(await coffee_web.get("/timeline", q='coffee OR "tea', lang="en"))
         (link,) = [node for node in page.css(".bars a") if node.text().split()[0] == "2014"]
         page = read(await coffee_web.get(str(link.attributes["href"])))

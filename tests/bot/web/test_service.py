@@ -250,7 +250,7 @@ async def test_a_visitor_who_leaves_is_no_error(
                 f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
             )
             assert answered.json()["judged"]
-    assert [one for one in caplog.records if one.levelname in {"WARNING", "ERROR"}] == []
+    assert [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}] == []
 
 
 def port_of(one: Served) -> int:

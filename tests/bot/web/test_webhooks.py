@@ -106,7 +106,7 @@ async def test_failed_event_is_answered_with_a_server_error(
     async with asking(demo_web, [webhook(error)]) as client:
         answered = await client.post(PATH, content=b"news")
     assert (answered.status_code, answered.content) == (status, b"")
-    assert [one.levelname for one in caplog.records] == logged
+    assert [record.levelname for record in caplog.records] == logged
     assert "what somebody wrote" not in caplog.text
 
 

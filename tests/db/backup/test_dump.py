@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from db.backup import backup as module
-from db.backup.backup import upgrade
-from db.migrate import Migration, available
+from db.backup.backup import upgrade_database
+from db.migrate import Migration, list_migrations
 from db.pool import Database
 from engine.errors import InputError
 from tests.database import execute
@@ -20,8 +20,8 @@ SINCE = Migration(9000, "since", "CREATE TABLE since ()")
 @pytest.fixture
 async def older(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
     """A database that an older version has set up than the one that runs."""
-    newer = [*available(), SINCE]
-    monkeypatch.setattr("db.migrate.available", lambda: newer)
+    newer = [*list_migrations(), SINCE]
+    monkeypatch.setattr("db.migrate.list_migrations", lambda: newer)
     yield database
 
 
@@ -33,14 +33,16 @@ def file_of(version: int) -> str:
     return f"before-upgrade-{version:04}.dump"
 
 
-NEWEST = file_of(available()[-1].version)
+NEWEST = file_of(list_migrations()[-1].version)
 
 
 async def test_upgrade_writes_a_backup_before_it_changes_the_database(
     older: Database, database_url: str, tmp_path: Path
 ) -> None:
     said: list[str] = []
-    assert await upgrade(older, database_url, tmp_path, progress=said.append) == ["9000 since"]
+    assert await upgrade_database(older, database_url, tmp_path, progress=said.append) == [
+        "9000 since"
+    ]
     assert kept(tmp_path) == [NEWEST]
     assert (tmp_path / NEWEST).stat().st_mode & 0o077 == 0
     assert said == [
@@ -48,7 +50,7 @@ async def test_upgrade_writes_a_backup_before_it_changes_the_database(
         f"What was there is kept in {tmp_path / NEWEST}; docs/database.md tells how to return to"
         " it.",
     ]
-    assert await upgrade(older, database_url, tmp_path, progress=said.append) == []
+    assert await upgrade_database(older, database_url, tmp_path, progress=said.append) == []
     assert len(said) == 2
 
 
@@ -57,7 +59,7 @@ async def test_only_one_of_many_processes_upgrades(
 ) -> None:
     said: list[str] = []
     ran = await asyncio.gather(
-        *(upgrade(older, database_url, tmp_path, progress=said.append) for _ in range(3))
+        *(upgrade_database(older, database_url, tmp_path, progress=said.append) for _ in range(3))
     )
     assert sorted(ran) == [[], [], ["9000 since"]]
     assert len(said) == 2
@@ -71,7 +73,7 @@ async def test_upgrade_keeps_only_the_newest_backups(
         (tmp_path / file_of(version)).touch()
         os.utime(tmp_path / file_of(version), (version, version))
     (tmp_path / "presagio.dump").touch()
-    await upgrade(older, database_url, tmp_path, progress=lambda _: None)
+    await upgrade_database(older, database_url, tmp_path, progress=lambda _: None)
     assert kept(tmp_path) == [NEWEST, file_of(97), file_of(98), "presagio.dump"]
 
 
@@ -80,7 +82,9 @@ async def test_a_large_database_is_upgraded_without_a_backup(
 ) -> None:
     monkeypatch.setattr(module, "_LARGEST", 1_000_000)
     said: list[str] = []
-    assert await upgrade(older, database_url, tmp_path, progress=said.append) == ["9000 since"]
+    assert await upgrade_database(older, database_url, tmp_path, progress=said.append) == [
+        "9000 since"
+    ]
     assert "no way back to the older version" in said[1]
     assert kept(tmp_path) == []
 
@@ -89,7 +93,7 @@ async def test_upgrade_changes_nothing_if_the_backup_cannot_be_written(
     older: Database, database_url: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file"):
-        await upgrade(older, database_url, tmp_path / "gone", progress=lambda _: None)
+        await upgrade_database(older, database_url, tmp_path / "gone", progress=lambda _: None)
     async with older.connection() as connection:
         assert await connection.fetchval("SELECT to_regclass('since')") is None
 
@@ -99,5 +103,5 @@ async def test_a_new_database_is_not_backed_up(
 ) -> None:
     await execute(database_url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     said: list[str] = []
-    assert await upgrade(database, database_url, tmp_path, progress=said.append)
+    assert await upgrade_database(database, database_url, tmp_path, progress=said.append)
     assert (said, kept(tmp_path)) == ([], [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from db.backup.programs import _variables
+from db.backup.programs import _build_variables
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ from db.backup.programs import _variables
     ],
 )
 def test_a_database_url_becomes_environment_variables(url: str, expected: dict[str, str]) -> None:
-    assert _variables(url) == expected
+    assert _build_variables(url) == expected

@@ -11,10 +11,16 @@ import pytest
 
 from db import migrate
 from db.backup import restore as module
-from db.backup.backup import dump, holds_something, is_set_up, others_work, require_known_tables
-from db.backup.programs import environment, start_program
-from db.backup.restore import check_backup, restore, unknown_languages
-from db.migrate import Migration, available
+from db.backup.backup import (
+    dump_tables,
+    holds_something,
+    is_set_up,
+    others_work,
+    require_known_tables,
+)
+from db.backup.programs import build_environment, start_program
+from db.backup.restore import check_backup, restore_into, unknown_languages
+from db.migrate import Migration, list_migrations
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, StorageOutdated, StorageUnreachable
@@ -63,12 +69,12 @@ async def value(url: str, query: str) -> Any:
 
 
 async def bring_back(url: str, file: Path, *, known_only: bool = False) -> None:
-    await restore(url, await check_backup(file), progress=ignore, known_only=known_only)
+    await restore_into(url, await check_backup(file), progress=ignore, known_only=known_only)
 
 
 async def backed_up(url: str, folder: Path) -> Path:
     file = folder / "presagio.dump"
-    assert await dump(url, file, progress=ignore) == file.stat().st_size
+    assert await dump_tables(url, file, progress=ignore) == file.stat().st_size
     return file
 
 
@@ -80,7 +86,7 @@ async def test_restoring_a_backup_replaces_the_existing_data(
     assert file.stat().st_mode & 0o077 == 0
     await execute(other_url, CORPUS.replace("kept", "lost"), "CREATE TABLE document_7 ()")
     sent: list[int] = []
-    await restore(other_url, await check_backup(file), progress=sent.append)
+    await restore_into(other_url, await check_backup(file), progress=sent.append)
     assert await value(other_url, "SELECT array_agg(name) FROM corpus") == ["kept"]
     assert await value(other_url, "SELECT to_regclass('document_7')") is None
     assert await value(other_url, "SELECT count(*) FROM pg_stats WHERE tablename = 'migration'")
@@ -125,7 +131,7 @@ async def test_restoring_a_truncated_backup_changes_nothing(
     backup, whole = await check_backup(file), file.read_bytes()
     file.write_bytes(whole[:-1000])
     with pytest.raises(StorageError, match=r"pg_restore failed.* damaged or was cut off"):
-        await restore(other_url, backup, progress=ignore)
+        await restore_into(other_url, backup, progress=ignore)
     assert await value(other_url, "SELECT name FROM corpus") == "kept"
 
 
@@ -142,7 +148,7 @@ async def test_bytes_that_have_changed_are_named_as_what_they_are(
 
     monkeypatch.setattr(module._Counted, "count", change)
     with pytest.raises(InputError, match=r"presagio\.dump is damaged: .* Restore another backup"):
-        await restore(other_url, await check_backup(file), progress=ignore)
+        await restore_into(other_url, await check_backup(file), progress=ignore)
     assert await value(other_url, "SELECT name FROM corpus") == "kept"
 
 
@@ -199,7 +205,7 @@ async def test_a_backup_that_fails_leaves_the_one_before(tmp_path: Path) -> None
     file = tmp_path / "presagio.dump"
     file.write_text("the one before")
     with pytest.raises(StorageError, match="pg_dump failed"):
-        await dump("postgresql://127.0.0.1:1/x", file, progress=ignore)
+        await dump_tables("postgresql://127.0.0.1:1/x", file, progress=ignore)
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
     assert file.read_text() == "the one before"
 
@@ -211,14 +217,14 @@ async def test_programs_come_from_path_where_there_is_no_wheel(
     monkeypatch.setenv("PATH", str(tmp_path))
     file = tmp_path / "file"
     with pytest.raises(StorageUnreachable, match="pg_dump is not installed"):
-        await dump("postgresql:///x", file, progress=ignore)
+        await dump_tables("postgresql:///x", file, progress=ignore)
     program = tmp_path / "pg_dump"
     program.write_text(
         "#!/bin/sh\necho 'pg_dump: error: aborting: server version mismatch' >&2\nexit 1"
     )
     program.chmod(0o755)
     with pytest.raises(StorageUnreachable, match="client programs of the server's version"):
-        await dump("postgresql:///x", file, progress=ignore)
+        await dump_tables("postgresql:///x", file, progress=ignore)
     assert list(tmp_path.iterdir()) == [program]
 
 
@@ -388,7 +394,7 @@ async def dumped(url: str, what: str) -> list[str]:
     """Return what pg_dump writes of a database, but for the times of its migrations."""
     arguments = (what, "--restrict-key=same", "--exclude-table-data=migration")
     async with start_program(
-        "pg_dump", *arguments, within=environment(url), stdout=PIPE
+        "pg_dump", *arguments, within=build_environment(url), stdout=PIPE
     ) as program:
         written = (await program.output.read()).decode()
         await program.end()
@@ -402,9 +408,9 @@ async def test_a_backup_of_an_older_version_is_brought_up_to_date(
     await execute(database_url, CORPUS)
     file = await backed_up(database_url, tmp_path)
     since = "ALTER TABLE corpus ADD shown text; UPDATE corpus SET shown = upper(name)"
-    newer = [*available(), Migration(9000, "since", since)]
-    monkeypatch.setattr("db.migrate.available", lambda: newer)
-    monkeypatch.setattr(module, "available", lambda: newer)
+    newer = [*list_migrations(), Migration(9000, "since", since)]
+    monkeypatch.setattr("db.migrate.list_migrations", lambda: newer)
+    monkeypatch.setattr(module, "list_migrations", lambda: newer)
     await bring_back(other_url, file)
     assert await value(other_url, "SELECT shown FROM corpus") == "KEPT"
     assert await value(other_url, "SELECT max(version) FROM migration") == 9000

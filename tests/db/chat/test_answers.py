@@ -7,7 +7,7 @@ import pytest
 
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.connection import statements
+from db.connection import load_statements
 from db.pool import Database
 from engine.chat import Answer, Chat, Tally
 from engine.messages import as_message
@@ -160,6 +160,6 @@ async def test_only_answers_of_posts_wait_for_the_disk(
         await connection.execute("SET LOCAL synchronous_commit = on")
         if written_before:
             await connection.execute("UPDATE chat SET title = 'owed'")
-        keeping = statements("conversation")["keep_answer"]
+        keeping = load_statements("conversation")["keep_answer"]
         await connection.execute(keeping, chat.id, None, NOW, 0, 3, "{}", None)
         assert await connection.fetchval("SHOW synchronous_commit") == setting

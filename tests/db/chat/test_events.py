@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from db.chat.events import EventClaim, EventClaims
-from db.connection import statements
+from db.connection import load_statements
 from db.embedded.server import EmbeddedServer
 from db.lease import LeaseTimes
 from db.pool import Database, PoolSettings
@@ -460,7 +460,7 @@ async def test_only_the_permission_to_send_waits_for_the_disk(
         )
         await connection.execute("SET LOCAL synchronous_commit = on")
         event = ("test", "1" if name == "take" else "other")
-        await connection.execute(statements("conversation")[name], *event, 1, *values)
+        await connection.execute(load_statements("conversation")[name], *event, 1, *values)
         assert await connection.fetchval("SHOW synchronous_commit") == setting
 
 

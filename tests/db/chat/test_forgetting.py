@@ -136,7 +136,9 @@ async def test_a_refused_admission_is_not_forgotten(database: Database) -> None:
     await access.ask("telegram", ANA, title="@ana", language="en", now=NOW)
     await access.decide("telegram", ANA, AdmissionState.REFUSED, now=NOW)
     await Forgetting(database).person("telegram", ANA, chat=ANA, now=NOW)
-    assert [one.state for one in await access.admissions("telegram")] == [AdmissionState.REFUSED]
+    assert [admission.state for admission in await access.admissions("telegram")] == [
+        AdmissionState.REFUSED
+    ]
 
 
 async def test_forgetting_a_person_keeps_feeds_that_others_read(database: Database) -> None:

@@ -150,7 +150,7 @@ async def test_adding_a_rejected_pair_overrides_the_rejection(
     assert await groups.add(corpus, ("auth", "login"), now=NOW)
     assert await groups.add(corpus, ("auth", "signin"), now=NOW)
     assert await aliases(database, "auth") == ("login", "signin")
-    assert [one.pair for one in await groups.rejected_pairs()] == [("auth", "signin")]
+    assert [pair.pair for pair in await groups.rejected_pairs()] == [("auth", "signin")]
 
 
 async def test_a_global_group_overrides_a_rejection_in_one_corpus(

@@ -10,7 +10,7 @@ from db.search.lexical import LexicalIndex
 from db.search.shown import DocumentLookup
 from engine.corpora import Document, Part
 from engine.search import Filters, ItemPlace
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus, DateKind, Kind
 from tests.db.loading import assert_exact, document
 
@@ -21,7 +21,7 @@ def _item(name: str, *texts: str, digest: int = 1) -> Document:
     parts = tuple(
         Part(
             text=text,
-            search_text=searchable(f"Title of {name} {text}"),
+            search_text=make_searchable(f"Title of {name} {text}"),
             heading="Prices",
             page=number,
             last_page=number,

@@ -6,7 +6,7 @@ from importlib.resources.abc import Traversable
 
 import pytest
 
-from db.corpus.corpora import about_corpus, partition
+from db.corpus.corpora import about_corpus, name_partition
 
 FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
 _COMMENT = re.compile(r"--(?! name:).*")
@@ -19,10 +19,10 @@ _WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
 
 
 def test_a_partition_is_named_only_by_a_number() -> None:
-    assert partition(7) == "document_7"
+    assert name_partition(7) == "document_7"
     for name in ("7; DROP TABLE corpus", "seven", ""):
         with pytest.raises(ValueError, match="invalid literal"):
-            partition(name)  # type: ignore[arg-type]  # what must not come through
+            name_partition(name)  # type: ignore[arg-type]  # what must not come through
         with pytest.raises(ValueError, match="invalid literal"):
             about_corpus("shown", "document", name)
 

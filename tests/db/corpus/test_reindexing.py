@@ -14,7 +14,7 @@ from db.search.lexical import LexicalIndex
 from engine.corpora import Document
 from engine.ranking import Bm25
 from engine.search import Filters
-from engine.text.clean import clean_for_display, searchable
+from engine.text.clean import clean_for_display, make_searchable
 from engine.values import Corpus
 from tests.db.loading import assert_exact, document, kept, load, read_back
 from tests.db.reference import Counted, assert_same, ranked, scores
@@ -46,7 +46,7 @@ def documents(texts: Mapping[str, str]) -> list[Document]:
 
 def anew() -> list[Document]:
     """The same as they would be stored today."""
-    made = {clean_for_display(text): searchable(clean_for_display(text)) for text in TEXTS}
+    made = {clean_for_display(text): make_searchable(clean_for_display(text)) for text in TEXTS}
     made["a picture <img.jpg>"] = "a picture"  # nobody knows what else was left out
     return documents(made)
 
@@ -105,7 +105,7 @@ async def test_reindexed_texts_match_plurals_and_missing_accents(
     await everything(database, corpus)
     search = LexicalIndex(database)
     for word in ("manifestación", "manifestaciones", "MANIFESTACION", "manifestacion"):
-        terms = await search.terms(corpus, searchable(word))
+        terms = await search.terms(corpus, make_searchable(word))
         found = await search.top(corpus, terms, Filters(), 9)
         assert {one.external_id for one in found} == {"0", "1"}, word
 
@@ -134,7 +134,9 @@ async def test_searches_meanwhile_are_exact_for_what_is_indexed(database: Databa
     search = LexicalIndex(database)
     async for _ in Reindexing(database).pages(corpus):
         now = await Corpora(database).get("old")
-        terms = await search.terms(now, searchable("manifestaciones deal US plaza words Rosie"))
+        terms = await search.terms(
+            now, make_searchable("manifestaciones deal US plaza words Rosie")
+        )
         found = await search.top(now, terms, Filters(), 50)
         stored = await read_back(database, now)
         assert_same(found, ranked(scores(Counted.of(stored), terms, Bm25()), Filters(), 50))

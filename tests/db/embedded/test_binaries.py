@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from db.embedded.os_user import Binaries, OsUser, failure, run_as, telling_line, within_reach
+from db.embedded.os_user import Binaries, OsUser, build_failure, run_as, telling_line, within_reach
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import as_message
 
@@ -85,7 +85,7 @@ def test_the_line_that_explains_a_failure_is_found(output: str, line: str) -> No
     ],
 )
 def test_a_failure_maps_to_its_error_class(output: str, kind: type[StorageError]) -> None:
-    error = failure(as_message("It failed"), output)
+    error = build_failure(as_message("It failed"), output)
     assert type(error) is kind
     assert str(error).startswith("It failed: ")
     assert "\n" not in str(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from db.embedded.postmaster import LOG_FILE, PID_FILE, State, observe, trim_log
+from db.embedded.postmaster import LOG_FILE, PID_FILE, State, observe_server, trim_log
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from db.embedded.postmaster import LOG_FILE, PID_FILE, State, observe, trim_log
 )
 def test_a_pid_file_alone_is_no_server(tmp_path: Path, text: str) -> None:
     (tmp_path / PID_FILE).write_text(text)
-    assert observe(tmp_path)[0] is State.ABSENT
+    assert observe_server(tmp_path)[0] is State.ABSENT
 
 
 def test_a_copied_folder_of_a_running_server_has_no_server(tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_a_copied_folder_of_a_running_server_has_no_server(tmp_path: Path) -> No
         pid_file = f"{os.getpid()}\n{original}\n1\n5432\n{tmp_path}\n\n1 2\nready   \n"
         for folder in (original, copy):
             (folder / PID_FILE).write_text(pid_file)
-        assert observe(original)[0] is State.READY
-        assert observe(copy)[0] is State.ABSENT
+        assert observe_server(original)[0] is State.READY
+        assert observe_server(copy)[0] is State.ABSENT
 
 
 def test_a_server_is_found_through_a_link_to_its_folder(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_server_is_found_through_a_link_to_its_folder(tmp_path: Path) -> None:
         text = f"{os.getpid()}\n{named}\n1\n5432\n{tmp_path}\n\n1 2\nready   \n"
         (original / PID_FILE).write_text(text)
         with listening(tmp_path):
-            assert observe(asked)[0] is State.READY
+            assert observe_server(asked)[0] is State.READY
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def test_a_process_at_work_in_the_folder_is_waited_for(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / PID_FILE).write_text(f"{os.getpid()}\n{tmp_path}\n1\n5432\n/nowhere\n")
-    assert observe(tmp_path)[0] is State.BUSY
+    assert observe_server(tmp_path)[0] is State.BUSY
 
 
 def test_a_log_that_grew_too_long_keeps_one_older_part(tmp_path: Path) -> None:

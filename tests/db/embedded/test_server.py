@@ -22,7 +22,7 @@ from db.embedded import server as server_module
 from db.embedded.cluster import GATE_LOCK
 from db.embedded.gate import FileLock
 from db.embedded.os_user import Binaries, find_binaries, server_account
-from db.embedded.postmaster import PID_FILE, State, observe
+from db.embedded.postmaster import PID_FILE, State, observe_server
 from db.embedded.server import EmbeddedServer, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS, copy_with_owners
@@ -87,7 +87,7 @@ def start_and_stop(data_dir: Path) -> bool:
 
 
 def state(data_dir: Path) -> State:
-    return observe(data_dir / "postgres")[0]
+    return observe_server(data_dir / "postgres")[0]
 
 
 def postmaster_pid(data_dir: Path) -> int:

@@ -67,7 +67,7 @@ async def test_a_long_healthy_run_resets_the_restart_count(monkeypatch: pytest.M
 async def test_each_death_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "db.embedded.server")
     await watched(Server([False, FULL, False, True]))
-    assert [one.getMessage().split(" after ")[0] for one in caplog.records] == [
+    assert [record.getMessage().split(" after ")[0] for record in caplog.records] == [
         "The database did not come back: The disk is full. Free some disk space.",
         "The database is back",
     ]

@@ -174,9 +174,9 @@ class TestUnderWay:
             *(Ledger(database).reserve(self.planned(), check, now=NOW) for _ in range(20)),
             return_exceptions=True,
         )
-        refused = [one for one in outcomes if isinstance(one, BudgetExhausted)]
+        refused = [outcome for outcome in outcomes if isinstance(outcome, BudgetExhausted)]
         assert len(refused) == 17
-        assert len([one for one in outcomes if isinstance(one, int)]) == 3
+        assert len([outcome for outcome in outcomes if isinstance(outcome, int)]) == 3
 
 
 async def test_phrases_are_stored_without_their_cost_and_expire(

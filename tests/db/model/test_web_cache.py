@@ -43,7 +43,7 @@ async def test_old_pages_are_forgotten(database: Database) -> None:
     pages = WebPages(database)
     for days in range(4):
         await pages.put(f"https://e.org/{days}", replace(PAGE, fetched_at=NOW - days * DAY))
-    assert await pages.forget(before=NOW - 1.5 * DAY, most_bytes=1_000_000) == 2
+    assert await pages.forget(before=NOW - 1.5 * DAY, max_bytes=1_000_000) == 2
     assert await pages.get("https://e.org/1") is not None
     assert await pages.get("https://e.org/2") is None
 
@@ -53,11 +53,11 @@ async def test_the_oldest_pages_beyond_the_bound_are_forgotten(database: Databas
     for days in range(4):
         page = replace(PAGE, text="ñ" * 500, fetched_at=NOW - days * DAY)  # 1,000 bytes
         await pages.put(f"https://e.org/{days}", page)
-    assert await pages.forget(before=NOW - 9 * DAY, most_bytes=2_500) == 2
+    assert await pages.forget(before=NOW - 9 * DAY, max_bytes=2_500) == 2
     assert [bool(await pages.get(f"https://e.org/{days}")) for days in range(4)] == [
         True,
         True,
         False,
         False,
     ]
-    assert await pages.forget(before=NOW - 9 * DAY, most_bytes=2_500) == 0
+    assert await pages.forget(before=NOW - 9 * DAY, max_bytes=2_500) == 0

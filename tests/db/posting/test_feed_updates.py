@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from db.connection import statements
+from db.connection import load_statements
 from db.pool import Database, PoolSettings
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
@@ -227,7 +227,7 @@ async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
 
 async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
     """The planner would read them all, which takes ten times as long at five thousand."""
-    sql = statements("news")
+    sql = load_statements("news")
     async with database.transaction() as connection:
         await connection.execute(
             "INSERT INTO story (title, text, words, published, first_seen_at)"

@@ -239,7 +239,9 @@ async def test_trouble_of_a_feed_reaches_only_its_followers(database: Database) 
         await Subscriptions(database).set(subscription, now=NOW)
     await met(database, "stranger")
     assert await follower_names(database, added) == ["daily", "silent"]
-    modes = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
+    modes = {
+        follower.chat.external_id: follower.mode for follower in await feeds.followers(added.id)
+    }
     assert modes == {"daily": PostingMode.DAILY, "silent": PostingMode.OFF}
     await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
     assert await follower_names(database, added) == ["daily", "silent", "tech", "all"]

@@ -82,7 +82,7 @@ async def test_many_chats_are_read_at_once_as_each_would_be_alone(database: Data
     assert together == {
         one.chat.id: await finds.for_chat(one, corpus, since=NOW) for one, corpus in wanted[:3]
     }
-    assert [len(together[one.chat.id]) for one in chats[:3]] == [4, 3, 3]
+    assert [len(together[chat.chat.id]) for chat in chats[:3]] == [4, 3, 3]
     assert await finds.postable(wanted[3:], since=NOW) == {}
 
 

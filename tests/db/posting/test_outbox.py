@@ -161,7 +161,7 @@ async def test_deciding_many_chats_at_once_decides_each_that_is_still_valid(
         )
 
     before = await decided(database)
-    done = await outbox.decide([daily(one) for one in reversed(chats)], now=NOW)
+    done = await outbox.decide([daily(chat) for chat in reversed(chats)], now=NOW)
     assert done == [True, False, False, False, False, True]
     after = await decided(database)
     assert {table: after[table] - before[table] for table in DECIDED} == {
@@ -321,7 +321,7 @@ async def test_a_story_posted_meanwhile_undoes_the_daily_post(
 async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     other = await subscribed(database, "2", mode=PostingMode.INSTANT)
-    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 2)]
+    finds = [await found(database, story, [tweet(1)]) for story in await some_stories(database, 2)]
     first, second = (Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds)
     later = NOW + 179 * DAY
     assert await decide_instant(outbox, subscription, first, content="{}", now=NOW)
@@ -334,7 +334,7 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     database: Database, database_url: str
 ) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
-    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 12)]
+    finds = [await found(database, story, [tweet(1)]) for story in await some_stories(database, 12)]
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
 
     async def decide(number: int) -> bool:

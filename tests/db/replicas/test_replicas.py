@@ -18,7 +18,7 @@ from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from db.search.nearest import SetAside
 from db.search.shown import DocumentLookup
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.parser import parse_query
@@ -127,7 +127,7 @@ async def test_vectors_are_compared_on_a_standby_as_on_the_primary(
     if not await can_keep_vectors(database):
         pytest.skip("this server has no pgvector 0.7 or newer")
     corpus, model = await load_texts(database, "vectors", TEXTS), WordModel()
-    await fill(Embeddings(database), model, corpus, progress=lambda *_: None)
+    await fill_vectors(Embeddings(database), model, corpus, progress=lambda *_: None)
     await until(database, lambda state: state.used)
     reads, vector = state_of(database).reads, model.vector("rain over 3 towns")
     found = []
@@ -149,7 +149,7 @@ async def test_without_the_primary_a_search_reads_which_texts_have_vectors(
     if not await can_keep_vectors(database):
         pytest.skip("this server has no pgvector 0.7 or newer")
     corpus, model = await load_texts(database, "embedded", TEXTS[:5]), WordModel()
-    await fill(Embeddings(database), model, corpus, progress=lambda *_: None)
+    await fill_vectors(Embeddings(database), model, corpus, progress=lambda *_: None)
     await until(database, lambda state: state.used)
     both.primary.kill()
     vectors = Embeddings(database)

@@ -11,7 +11,7 @@ from db.pool import Database
 from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Prophecy, SearchRequest
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Corpus
 from tests.db.loading import load_texts
 
@@ -76,7 +76,7 @@ async def test_words_side_by_side_are_read_as_one_term(database: Database, corpu
 async def test_protected_words_match_exactly(
     database: Database, corpus: Corpus, written: str
 ) -> None:
-    terms = await aliased(database).terms(corpus, searchable(written))
+    terms = await aliased(database).terms(corpus, make_searchable(written))
     assert not any(term.alias for term in terms)
 
 

@@ -12,10 +12,10 @@ from engine.query.results import QueryAnswer
 from tests.db.loading import document, load
 
 
-async def found_in(database: Database, most: int) -> QueryAnswer:
+async def found_in(database: Database, maximum: int) -> QueryAnswer:
     corpus = await Corpora(database).get("posts")
     found = await Finder(DialectIndex(database)).find(corpus, parse_query("coffee"))
-    return await Comments(database).add_comments(corpus, found, most)
+    return await Comments(database).add_comments(corpus, found, maximum)
 
 
 async def test_the_most_liked_comments_come_first_up_to_the_limit(database: Database) -> None:
@@ -28,6 +28,6 @@ async def test_the_most_liked_comments_come_first_up_to_the_limit(database: Data
     elsewhere = document("stray", "not this", reply_to="third", day=4)
     await load(database, "posts", [*posts, *comments, elsewhere])
     hits = {h.document.candidate.external_id: h for h in (await found_in(database, 3)).hits}
-    assert [one.external_id for one in hits["post"].comments] == ["strong", "early", "late"]
+    assert [comment.external_id for comment in hits["post"].comments] == ["strong", "early", "late"]
     assert hits["post"].comments[0].text == "strong words"
     assert hits["other"].comments == ()

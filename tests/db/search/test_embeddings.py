@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import BATCH, ENOUGH, FillResult, fill
+from engine.embed.fill import BATCH, ENOUGH, FillResult, fill_vectors
 from engine.errors import (
     ModelAnswerInvalid,
     StorageError,
@@ -44,7 +44,7 @@ async def filled(
         if seen is not None:
             seen.append((done, total))
 
-    return await fill(embeddings, model, corpus, progress=progress)
+    return await fill_vectors(embeddings, model, corpus, progress=progress)
 
 
 async def test_every_document_is_embedded_once(database: Database, embeddings: Embeddings) -> None:

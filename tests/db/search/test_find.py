@@ -16,13 +16,13 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.find import DialectIndex, newest_statement, ranked_statement
 from engine.corpora import Document
-from engine.query.filters import conditions
+from engine.query.filters import combine_conditions
 from engine.query.find import Finder
 from engine.query.parser import parse_query
-from engine.query.query import Phrase, Plan, Unit, Word, plan_query, units
+from engine.query.query import Phrase, Plan, Unit, Word, list_units, plan_query
 from engine.query.results import QueryAnswer
 from engine.search import order_by_date
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Flag
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, load_texts
@@ -39,7 +39,7 @@ MIXED = [
     document("the", "the wall, como dicen allá", lang="es", day=6),
     document("casa", "Dinner at Casa Bonita", lang="en", day=7),
     document("casas", "Faltan casas", lang="es", day=8),
-    document("plain", searchable("state-run media on 9/11, U.S. time"), day=9),
+    document("plain", make_searchable("state-run media on 9/11, U.S. time"), day=9),
 ]
 
 
@@ -242,11 +242,11 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
     asked, counted = 0, Counter[Plan]()
     for _ in range(150):
         query = parse_query(" ".join(chance.choices(f"{words} {more}".split(), k=4)))
-        texts = [searchable(unit.text) for unit in units(query)]
+        texts = [make_searchable(unit.text) for unit in list_units(query)]
         plan = plan_query(query, where.languages, await index.read(where, texts), where.documents)
         expected = await matching(database, where, rows, query)
         if plan.plan is not Plan.NOTHING:
-            required = conditions(query.filters)
+            required = combine_conditions(query.filters)
             months = await index.months(where, plan.by_language, required, plan=plan.plan)
             dated = [row for row in rows if row.id in expected and row.moment]
             assert months == Counter(row.moment[:7] for row in dated)
@@ -255,7 +255,7 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
             continue
         asked += 1
         found = await index.rank_texts(
-            where, plan.by_language, plan.terms, conditions(query.filters), 1000
+            where, plan.by_language, plan.terms, combine_conditions(query.filters), 1000
         )
         assert {one.candidate.id for one in found.documents} == expected, str(query)
         assert found.passing == len(expected)

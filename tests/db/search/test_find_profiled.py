@@ -9,13 +9,13 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.find import DialectIndex
 from engine.corpora import Document
-from engine.query.filters import conditions
+from engine.query.filters import combine_conditions
 from engine.query.find import Finder
 from engine.query.parser import parse_query
-from engine.query.query import plan_query, units
+from engine.query.query import list_units, plan_query
 from engine.query.results import FoundDocument, FoundDocuments, QueryAnswer
 from engine.settings.searching import FindSettings, SocialSettings
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document, load
@@ -45,9 +45,9 @@ async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> 
         DialectIndex(database),
         parse_query(text),
     )
-    read = await index.read(corpus, [searchable(unit.text) for unit in units(query)])
+    read = await index.read(corpus, [make_searchable(unit.text) for unit in list_units(query)])
     plan = plan_query(query, corpus.languages, read, corpus.documents)
-    required = conditions(query.filters)
+    required = combine_conditions(query.filters)
     return await index.rank_texts(
         corpus, plan.by_language, plan.terms, required, limit, profiled=profiled
     )
@@ -220,7 +220,7 @@ async def test_one_matching_alternative_of_a_group_counts_in_full(
 
 async def test_recency_depends_on_the_time_of_the_search(database: Database) -> None:
     rows = [document("old", "coffee again", day=0), document("new", "coffee once more", day=30)]
-    old, new = (one.created_at for one in rows)
+    old, new = (row.created_at for row in rows)
     assert old and new
     decay_days_later = new + (new - old)
     await fill(database, "c", Kind.SOCIAL, rows)

@@ -10,7 +10,7 @@ from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary
-from engine.embed.fill import KeepUp, Slice, fill, share_moved
+from engine.embed.fill import KeepUp, Slice, fill_vectors, share_moved
 from engine.embed.local import TfidfEmbedder
 from engine.embed.store import range_of
 from engine.errors import StorageError
@@ -171,14 +171,14 @@ async def test_the_share_counts_each_document_once_and_forgets_what_is_gone(
     turns = Turns(embeddings)
     await turns.turn(corpus, seconds=0)
     assert await embeddings.coverage() == {"c": {"words": 0.5}}
-    await fill(embeddings, turns.model, corpus, progress=lambda *_: None)
+    await fill_vectors(embeddings, turns.model, corpus, progress=lambda *_: None)
     assert await embeddings.coverage() == {"c": {"words": 1.0}}  # the link alone included
     async with database.connection() as connection:
         await connection.execute("DELETE FROM document WHERE external_id IN ('0', '1')")
     corpus = await Corpora(database).get("c")
     assert await share(embeddings, corpus) == 1
     corpus = await load(database, "c", [document("8", "eight"), document("9", "nine")])
-    await fill(embeddings, turns.model, corpus, progress=lambda *_: None)
+    await fill_vectors(embeddings, turns.model, corpus, progress=lambda *_: None)
     async with database.connection() as connection:
         embedded = await connection.fetchval("SELECT embedded FROM embedding_state")
     assert embedded == corpus.documents == 4
@@ -192,7 +192,7 @@ async def test_vectors_made_of_frequencies_are_made_anew_when_these_have_moved(
     async def filled() -> tuple[int, bool]:
         current = await Corpora(database).get("c")
         embedder = TfidfEmbedder(CorpusVocabulary(database), current)
-        done = await fill(embeddings, embedder, current, progress=lambda *_: None)
+        done = await fill_vectors(embeddings, embedder, current, progress=lambda *_: None)
         return done.embedded, done.anew
 
     assert await filled() == (20, False)
@@ -225,7 +225,7 @@ async def test_word_based_vectors_are_rebuilt_when_the_indexing_rules_change(
         await connection.execute("UPDATE embedding_state SET index_version = 0")
     corpus = await Corpora(database).get("c")
     embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
-    filled = await fill(embeddings, embedder, corpus, progress=lambda *_: None)
+    filled = await fill_vectors(embeddings, embedder, corpus, progress=lambda *_: None)
     assert (filled.embedded, filled.anew) == (2, True)
 
 

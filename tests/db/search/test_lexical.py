@@ -235,13 +235,13 @@ class Needs:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[float] = []
-        above = LexicalIndex._above
+        above = LexicalIndex._find_documents_above
 
         async def noting(*arguments: Any) -> Any:
             self.asked.append(arguments[-1])
             return await above(*arguments)
 
-        monkeypatch.setattr(LexicalIndex, "_above", noting)
+        monkeypatch.setattr(LexicalIndex, "_find_documents_above", noting)
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.02, 0.3, 1.0, 1.7, 5.0, 1e6])

@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from engine.corpora import Document
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.search import Filters
 from engine.values import Corpus, Flag
 from engine.vectors import VectorSpace
@@ -49,7 +49,7 @@ async def embedded(
     database: Database, corpus: Corpus, *, exact_up_to: int = 1000
 ) -> tuple[Embeddings, VectorSpace]:
     embeddings = Embeddings(database, exact_up_to=exact_up_to)
-    await fill(embeddings, WordModel(), corpus, progress=lambda *_: None)
+    await fill_vectors(embeddings, WordModel(), corpus, progress=lambda *_: None)
     space = await embeddings.space(corpus, "words")
     assert space is not None
     return embeddings, space

@@ -1,12 +1,12 @@
 """The filters of a headline as a condition, and as combinations of flags."""
 
-from db.search.rows import passes, passing_flags
+from db.search.rows import build_condition, passing_flags
 from engine.search import Filters
 from engine.values import Flag
 
 
 def test_every_filter_uses_its_numbered_parameter() -> None:
-    written = passes("$5", "$6", "$7", "$8")
+    written = build_condition("$5", "$6", "$7", "$8")
     assert "created_at < $5" in written
     assert "created_at >= $6" in written
     assert "flags & $7::integer = $7" in written

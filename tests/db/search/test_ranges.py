@@ -10,7 +10,7 @@ import pytest
 from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import ENOUGH, FillResult, fill
+from engine.embed.fill import ENOUGH, FillResult, fill_vectors
 from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
 from engine.values import Corpus
@@ -58,7 +58,7 @@ class Process:
     shown: list[tuple[int, int]] = field(default_factory=list)
 
     async def fill(self) -> FillResult:
-        return await fill(
+        return await fill_vectors(
             self.embeddings,
             self.model,
             self.corpus,
@@ -173,7 +173,7 @@ async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
             return await super().embed_documents(texts)
 
     async with asyncio.timeout(PATIENCE):
-        filled = await fill(embeddings, Loses(), corpus, progress=lambda *_: None, batch=4)
+        filled = await fill_vectors(embeddings, Loses(), corpus, progress=lambda *_: None, batch=4)
     assert filled.documents == 8
 
 

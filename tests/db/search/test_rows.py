@@ -6,7 +6,7 @@ from typing import Any, cast
 import asyncpg
 import pytest
 
-from db.search.rows import candidate, ranked_candidate
+from db.search.rows import ranked_candidate, read_candidate
 from engine.search import Candidate
 from engine.values import Flag
 
@@ -27,14 +27,14 @@ _ROW = cast("asyncpg.Record", {**_COLUMNS, "flags": 6, "bm25": 2.5, "frequencies
 
 
 def test_a_row_becomes_a_candidate() -> None:
-    assert candidate(_ROW) == Candidate(**_COLUMNS, flags=Flag(6), bm25=0.0, matched={})
-    assert candidate(_ROW, bm25=1.5, matched={1: 2}) == Candidate(
+    assert read_candidate(_ROW) == Candidate(**_COLUMNS, flags=Flag(6), bm25=0.0, matched={})
+    assert read_candidate(_ROW, bm25=1.5, matched={1: 2}) == Candidate(
         **_COLUMNS, flags=Flag(6), bm25=1.5, matched={1: 2}
     )
 
 
 def test_a_candidate_cannot_be_changed_and_shares_nothing() -> None:
-    one, other = candidate(_ROW), candidate(_ROW)
+    one, other = read_candidate(_ROW), read_candidate(_ROW)
     with pytest.raises(AttributeError):
         one.bm25 = 3.0  # type: ignore[misc]  # frozen: that is the point
     assert one.ranks is not other.ranks

@@ -7,7 +7,7 @@ import pytest
 from db.pool import Database, PoolSettings
 from db.search.lexical import LexicalIndex
 from db.search.shown import DocumentLookup, Order
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from tests.db.loading import document, load
 
 
@@ -24,10 +24,10 @@ from tests.db.loading import document, load
 async def test_marks_surround_the_matched_words_of_the_query(
     database: Database, text: str, query: str, marked: str
 ) -> None:
-    stored = document("1", searchable(text), shown=text)
+    stored = document("1", make_searchable(text), shown=text)
     corpus = await load(database, "c", [stored], "spanish")
-    terms = await LexicalIndex(database).terms(corpus, searchable(query))
-    lexemes = [one for term in terms for one in term.lexemes]
+    terms = await LexicalIndex(database).terms(corpus, make_searchable(query))
+    lexemes = [lexeme for term in terms for lexeme in term.lexemes]
     async with database.connection() as connection:
         number = await connection.fetchval("SELECT id FROM document")
     found = await DocumentLookup(database).mark_words(corpus, [number], lexemes)
@@ -49,5 +49,5 @@ async def test_a_list_is_planned_for_its_span_of_time(database_url: str) -> None
         )
         after = await connection.fetchval("SHOW plan_cache_mode")
     await database.close()
-    assert [tuple(one) for one in plans] == [(0, len(Order))]
+    assert [tuple(plan) for plan in plans] == [(0, len(Order))]
     assert after in {"force_generic_plan", "force_custom_plan"}  # the latter with Citus

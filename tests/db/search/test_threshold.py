@@ -138,10 +138,10 @@ def test_no_score_exceeds_the_bound_of_its_class(
 
 @pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.condition)
 def test_the_shortest_document_of_a_class_reaches_its_bound(one: DocumentClass) -> None:
-    most = one.max_tf or 3
-    lexeme, bm25 = WeightedLexeme("a", 3.0, most, 0.1), Bm25()
-    assert class_of(most, one.shortest) is one
-    assert one.bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(most, one.shortest, 9.0)
+    maximum = one.max_tf or 3
+    lexeme, bm25 = WeightedLexeme("a", 3.0, maximum, 0.1), Bm25()
+    assert class_of(maximum, one.shortest) is one
+    assert one.bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(maximum, one.shortest, 9.0)
 
 
 def test_a_document_of_one_repeated_word_reaches_the_bound() -> None:
@@ -172,9 +172,9 @@ def test_the_classes_are_those_of_the_indexes(migrations: str) -> None:
 
 @pytest.fixture(scope="module")
 def migrations() -> str:
-    from db.migrate import available
+    from db.migrate import list_migrations
 
-    return "\n".join(migration.sql for migration in available())
+    return "\n".join(migration.sql for migration in list_migrations())
 
 
 @pytest.mark.parametrize(

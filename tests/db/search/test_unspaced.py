@@ -13,7 +13,7 @@ from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer, present_hits
 from engine.search import Filters
-from engine.text.clean import searchable
+from engine.text.clean import make_searchable
 from engine.values import INDEX_VERSION, Corpus
 from tests.db.loading import document, load
 
@@ -56,7 +56,10 @@ QUERIES: Mapping[str, set[str]] = {
 
 async def korean(database: Database, language: str = "simple") -> Corpus:
     return await load(
-        database, "c", [document(name, searchable(text)) for name, text in TEXTS.items()], language
+        database,
+        "c",
+        [document(name, make_searchable(text)) for name, text in TEXTS.items()],
+        language,
     )
 
 
@@ -84,7 +87,7 @@ async def test_the_receipt_counts_pairs_alone(database: Database) -> None:
 
 async def test_a_headline_names_the_pairs_that_it_found(database: Database) -> None:
     corpus, index = await korean(database), LexicalIndex(database)
-    terms = await index.terms(corpus, searchable("여자는 猫"))
+    terms = await index.terms(corpus, make_searchable("여자는 猫"))
     assert [term.word for term in terms] == ["여자", "자는", "猫"]
     found = await index.top(corpus, terms, Filters(), 10)
     assert found[0].external_id == "woman"

@@ -11,7 +11,7 @@ from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import embedding_table, index_name
-from engine.embed.fill import fill
+from engine.embed.fill import fill_vectors
 from engine.errors import StorageError
 from engine.search import Filters
 from engine.values import Corpus
@@ -36,7 +36,7 @@ def indexing(database: Database) -> Embeddings:
 
 
 async def embed(embeddings: Embeddings, corpus: Corpus) -> None:
-    await fill(embeddings, WordModel(), corpus, progress=lambda *_: None)
+    await fill_vectors(embeddings, WordModel(), corpus, progress=lambda *_: None)
 
 
 async def is_indexed(embeddings: Embeddings, corpus: Corpus) -> bool:
@@ -165,12 +165,12 @@ async def test_processes_build_one_after_the_other(
     for corpus in corpora:
         await embed(Embeddings(database), corpus)
     model_id = await embeddings.prepare("words", 16)
-    most, ended = 0, asyncio.Event()
+    maximum, ended = 0, asyncio.Event()
 
     async def watched() -> None:
-        nonlocal most
+        nonlocal maximum
         while not ended.is_set():
-            most = max(most, len(await builds(database)))
+            maximum = max(maximum, len(await builds(database)))
             await asyncio.sleep(0.005)
 
     watching = asyncio.create_task(watched())
@@ -186,5 +186,5 @@ async def test_processes_build_one_after_the_other(
     await watching
     for one in others:
         await one.close()
-    assert most <= 1
+    assert maximum <= 1
     assert all([await is_indexed(embeddings, corpus) for corpus in corpora])

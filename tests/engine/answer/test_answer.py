@@ -276,7 +276,7 @@ async def test_a_passage_that_gives_orders_adds_no_link_and_no_source(
 
 async def test_prose_that_obeys_instructions_adds_no_link_and_no_source(bench: Bench) -> None:
     bench.seat(AnswerSettings(uncited="mark"))
-    got = await bench.ask(answer("\n".join(one for one in ORDERS.values() if "{" not in one)))
+    got = await bench.ask(answer("\n".join(order for order in ORDERS.values() if "{" not in order)))
     assert_harmless(got)
     assert got.outcome is AnswerOutcome.ANSWERED
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from engine.answer.answer import extract
+from engine.answer.answer import extract_claims
 from engine.answer.cited_answer import Passage
 from tests.engine.passages import gathered, passage
 
 
-def quotes(*passages: Passage, most: int = 3) -> list[tuple[str, tuple[int, ...]]]:
-    return [(claim.text, claim.passages) for claim in extract(passages, most=most)]
+def quotes(*passages: Passage, maximum: int = 3) -> list[tuple[str, tuple[int, ...]]]:
+    return [(claim.text, claim.passages) for claim in extract_claims(passages, maximum=maximum)]
 
 
 def test_the_sentence_with_most_matched_words_represents_its_source() -> None:
@@ -34,7 +34,7 @@ def test_a_passage_found_only_by_meaning_is_quoted_from_its_beginning() -> None:
 def test_extract_has_no_duplicates_and_respects_the_limit() -> None:
     same = [passage("The coffee is dear.", id=number) for number in (1, 2)]
     others = [passage(f"Coffee number {number}.", id=number) for number in range(3, 9)]
-    found = quotes(*same, *others, most=4)
+    found = quotes(*same, *others, maximum=4)
     assert len(found) == 4
     assert [text for text, _ in found].count("The coffee is dear.") <= 1
 
@@ -92,7 +92,9 @@ def test_a_passage_without_words_gives_no_quote() -> None:
 
 def test_a_whole_sentence_is_preferred_to_a_heading_or_fragment() -> None:
     found = gathered("Coffee of the north\n\nThe coffee was dear.\n\ncoffee, milk and sugar,")
-    assert [one.text for one in extract(found.passages, most=1)] == ["The coffee was dear."]
+    assert [claim.text for claim in extract_claims(found.passages, maximum=1)] == [
+        "The coffee was dear."
+    ]
 
 
 def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
@@ -101,9 +103,9 @@ def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
         passage("Coffee is bitter.", id=2, score=0.21),
         passage("Coffee was mentioned.", id=3, score=0.19),
     )
-    assert [one.passages for one in extract(found.passages, most=3)] == [(1,), (2,)]
+    assert [claim.passages for claim in extract_claims(found.passages, maximum=3)] == [(1,), (2,)]
 
 
 def test_a_bullet_is_no_part_of_a_quote() -> None:
-    [quote] = extract(gathered("* Coffee is dear.").passages, most=1)
+    [quote] = extract_claims(gathered("* Coffee is dear.").passages, maximum=1)
     assert quote.text == "Coffee is dear."

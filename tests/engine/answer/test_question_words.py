@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.answer.passages import stands_alone, subject
+from engine.answer.passages import extract_subject, stands_alone
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from engine.answer.passages import stands_alone, subject
 def test_question_phrases_are_dropped_unless_nothing_else_remains(
     question: str, about: str
 ) -> None:
-    assert subject(question) == about
+    assert extract_subject(question) == about
 
 
 @pytest.mark.parametrize(

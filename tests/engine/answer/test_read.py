@@ -78,7 +78,7 @@ def test_an_oversized_answer_is_bounded() -> None:
     content = json.dumps({"claims": [{"text": "word " * 1000, "sources": [1]}] * 15})
     claims = read(content[:63_000] + "x" * 10_000_000) or ()
     assert 0 < len(claims) <= 20
-    assert all(len(one.text) <= 1000 for one in claims)
+    assert all(len(claim.text) <= 1000 for claim in claims)
 
 
 @given(st.text(max_size=200) | st.text(alphabet='{}[]":, 0123claimstextsources', max_size=200))

@@ -42,8 +42,8 @@ def test_the_question_comes_first_then_one_passage_a_line() -> None:
 
 def test_the_request_marks_reposts_and_quotes() -> None:
     flags = (Flag.REPOST, Flag.QUOTE | Flag.REPLY, Flag.REPLY)
-    built = request(*(passage("Coffee.", flags=one) for one in flags))
-    assert [one.get("passed_on") for one in lines(built)[1:]] == ["repost", "quote", None]
+    built = request(*(passage("Coffee.", flags=flag) for flag in flags))
+    assert [line.get("passed_on") for line in lines(built)[1:]] == ["repost", "quote", None]
 
 
 def test_a_follow_up_carries_the_last_three_questions() -> None:

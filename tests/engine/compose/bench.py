@@ -103,7 +103,7 @@ class Preferring:
     async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
         if self.fails:
             raise ModelUnreachable(Message("It does not answer."))
-        return [0.9 if self.word in one.text else 0.1 for one in texts]
+        return [0.9 if self.word in text.text else 0.1 for text in texts]
 
 
 class Bench:

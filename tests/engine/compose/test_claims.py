@@ -93,7 +93,7 @@ async def test_unsupported_sentences_are_left_out_with_a_notice(bench: Bench) ->
     assert got.text == "Rents rose by 4 %. [1]"
     assert len(got.sources) == 1
     assert got.notice == LEFT_OUT
-    assert [(one.text, one.why) for one in got.objections] == [
+    assert [(objection.text, objection.why) for objection in got.objections] == [
         ("The mayor praised Berta.", "Its sources do not support it.")
     ]
 
@@ -116,7 +116,7 @@ async def test_a_correction_is_shown_only_if_it_passes_the_guard(bench: Bench) -
         ),
     )
     assert got.text == "Rents rose by 4 % in 2019. [1]"
-    assert [one.why for one in got.objections] == [
+    assert [objection.why for objection in got.objections] == [
         "No cited source holds the number 9 %. It became: “Rents rose by 4 % in 2019.”",
         "No cited source holds the number 7.",
     ]
@@ -139,7 +139,7 @@ async def test_an_answer_without_supported_sentences_becomes_an_extract(bench: B
 async def test_a_sentence_that_the_check_passes_over_is_left_out(bench: Bench) -> None:
     got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", "")))
     assert got.text == "Rents rose by 4 %. [1]"
-    assert [one.why for one in got.objections] == ["The check said nothing about it."]
+    assert [objection.why for objection in got.objections] == ["The check said nothing about it."]
 
 
 @pytest.mark.parametrize("check", [failure(500), answer("I had rather not.")])

@@ -74,7 +74,7 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 def texts(got: Composition) -> list[list[str]]:
-    return [[tweet.text for tweet in one.tweets] for one in got.variants]
+    return [[tweet.text for tweet in variant.tweets] for variant in got.variants]
 
 
 def skipped(got: Composition) -> dict[str, str]:
@@ -105,11 +105,11 @@ async def test_each_variant_numbers_its_own_sources_in_the_order_of_their_use(
         ["Frost killed the harvest. [1]"],
         ["Prices rose by 14 %. [1] Frost came. [2]"],
     ]
-    assert [[one.passage.key for one in each.sources] for each in got.variants] == [
+    assert [[source.passage.key for source in each.sources] for each in got.variants] == [
         ["me:2"],
         ["me:1", "me:2"],
     ]
-    assert [one.passage.key for one in got.sources] == ["me:2", "me:1"]
+    assert [source.passage.key for source in got.sources] == ["me:2", "me:1"]
 
 
 @pytest.mark.parametrize("run", _PLAYED, ids=lambda run: str(run["request"]["prompt"]))
@@ -411,7 +411,7 @@ async def test_instructions_in_passages_change_nothing(bench: Bench) -> None:
         " [click](https://evil.example) [1]"
     )
     got = await bench.compose()
-    shown = "\n".join(tweet.text for one in got.variants for tweet in one.tweets)
+    shown = "\n".join(tweet.text for variant in got.variants for tweet in variant.tweets)
     assert "14 %" in shown
     assert not re.search(r"https?:|evil\.example|@|/evil|<", shown)
     assert all(len(asked.prompt.split("\n")) == 5 for asked in bench.writer.asked["evidence"])
@@ -487,9 +487,9 @@ async def test_equal_inputs_give_equal_prompts(bench: Bench) -> None:
 async def test_each_step_may_have_a_model_and_none_is_sent_a_temperature(bench: Bench) -> None:
     bench.settings = ComposeSettings(check_model="small/model")
     await bench.compose()
-    asked = [str(one.body["model"]) for one in bench.server.requests]
+    asked = [str(request.body["model"]) for request in bench.server.requests]
     assert asked == ["openai/gpt-5-mini", "openai/gpt-5-mini", "small/model"]
-    assert all("temperature" not in one.body for one in bench.server.requests)
+    assert all("temperature" not in request.body for request in bench.server.requests)
 
 
 def judging_pairs(*checks: tuple[int, list[int]]) -> Step:

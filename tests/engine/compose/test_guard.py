@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.compose.composition import DraftSentence
-from engine.compose.days import Days, mentions
-from engine.compose.figures import figures
-from engine.compose.guard import GuardFault, guard, makes_claim
+from engine.compose.days import Days, find_mentions
+from engine.compose.figures import find_figures
+from engine.compose.guard import GuardFault, check_sentence, makes_claim
 from engine.compose.held_figures import Figures
 from engine.compose.number_words import numbers_in_words
-from engine.compose.quantities import Quantities, superlatives
-from engine.compose.quotations import first_words, normal, open_quotation, quotations, stands_in
+from engine.compose.quantities import Quantities, find_superlatives
+from engine.compose.quotations import (
+    find_quotations,
+    first_words,
+    normalise_quotation,
+    open_quotation,
+    stands_in,
+)
 from engine.evaluate.compositions import Flaw, find_faults, measure_guard, read_labelled
 from engine.text.language import detect_language
 from engine.values import DateKind
@@ -39,8 +45,8 @@ def test_precision_and_recall_on_the_labelled_set() -> None:
 def test_guard_rejects_planted_claims_and_accepts_correct_ones() -> None:
     """In seven languages: numbers of dates and of other things, words for numbers, superlatives."""
     claims = read_labelled(CLAIMS)
-    planted = [one for one in claims if one.flaw is not Flaw.RIGHT]
-    refused = [one for one in claims if any(found.vetoes for found in find_faults(one))]
+    planted = [claim for claim in claims if claim.flaw is not Flaw.RIGHT]
+    refused = [claim for claim in claims if any(found.vetoes for found in find_faults(claim))]
     assert len(planted) >= 60 and len(claims) - len(planted) >= 100
     assert [one.text for one in refused if one.flaw is Flaw.RIGHT] == []
     assert len([one for one in planted if one not in refused]) <= 5
@@ -64,7 +70,7 @@ def test_guard_rejects_planted_claims_and_accepts_correct_ones() -> None:
 def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
     text: str, source: str, title: str, warned: list[str]
 ) -> None:
-    found = guard(DraftSentence(text=text, sources=(1,)), [passage(source, title=title)])
+    found = check_sentence(DraftSentence(text=text, sources=(1,)), [passage(source, title=title)])
     assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
 
 
@@ -94,7 +100,9 @@ def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
     ],
 )
 def test_equal_numbers_are_recognised_in_any_notation(written: str, held: str) -> None:
-    assert figures(written) and all(Figures.of([held]).holds(one) for one in figures(written))
+    assert find_figures(written) and all(
+        Figures.of([held]).holds(figure) for figure in find_figures(written)
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,27 +123,27 @@ def test_equal_numbers_are_recognised_in_any_notation(written: str, held: str) -
     ],
 )
 def test_different_numbers_are_not_taken_as_equal(written: str, held: str) -> None:
-    assert not all(Figures.of([held]).holds(one) for one in figures(written))
+    assert not all(Figures.of([held]).holds(figure) for figure in find_figures(written))
 
 
 @pytest.mark.parametrize("text", ["one of them", "COVID-19", "the G20", "una casa", "por ciento"])
 def test_text_without_quantities_yields_no_numbers(text: str) -> None:
-    assert figures(text) == []
+    assert find_figures(text) == []
 
 
 @given(st.integers(0, 10**12), st.sampled_from([",", ".", "\u202f", "’", ""]))
 def test_any_digit_grouping_is_read(number: int, sign: str) -> None:
     written = f"{number:,}".replace(",", sign)
-    assert Figures.of([str(number)]).holds(figures(f"about {written} things")[0])
+    assert Figures.of([str(number)]).holds(find_figures(f"about {written} things")[0])
 
 
 @given(st.text())
 def test_readers_of_numbers_and_dates_never_raise(text: str) -> None:
     own = passage(text + " x", title=text)
     sentence = DraftSentence(text=text, sources=(1,))
-    guard(sentence, [own])
-    assert all(Figures.of([text]).holds(one) for one in figures(text))
-    assert all(Days.of([text]).holds(one) for one in mentions(text))
+    check_sentence(sentence, [own])
+    assert all(Figures.of([text]).holds(figure) for figure in find_figures(text))
+    assert all(Days.of([text]).holds(mention) for mention in find_mentions(text))
 
 
 WRITTEN = datetime(2021, 3, 28, 23, tzinfo=UTC)  # a Sunday
@@ -161,7 +169,7 @@ WRITTEN = datetime(2021, 3, 28, 23, tzinfo=UTC)  # a Sunday
     ],
 )
 def test_a_date_must_agree_with_the_source(said: str, held: str, right: bool) -> None:
-    found = guard(
+    found = check_sentence(
         DraftSentence(text=f"It rained {said}.", sources=(1,)), [passage(held, date=WRITTEN)]
     )
     assert (GuardFault.DATE in {one.fault for one in found}) is not right
@@ -169,7 +177,11 @@ def test_a_date_must_agree_with_the_source(said: str, held: str, right: bool) ->
 
 @pytest.mark.parametrize("text", ["He may go.", "They march on.", "may 5 times", "1/2 of it"])
 def test_text_without_dates_yields_no_dates(text: str) -> None:
-    assert [one for one in mentions(text) if one.readings[0].month and "5" not in one.shown] == []
+    assert [
+        mention
+        for mention in find_mentions(text)
+        if mention.readings[0].month and "5" not in mention.shown
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +200,7 @@ def test_text_without_dates_yields_no_dates(text: str) -> None:
     ],
 )
 def test_a_quote_found_in_the_text_is_accepted(quote: str, text: str) -> None:
-    assert stands_in(quote, normal(text))
+    assert stands_in(quote, normalise_quotation(text))
 
 
 @pytest.mark.parametrize(
@@ -202,12 +214,18 @@ def test_a_quote_found_in_the_text_is_accepted(quote: str, text: str) -> None:
     ],
 )
 def test_a_quote_not_found_in_the_text_is_rejected(quote: str, text: str) -> None:
-    assert not stands_in(quote, normal(text))
+    assert not stands_in(quote, normalise_quotation(text))
 
 
 def test_quotations_are_found_between_any_quotation_marks() -> None:
-    assert quotations("“a b” «c» \"d e\" ‘it’s so’ 'f g'") == ["a b", "c", "d e", "it’s so", "f g"]
-    assert quotations("it's the dogs' bowl") == []
+    assert find_quotations("“a b” «c» \"d e\" ‘it’s so’ 'f g'") == [
+        "a b",
+        "c",
+        "d e",
+        "it’s so",
+        "f g",
+    ]
+    assert find_quotations("it's the dogs' bowl") == []
     assert open_quotation("she said “so it") == "so it"
     assert open_quotation("she said “so it” is") == ""
     assert first_words("“" + "word " * 30 + "”") == " ".join(["word"] * 20) + " …"
@@ -235,7 +253,7 @@ def test_a_superlative_needs_support_in_the_source(said: str, held: str, right: 
     "text", ["the interest rate", "the west", "the latest news", "best wishes"]
 )
 def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
-    assert {one.name for one in superlatives(text)} <= {"best"}
+    assert {superlative.name for superlative in find_superlatives(text)} <= {"best"}
 
 
 @pytest.mark.parametrize(
@@ -253,25 +271,25 @@ def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
 )
 def test_a_sentence_without_a_claim_needs_no_source(text: str) -> None:
     assert not makes_claim(text)
-    assert guard(DraftSentence(text=text), []) == ()
+    assert check_sentence(DraftSentence(text=text), []) == ()
 
 
 def test_fewest_and_least_number_count_as_the_same_superlative() -> None:
     held = passage("The least number of hurricanes in decades.")
     said = DraftSentence(text="There were the fewest hurricanes in decades.", sources=(1,))
-    assert guard(said, [held]) == ()
+    assert check_sentence(said, [held]) == ()
 
 
 @pytest.mark.parametrize("text", ["1) Prices rose.", "(2) Prices rose."])
 def test_a_list_number_needs_no_source(text: str) -> None:
-    assert guard(DraftSentence(text=text, sources=(1,)), [passage("Prices rose.")]) == ()
+    assert check_sentence(DraftSentence(text=text, sources=(1,)), [passage("Prices rose.")]) == ()
 
 
 @pytest.mark.parametrize(
     "text", ["67/77 doctors agree.", "1/ Doctors agree.", "(77 doctors) agree."]
 )
 def test_a_quantity_at_the_beginning_of_a_sentence_needs_a_source(text: str) -> None:
-    found = guard(DraftSentence(text=text, sources=(1,)), [passage("Doctors agree.")])
+    found = check_sentence(DraftSentence(text=text, sources=(1,)), [passage("Doctors agree.")])
     assert {one.fault for one in found} == {GuardFault.NUMBER}
     assert makes_claim("24/7: why?")
 
@@ -288,7 +306,9 @@ def test_a_quantity_at_the_beginning_of_a_sentence_needs_a_source(text: str) -> 
 )
 def test_a_sentence_with_a_claim_needs_a_source(text: str) -> None:
     assert makes_claim(text)
-    assert [one.fault for one in guard(DraftSentence(text=text), [])] == [GuardFault.UNCITED]
+    assert [one.fault for one in check_sentence(DraftSentence(text=text), [])] == [
+        GuardFault.UNCITED
+    ]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +325,7 @@ def test_only_the_publication_date_counts_as_evidence(
 ) -> None:
     held = replace(passage("Rents rose.", date=date), dated_by=dated_by)
     said = f"Rents rose in {WRITTEN.year}."
-    faults = [one.fault for one in guard(DraftSentence(text=said, sources=(1,)), [held])]
+    faults = [one.fault for one in check_sentence(DraftSentence(text=said, sources=(1,)), [held])]
     assert (faults == []) is right
 
 
@@ -315,14 +335,14 @@ def test_only_the_publication_date_counts_as_evidence(
 def test_the_interval_between_dates_uses_dates_cited_before(before: str, right: bool) -> None:
     passages = [passage(before, key="1", date=None), passage("Signed on 3 February 2020.", key="2")]
     sentence = DraftSentence(text="Five days later it was signed.", sources=(2,))
-    assert (guard(sentence, passages, [1]) == ()) is right
-    assert guard(sentence, passages) != ()
+    assert (check_sentence(sentence, passages, [1]) == ()) is right
+    assert check_sentence(sentence, passages) != ()
 
 
 @pytest.mark.parametrize("any_language", [False, True])
 def test_an_unsupported_language_is_rejected_where_required(any_language: bool) -> None:
     text = "Urząd ukarał trzydziestu kapitanów, który nie był w porcie, ale jest na morzu."
-    found = guard(
+    found = check_sentence(
         DraftSentence(text=text, sources=(1,)), [passage(text)], any_language=any_language
     )
     assert [one.fault for one in found] == ([] if any_language else [GuardFault.LANGUAGE])

@@ -10,13 +10,13 @@ import pytest
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind
 from engine.compose.select import (
     Chooser,
-    best,
     by_words,
-    distinct,
+    choose_passages,
+    extract_topic,
     internal_passages,
-    jaccard,
+    measure_jaccard,
+    merge_duplicates,
     source_passage,
-    topic,
     web_passages,
 )
 from engine.search import ItemPlace
@@ -41,37 +41,37 @@ def test_repeated_passages_are_dropped_except_the_first() -> None:
         passage("The board said: " + TEXT * 3 + " And more.", key="c"),
         passage(TEXT.replace("coffee", "tea").replace("one year", "two years"), key="d"),
     ]
-    kept, repeats = distinct(passages)
+    kept, repeats = merge_duplicates(passages)
     assert [one.key for one in kept] == ["a", "c", "d"] and repeats == 1
 
 
 def test_a_web_page_already_in_a_corpus_is_a_repeat() -> None:
     held = passage("Short.", key="a", url="https://www.news.example/coffee/")
     page = on_the_web("http://news.example/coffee?utm_source=x", "Something else entirely.")
-    assert distinct([held, page]) == ([held], 1)  # type: ignore[list-item]
+    assert merge_duplicates([held, page]) == ([held], 1)  # type: ignore[list-item]
 
 
 def test_passages_with_equal_vectors_are_repeats() -> None:
     one, other = passage("Coffee is dear.", key="a"), passage("Coffee costs a lot.", key="b")
-    assert distinct([one, other], [frozenset(("a", "b"))])[0] == [one]
+    assert merge_duplicates([one, other], [frozenset(("a", "b"))])[0] == [one]
 
 
 def test_jaccard_gives_the_share_of_common_shingles() -> None:
     one = frozenset(range(100))
-    assert jaccard(one, one) == 1.0
-    assert jaccard(one, frozenset(range(5, 105))) == pytest.approx(95 / 105)
-    assert jaccard(one, frozenset()) == 0.0
+    assert measure_jaccard(one, one) == 1.0
+    assert measure_jaccard(one, frozenset(range(5, 105))) == pytest.approx(95 / 105)
+    assert measure_jaccard(one, frozenset()) == 0.0
 
 
 def test_corpora_weigh_more_and_a_site_has_at_most_two() -> None:
     pages = [on_the_web(f"https://www.news.example/{n}", f"{n}") for n in range(4)]
     own = passage("own", key="own")
-    scores = {one.key: 0.9 for one in pages} | {"own": 0.61}  # type: ignore[attr-defined]
-    chosen = best([*pages, own], scores, boost=1.5, most=8, per_site=2)  # type: ignore[list-item]
+    scores = {page.key: 0.9 for page in pages} | {"own": 0.61}  # type: ignore[attr-defined]
+    chosen = choose_passages([*pages, own], scores, boost=1.5, maximum=8, per_site=2)  # type: ignore[list-item]
     assert [one.key for one in chosen] == [
         *("own", "https://www.news.example/0", "https://www.news.example/1"),
     ]
-    chosen = best([*pages, own], scores, boost=1.0, most=1, per_site=2)  # type: ignore[list-item]
+    chosen = choose_passages([*pages, own], scores, boost=1.0, maximum=1, per_site=2)  # type: ignore[list-item]
     assert [one.key for one in chosen] == ["https://www.news.example/0"]
 
 
@@ -108,7 +108,7 @@ async def test_a_reranker_receives_known_cosines() -> None:
 
         async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
             self.texts = texts
-            return [one.cosine or 0.0 for one in texts]
+            return [text.cosine or 0.0 for text in texts]
 
     held = [passage(f"{n}", key=str(n), score=0.5) for n in range(2)]
     known = tuple(replace(one, cosine=0.5 + n / 4) for n, one in enumerate(held))
@@ -127,7 +127,7 @@ def test_pages_become_passages_with_their_own_address() -> None:
     )
     page = WebPage(url="https://a.example/x", title="T", text=text, author="Ana", date=date)
     parts = web_passages([page, WebPage(url="https://b.example/", title="", text="Short.")])
-    assert len(parts) > 3 and len({one.key for one in parts}) == len(parts)
+    assert len(parts) > 3 and len({part.key for part in parts}) == len(parts)
     first = parts[0]
     assert (first.url, first.title, first.author, first.date) == (page.url, "T", "Ana", date)
     assert parts[-1].title == "b.example" and parts[-1].text == "Short."
@@ -138,7 +138,9 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
     place = ItemPlace(item=1, title="Grain report", page=12)
     hit = replace(one.hit, candidate=replace(one.hit.candidate, place=place, url=None))
     request = ComposeRequest(prompt="x", corpora=(ME,), found=(replace(one, hit=hit),))
-    (own, other) = internal_passages(request, [replace(one, hit=hit), found("Tea.", id=8)], most=50)
+    (own, other) = internal_passages(
+        request, [replace(one, hit=hit), found("Tea.", id=8)], maximum=50
+    )
     assert (own.title, own.page, own.author, own.pinned) == ("Grain report", 12, "Ines", True)
     assert (other.title, other.author, other.pinned) == ("@ana", None, False)
 
@@ -157,7 +159,7 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
     ],
 )
 def test_the_topic_of_a_request_is_extracted(prompt: str, about: str) -> None:
-    assert topic(prompt) == about
+    assert extract_topic(prompt) == about
 
 
 def test_a_passage_from_ocr_is_marked_as_recognised() -> None:

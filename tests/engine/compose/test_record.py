@@ -27,7 +27,7 @@ PAGES = (
 
 def outcome(composition: Composition) -> Composition:
     """The composition without what a clock measured and a bill said."""
-    steps = tuple(replace(one, elapsed_ms=0.0) for one in composition.steps)
+    steps = tuple(replace(step, elapsed_ms=0.0) for step in composition.steps)
     return replace(composition, steps=steps)
 
 

@@ -148,7 +148,7 @@ def test_only_thread_counters_are_removed(tweets: list[str], kept: list[str]) ->
     "text", ["It rose [1].\nSources: [1] Report", "It rose [1]. Fuentes: the board [1]."]
 )
 def test_a_source_list_written_by_the_model_is_removed(text: str) -> None:
-    assert [one.text for one in read_sentences(text, {1: "It rose."})] == ["It rose."]
+    assert [sentence.text for sentence in read_sentences(text, {1: "It rose."})] == ["It rose."]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
-from engine.query.filters import conditions
+from engine.query.filters import combine_conditions
 from engine.values import Kind
 from tests.query_texts import query_texts
 
@@ -44,7 +44,7 @@ def test_a_search_is_a_query_of_the_dialect(search: SearchContract, canonical: s
 
 def test_a_date_range_includes_both_days() -> None:
     search = PersonalSearch(date_from="2015-12-31", date_to="2015-12-31")
-    found = conditions(search.to_query().filters)
+    found = combine_conditions(search.to_query().filters)
     assert (f"{found.after:%F %T}", f"{found.before:%F %T}") == (
         "2015-12-31 00:00:00",
         "2016-01-01 00:00:00",
@@ -54,8 +54,8 @@ def test_a_date_range_includes_both_days() -> None:
 def test_a_field_overrides_conflicting_filters_in_the_query() -> None:
     """Otherwise posts of a platform would be mixed in that the field leaves out."""
     query = SocialSearch(query="ai platform:x -platform:linkedin", platform="mastodon").to_query()
-    assert conditions(query.filters).platforms == ("mastodon",)
-    assert conditions(query.filters).not_platforms == ("linkedin",)
+    assert combine_conditions(query.filters).platforms == ("mastodon",)
+    assert combine_conditions(query.filters).not_platforms == ("linkedin",)
     assert query.notices == ("Left out, for a field goes before it: platform:x.",)
 
 
@@ -66,13 +66,13 @@ def test_a_filter_equal_to_the_field_is_no_conflict() -> None:
 
 def test_the_narrower_of_two_dates_holds() -> None:
     query = PersonalSearch(query="after:2016 before:2020", date_from="2015-01-01").to_query()
-    assert f"{conditions(query.filters).after:%F}" == "2016-01-01"
+    assert f"{combine_conditions(query.filters).after:%F}" == "2016-01-01"
 
 
 @given(query_texts(), st.sampled_from(["mastodon", "x", "linked in"]))
 def test_fields_apply_whatever_the_query_text_says(text: str, platform: str) -> None:
     query = SocialSearch(query=text, platform=platform).to_query()
-    assert conditions(query.filters).platforms == (platform,)
+    assert combine_conditions(query.filters).platforms == (platform,)
 
 
 @pytest.mark.parametrize(

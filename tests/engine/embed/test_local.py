@@ -192,7 +192,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 
 def model_processes() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if _runs_models(one)]
+    return [child for child in psutil.Process().children() if _runs_models(child)]
 
 
 def _runs_models(process: psutil.Process) -> bool:

@@ -92,13 +92,13 @@ async def test_embedding_no_texts_sends_no_request(server: EmbeddingServer) -> N
 class Crowd:
     """Answers when released; notes how many requests it held at once."""
 
-    most: int = 0
+    maximum: int = 0
     held: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def step(self, asked: Asked, request: web.Request) -> web.StreamResponse:
         self.held += 1
-        self.most = max(self.most, self.held)
+        self.maximum = max(self.maximum, self.held)
         try:
             await self.release.wait()
             return await vectors()(asked, request)
@@ -124,7 +124,7 @@ async def test_concurrent_requests_are_limited(server: EmbeddingServer) -> None:
         crowd.release.set()
         assert await question == vector_of("now")
         assert await asking == [vector_of(text) for text in texts]
-    assert crowd.most == 4
+    assert crowd.maximum == 4
 
 
 async def test_a_retry_after_response_delays_all_requests(server: EmbeddingServer) -> None:

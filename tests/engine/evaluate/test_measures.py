@@ -168,7 +168,8 @@ def test_real_judgments_can_be_read_and_their_own_best_order_is_perfect(shared_d
     headlines = read_headlines(folder / "en.headlines.jsonl")
     qrels = read_qrels(folder / "en.qrels.tsv")
     runs = {
-        one.qid: run(*sorted(qrels[one.qid], key=lambda d: -qrels[one.qid][d])) for one in headlines
+        headline.qid: run(*sorted(qrels[headline.qid], key=lambda d: -qrels[headline.qid][d]))
+        for headline in headlines
     }
     figures = evaluate(headlines, qrels, runs).as_json()
     assert (figures["nDCG@3"], figures["recall"], figures["judged@3"]) == (1, 1, 1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
-from engine.feeds.decide import LONGEST, SPREAD, decide
+from engine.feeds.decide import LONGEST, SPREAD, decide_poll
 from engine.feeds.feed import (
     DAY,
     HOUR,
@@ -47,7 +47,7 @@ def failed(status: int | None = None, retry_after: str | None = None) -> FeedFai
 
 
 def after(feed: Feed, outcome: Polled, *, now: datetime = NOW, jitter: float = 0.0) -> Decision:
-    return decide(feed, outcome, now=now, settings=SETTINGS, jitter=jitter)
+    return decide_poll(feed, outcome, now=now, settings=SETTINGS, jitter=jitter)
 
 
 def test_the_first_poll_marks_what_is_there_as_seen() -> None:
@@ -172,7 +172,7 @@ def test_failing_feed_is_reported_once_after_a_day_and_once_when_back() -> None:
 
 def test_short_failures_are_not_reported() -> None:
     decisions = polls(KNOWN, [failed(), failed(), failed(), read(ENTRY), failed(), read(ENTRY)])
-    assert [one.notices for one in decisions] == [()] * 6
+    assert [decision.notices for decision in decisions] == [()] * 6
 
 
 def test_a_single_failure_before_a_long_pause_is_not_reported() -> None:
@@ -192,7 +192,7 @@ def test_a_gone_feed_is_reported_at_once_and_revived_only_by_success() -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 451, 500, 503])
 def test_only_status_410_marks_a_feed_as_gone(status: int) -> None:
-    assert not any(one.feed.gone for one in polls(KNOWN, [failed(status)] * 50))
+    assert not any(poll.feed.gone for poll in polls(KNOWN, [failed(status)] * 50))
 
 
 MOVED = "https://new.example.org/feed"
@@ -293,7 +293,7 @@ def test_a_feed_is_reported_after_three_failures_over_a_full_day(
     failures: int, hours: float, is_reported: bool
 ) -> None:
     failing = replace(KNOWN, failures=failures, failing_since=NOW - timedelta(hours=hours))
-    decision = decide(failing, failed(), now=NOW, settings=SETTINGS, jitter=0)
+    decision = decide_poll(failing, failed(), now=NOW, settings=SETTINGS, jitter=0)
     assert bool(decision.notices) is is_reported
     assert decision.feed.told_failing is is_reported
 

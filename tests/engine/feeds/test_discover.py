@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.lookup import FoundFeed, discover
+from engine.feeds.lookup import FoundFeed, discover_feeds
 from tests.patterns import grows_faster, needs_timer
 
 URL = "https://e.org/news/index.html"
 
 
 def found(page: str) -> list[tuple[str, str | None]]:
-    return [(feed.url, feed.title) for feed in discover(page.encode(), "text/html", URL)]
+    return [(feed.url, feed.title) for feed in discover_feeds(page.encode(), "text/html", URL)]
 
 
 def test_a_page_names_its_feeds_in_order() -> None:
@@ -55,7 +55,7 @@ def test_pages_without_feed_links_yield_no_feeds(page: str) -> None:
 def test_pages_in_other_encodings_are_read() -> None:
     link = '<link rel=alternate type=application/rss+xml title="Añ" href=/a>'
     body = f'<meta charset="iso-8859-1">{link}'.encode("latin-1")
-    assert discover(body, None, URL) == (FoundFeed(url="https://e.org/a", title="Añ"),)
+    assert discover_feeds(body, None, URL) == (FoundFeed(url="https://e.org/a", title="Añ"),)
 
 
 @needs_timer
@@ -75,4 +75,4 @@ def test_a_page_of_a_thousand_feeds_offers_some() -> None:
 
 @given(st.text())
 def test_any_page_can_be_searched_for_feeds(page: str) -> None:
-    assert len(discover(page.encode("utf-8", "replace"), None, URL)) <= 20
+    assert len(discover_feeds(page.encode("utf-8", "replace"), None, URL)) <= 20

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from engine.feeds.decide import StoryWords, join, words_of
+from engine.feeds.decide import StoryWords, join_stories, words_of
 from engine.feeds.feed import NewHeadline
 from engine.text.address import link_key
 
@@ -30,7 +30,7 @@ def known(number: int, text: str, *, link: str | None = None) -> StoryWords:
 
 
 def ids(*headlines: NewHeadline, stories: tuple[StoryWords, ...] = ()) -> list[int]:
-    return [story.id for story in join(headlines, stories)]
+    return [story.id for story in join_stories(headlines, stories)]
 
 
 def test_unrelated_headlines_are_separate_stories() -> None:
@@ -70,7 +70,7 @@ def test_headlines_of_one_poll_join_each_other() -> None:
 
 
 def test_a_new_story_is_what_its_first_headline_says() -> None:
-    first, second = join([headline(STORM, hours=1), headline(STORM_AGAIN)], ())
+    first, second = join_stories([headline(STORM, hours=1), headline(STORM_AGAIN)], ())
     assert first is second
     assert (first.words, first.published) == (words_of(STORM), NOW + timedelta(hours=1))
 

@@ -136,7 +136,7 @@ async def test_input_that_crashes_the_reader_yields_no_feeds(
     web: WebServer, lookup: FeedLookup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/"] = page(naming("/feed"))
-    monkeypatch.setattr("engine.feeds.lookup.discover", discover_nothing)
+    monkeypatch.setattr("engine.feeds.lookup.discover_feeds", discover_nothing)
     monkeypatch.setattr("engine.feeds.lookup.read_opml", read_nothing)
     with pytest.raises(FeedUnreadable, match="web page"):
         await lookup.look_up(web.url("/"))

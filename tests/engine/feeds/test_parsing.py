@@ -29,7 +29,7 @@ _before = set[psutil.Process]()
 
 
 def workers() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if one not in _before]
+    return [child for child in psutil.Process().children() if child not in _before]
 
 
 def used(process: psutil.Process) -> float:
@@ -73,7 +73,7 @@ async def titles(parser: FeedParser, body: bytes = GOOD) -> list[str]:
     return [entry.title for entry in (await parser.parse(body, None, URL)).entries]
 
 
-def most_memory(process: psutil.Process) -> int:
+def peak_memory(process: psutil.Process) -> int:
     """Return the most bytes that the process ever held."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
@@ -133,7 +133,7 @@ async def test_attacks_are_refused_at_once_and_cost_nothing(
             await parser.parse(wrapped(shared_data, name), None, URL)
         assert workers() == [worker], name
         assert used(worker) - start < 1, name
-        assert most_memory(worker) < 100 * MEGABYTE, name
+        assert peak_memory(worker) < 100 * MEGABYTE, name
 
 
 @pytest.mark.usefixtures("forked")

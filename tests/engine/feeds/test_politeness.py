@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.feeds.decide import (
     LONGEST,
-    spread,
+    add_jitter,
     wait_after_failure,
     wait_after_success,
 )
@@ -88,4 +88,4 @@ def test_whatever_a_server_says_the_wait_stays_within_bounds(
 ) -> None:
     wait = wait_after_success(headers, ttl, now=NOW, settings=SETTINGS)
     assert SETTINGS.interval <= wait <= LONGEST
-    assert wait <= spread(wait, jitter=jitter) <= wait * 1.2
+    assert wait <= add_jitter(wait, jitter=jitter) <= wait * 1.2

@@ -415,13 +415,13 @@ async def test_a_scheme_is_required(fetcher: Fetcher) -> None:
 
 
 async def test_concurrent_fetches_are_limited(web: WebServer, fetcher: Fetcher) -> None:
-    under_way, most, full = 0, 0, asyncio.Event()
+    under_way, maximum, full = 0, 0, asyncio.Event()
 
     async def counted(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        nonlocal under_way, most
+        nonlocal under_way, maximum
         under_way += 1
-        most = max(most, under_way)
-        if most == 16:
+        maximum = max(maximum, under_way)
+        if maximum == 16:
             full.set()
         await full.wait()
         await page("here")(asked, writer)
@@ -430,7 +430,7 @@ async def test_concurrent_fetches_are_limited(web: WebServer, fetcher: Fetcher) 
     web.pages["/"] = counted
     waiting = [fetcher.get(web.url(), limits=LIMITS) for _ in range(100)]
     assert {fetched.body for fetched in await asyncio.gather(*waiting)} == {b"here"}
-    assert most == 16
+    assert maximum == 16
 
 
 # Work that is no content
@@ -473,11 +473,11 @@ SLEEPLESS = {
 async def test_a_response_in_too_many_tiny_pieces_is_refused(
     case: str, web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    web.pages["/"], most = SLEEPLESS[case]
+    web.pages["/"], maximum = SLEEPLESS[case]
     events = _parsed_events(monkeypatch)
     with pytest.raises(FetchFailed, match=r"^127\.0\.0\.1 sends its answer in too many pieces\."):
         await fetcher.get(web.url(), limits=FetchLimits(seconds=60, bytes=10_000_000))
-    assert events[0] < most
+    assert events[0] < maximum
 
 
 async def test_a_page_after_a_hint_and_in_many_lines_is_read(
@@ -511,7 +511,7 @@ async def test_busy_servers_cannot_monopolise_the_event_loop(
             before = events[0]
             await asyncio.sleep(0)
             largest = max(largest, events[0] - before)
-        assert {type(one) for one in await fetches} == {FetchTooLarge}
+        assert {type(fetch) for fetch in await fetches} == {FetchTooLarge}
     assert events[0] > 20 * 3_000
     assert largest < 200
 

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.glossary.aliases import expand_query, expandable
+from engine.glossary.aliases import expand_query, list_expandable_words
 from engine.glossary.groups import (
     Glossary,
     MatchedAlias,
+    build_glossary,
     check_terms,
+    drop_heard_pairs,
     explain_protection,
     find_fired,
-    glossary,
+    fold_term,
+    fold_terms,
     is_exact,
-    key,
-    keys,
-    pairs,
-    unheard,
+    list_pairs,
 )
 from engine.glossary.suggest import SuggestedPair
 from engine.query.parser import parse_query
@@ -48,12 +48,14 @@ def read(texts: Sequence[str], language: str = "english") -> list[Reading]:
 
 
 def known(*groups: tuple[str, ...], rejected: Sequence[tuple[str, str]] = ()) -> Glossary:
-    return glossary(groups, read([term for group in groups for term in group]), rejected)
+    return build_glossary(groups, read([term for group in groups for term in group]), rejected)
 
 
 def written(text: str, have: Glossary) -> str:
     query = parse_query(text)
-    return str(expand_query(query, have, read([w.text for w in expandable(query)]), weight=0.5))
+    return str(
+        expand_query(query, have, read([w.text for w in list_expandable_words(query)]), weight=0.5)
+    )
 
 
 GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve"), ("auth", "login"))
@@ -122,7 +124,7 @@ def test_aliases_of_a_multi_word_term_accompany_each_of_its_words() -> None:
     assert rate.alternatives[1:] == limit.alternatives[1:]
 
 
-NAMES = frozenset(keys(["Prometheus", "Sentinel", "Gatekeeper"]))
+NAMES = frozenset(fold_terms(["Prometheus", "Sentinel", "Gatekeeper"]))
 
 
 @pytest.mark.parametrize("name", ["Prometheus", "Sentinel", "gatekeeper", "Sentinel's watch"])
@@ -137,7 +139,7 @@ def test_names_that_are_ordinary_words_can_be_protected(name: str) -> None:
 def test_a_protected_name_neither_expands_nor_stands_for_anything() -> None:
     groups = [("sentinel", "guard", "watchman"), ("gatekeeper", "porter")]
     terms = [term for group in groups for term in group]
-    have = glossary(groups, read(terms), protected=NAMES)
+    have = build_glossary(groups, read(terms), protected=NAMES)
     assert written("guard", have) == "(guard | watchman)"
     assert written("Sentinel", have) == "Sentinel"
     assert written("porter", have) == "porter"
@@ -158,7 +160,9 @@ def test_an_alias_carries_its_weight_and_what_it_stands_for() -> None:
 @given(st.text(max_size=60))
 def test_whatever_is_typed_the_written_query_stays_in_the_expanded_one(text: str) -> None:
     query = parse_query(text)
-    wide = expand_query(query, GROUPS, read([w.text for w in expandable(query)]), weight=0.5)
+    wide = expand_query(
+        query, GROUPS, read([w.text for w in list_expandable_words(query)]), weight=0.5
+    )
     kept = [[a for a in g.alternatives if not a.alias_of] for g in wide.groups]
     assert kept == [list(g.alternatives) for g in query.groups]
     assert (wide.excluded, wide.filters) == (query.excluded, query.filters)
@@ -175,7 +179,7 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
 
 
 def test_an_alias_is_looked_up_per_language() -> None:
-    have = glossary([("pan", "bread")], [*read(["pan", "bread"]), *read(["pan"], "spanish")])
+    have = build_glossary([("pan", "bread")], [*read(["pan", "bread"]), *read(["pan"], "spanish")])
     assert have.of({"spanish": ("pan",)}) == ("bread",)
     assert have.of({"spanish": ("bread",)}) == ()
     assert have.of({}) == ()
@@ -205,13 +209,13 @@ def test_adjacent_words_of_a_headline_expand_as_a_term(
     [("Auth", "auth"), ("é tude", "E  TUDE"), ("log-in", "log in"), ("U.S.", "us")],
 )
 def test_spellings_of_one_term_share_a_key(one: str, other: str) -> None:
-    assert key(one) == key(other)
+    assert fold_term(one) == fold_term(other)
 
 
 @given(st.permutations(["Fed", "auth", "Log-in"]))
 def test_pairs_do_not_depend_on_order(terms: list[str]) -> None:
-    assert keys(terms) == ("auth", "fed", "log in")
-    assert pairs(terms) == (("auth", "fed"), ("auth", "log in"), ("fed", "log in"))
+    assert fold_terms(terms) == ("auth", "fed", "log in")
+    assert list_pairs(terms) == (("auth", "fed"), ("auth", "log in"), ("fed", "log in"))
 
 
 @pytest.mark.parametrize(
@@ -264,4 +268,4 @@ def test_suggestions_already_decided_in_another_word_form_are_dropped() -> None:
     ]
     heard = [("automobiles", "car")]
     texts = [t for p in found for t in p.terms] + [t for pair in heard for t in pair]
-    assert unheard(found, heard, read(texts)) == [found[2]]
+    assert drop_heard_pairs(found, heard, read(texts)) == [found[2]]

@@ -6,8 +6,8 @@ from engine.text.terms import Reading
 WORDS = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})
 
 
-def terms(*texts: str, least: int = 3) -> list[str]:
-    return frequent_terms(texts, WORDS.__contains__, least=least)
+def terms(*texts: str, minimum: int = 3) -> list[str]:
+    return frequent_terms(texts, WORDS.__contains__, minimum=minimum)
 
 
 def test_sampled_terms_keep_their_usual_spelling_most_frequent_first() -> None:
@@ -20,7 +20,7 @@ def test_sampled_terms_keep_their_usual_spelling_most_frequent_first() -> None:
 
 def test_rare_terms_are_left_out() -> None:
     assert terms("meets", "meets", "rates", "rates", "rates") == ["rates"]
-    assert terms("meets", least=1) == ["meets"]
+    assert terms("meets", minimum=1) == ["meets"]
 
 
 def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:

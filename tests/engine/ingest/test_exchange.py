@@ -18,7 +18,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import READERS, open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
-from engine.text.clean import guard_cell, searchable
+from engine.text.clean import guard_cell, make_searchable
 from engine.values import DateKind, Flag, Kind
 from tests.engine.ingest.formats.test_trump_archive import COLUMNS as COLUMNS_OF_ARCHIVE
 from tests.engine.ingest.formats.test_trump_archive import OLD, ROW, table
@@ -126,7 +126,7 @@ def test_any_text_survives_export_and_import(
     document = Document(
         external_id="-1",
         text=text,
-        search_text=searchable(text),
+        search_text=make_searchable(text),
         created_at=MOMENT,
         digest=0,
         author=author,

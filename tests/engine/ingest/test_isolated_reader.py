@@ -35,7 +35,7 @@ _before = set[psutil.Process]()
 
 
 def workers() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if one not in _before]
+    return [child for child in psutil.Process().children() if child not in _before]
 
 
 @pytest.fixture(autouse=True)

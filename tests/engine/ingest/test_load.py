@@ -17,7 +17,7 @@ from engine.corpora import Document
 from engine.errors import InputError, RecordError, StorageError, StorageInterrupted
 from engine.ingest.load import Batch, BatchLost, IngestReport, Loader
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, Reject, SourceRecord, build_fingerprint
 from engine.values import Corpus, Kind
 from tests.patience import PATIENCE
 
@@ -71,7 +71,7 @@ def record(identity: str, text: str = "some words", line: int = 1) -> SourceReco
         line=line,
         unit="line",
         external_id=identity,
-        digest=fingerprint(Defaults())(f"{identity} {text}".encode()),
+        digest=build_fingerprint(Defaults())(f"{identity} {text}".encode()),
         format="jsonl",
         payload={"id": identity, "text": text, "created_at": when},
     )

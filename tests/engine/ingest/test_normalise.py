@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.errors import RecordError
 from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
-from engine.ingest.normalise import language, normalise
+from engine.ingest.normalise import normalise, read_language_code
 from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 
@@ -90,7 +90,7 @@ def test_tags_and_mentions_are_found(
     ],
 )
 def test_a_language_code_becomes_iso_639_1(code: str | None, expected: str | None) -> None:
-    assert language(code) == expected
+    assert read_language_code(code) == expected
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.ingest.streams import LONGEST_RECORD, Piece, array_items, lines, named_arrays
+from engine.ingest.streams import LONGEST_RECORD, Piece, array_items, named_arrays, split_lines
 from tests.patterns import grows_faster, needs_timer
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_an_array_is_cut_into_its_objects(
 @settings(deadline=None)
 @given(st.binary(max_size=200) | st.text(alphabet='[]{},:"\\ a1\n').map(str.encode))
 def test_any_bytes_are_cut_without_an_error(data: bytes) -> None:
-    cutters: list[Callable[[io.BufferedReader], Iterator[Piece]]] = [array_items, lines]
+    cutters: list[Callable[[io.BufferedReader], Iterator[Piece]]] = [array_items, split_lines]
     for function in cutters:
         for number, raw, problem in cut(function, data):
             assert number > 0
@@ -137,20 +137,20 @@ def test_a_string_without_end_does_not_fill_the_memory() -> None:
     ],
 )
 def test_lines_keep_their_numbers(data: bytes, pieces: list[tuple[int, bytes]]) -> None:
-    assert cut(lines, data) == [(number, raw, None) for number, raw in pieces]
+    assert cut(split_lines, data) == [(number, raw, None) for number, raw in pieces]
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_over_the_limit_is_left_out_and_the_next_is_found(end: bytes) -> None:
     data = b"a\n" + b"x" * (5 * LONGEST_RECORD) + b"\nb" + end
-    first, long, last = cut(lines, data)
+    first, long, last = cut(split_lines, data)
     assert (first, last) == ((1, b"a", None), (3, b"b", None))
     assert long == (2, b"", "longer than 1,000,000 bytes")
 
 
 def test_a_line_at_the_limit_is_kept() -> None:
     data = b"x" * LONGEST_RECORD
-    assert cut(lines, data + b"\n" + data) == [(1, data, None), (2, data, None)]
+    assert cut(split_lines, data + b"\n" + data) == [(1, data, None), (2, data, None)]
 
 
 @pytest.mark.slow

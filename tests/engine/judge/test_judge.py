@@ -147,7 +147,7 @@ async def test_a_miscount_of_many_is_asked_for_again_in_blocks(bench: Bench) -> 
     miscount = answer('{"n": 97, "scores": []}')
     verdict = await bench.hear(miscount, scoring(by_text), tweets=many)
     assert verdict.scores == {tweet.id: 0 for tweet in many} | {3: 6, 7: 2}
-    assert [len(one.candidates) for one in bench.server.requests] == [100, 50, 50]
+    assert [len(request.candidates) for request in bench.server.requests] == [100, 50, 50]
 
 
 async def test_a_second_miscount_leaves_the_absent_unjudged(bench: Bench) -> None:
@@ -326,12 +326,12 @@ async def test_reasons_are_asked_for_where_that_is_set(bench: Bench) -> None:
     bench.seat(reasons=False)
     verdict = await bench.hear(scoring(by_text))
     assert (verdict.reasons, verdict.prompt_version) == ({}, JUDGE.version)
-    first, second = (one.body for one in bench.server.requests)
+    first, second = (request.body for request in bench.server.requests)
     prompts = [one["messages"][0]["content"] for one in (first, second)]
-    assert ['"why"' in one for one in prompts] == [True, False]
+    assert ['"why"' in prompt for prompt in prompts] == [True, False]
     schemas = [one["response_format"]["json_schema"] for one in (first, second)]
-    assert [one["name"] for one in schemas] == ["judgments", "judgments"]
-    assert ["why" in one["schema"]["properties"] for one in schemas] == [True, False]
+    assert [schema["name"] for schema in schemas] == ["judgments", "judgments"]
+    assert ["why" in schema["schema"]["properties"] for schema in schemas] == [True, False]
 
 
 async def test_a_verdict_contains_only_numbers_and_plain_reasons(bench: Bench) -> None:
@@ -392,7 +392,7 @@ async def test_concurrent_equal_requests_share_one_call(bench: Bench) -> None:
     bench.server.script = [slow(0.1, scoring(by_text))]
     verdicts = await asyncio.gather(*(bench.hear() for _ in range(5)))
     assert bench.server.calls == 1
-    assert all(one.scores == EXPECTED for one in verdicts)
+    assert all(verdict.scores == EXPECTED for verdict in verdicts)
     assert len(bench.ledger.calls) == 1
 
 

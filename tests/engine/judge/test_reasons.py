@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.answer import LONGEST, MOST_WORDS, plain_reason
+from engine.judge.answer import LONGEST, MAX_WORDS, plain_reason
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_reason_is_one_short_line_without_links(text: str) -> None:
     if shown is None:
         return
     assert len(shown) <= LONGEST + 1
-    assert len(shown.split()) <= MOST_WORDS
+    assert len(shown.split()) <= MAX_WORDS
     assert len(shown.splitlines()) == 1
     assert "://" not in shown
     assert not any(sign in shown for sign in "<>@[]`*\n")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.judge import HEADLINE_LENGTH, JudgeRequest, around, build_judge_request
+from engine.judge.judge import HEADLINE_LENGTH, JudgeRequest, build_judge_request, cut_around
 from engine.search import Candidate, Headline
 from engine.text.clean import drop_links
 from engine.text.snippet import one_line
@@ -154,15 +154,15 @@ def test_a_long_text_is_cut_after_a_word() -> None:
 def test_a_text_too_long_is_cut_around_words_of_the_headline() -> None:
     filler = "nothing of that kind is said here " * 20
     text = f"{filler} the walls of the city {filler}"
-    shown = around(text, "A great wall falls", 280)
+    shown = cut_around(text, "A great wall falls", 280)
     assert "walls" not in shown  # it begins otherwise within five letters
-    shown = around(text, "City walls fall", 280)
+    shown = cut_around(text, "City walls fall", 280)
     assert "the walls of the city" in shown
     assert 200 < len(shown) <= 280
     assert shown in " ".join(text.split())
-    assert around(text, "Coffee", 280) == one_line(text, 280)
+    assert cut_around(text, "Coffee", 280) == one_line(text, 280)
     whole = "x" * 140 + " " + "y" * 139
-    assert around(whole, "City walls fall", 280) == whole
+    assert cut_around(whole, "City walls fall", 280) == whole
 
 
 def test_one_endless_word_is_cut_inside() -> None:
@@ -194,7 +194,7 @@ def test_no_text_can_break_its_line_or_forge_a_candidate(title: str, texts: list
     assert [line.split("\t")[0] for line in lines] == [str(n + 1) for n in range(len(texts))]
     for line, id_ in zip(lines, request.ids, strict=True):
         _, day, text = line.split("\t")
-        assert text == around(drop_links(texts[id_]), one_line(title, 500), 280)
+        assert text == cut_around(drop_links(texts[id_]), one_line(title, 500), 280)
         assert len(text) <= 280
         assert day == "20130830"
     request.content.encode()  # a lone surrogate would raise

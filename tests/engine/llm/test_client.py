@@ -421,7 +421,9 @@ async def test_waits_between_retries_grow_and_jitter(server: ModelServer) -> Non
         set_on_retry_hooks(None)
     expected = [(0.5, 1.0), (1.0, 1.5), (2.0, 2.5)]
     assert len(waits) == 3
-    assert all(least <= one <= most for one, (least, most) in zip(waits, expected, strict=True))
+    assert all(
+        minimum <= one <= maximum for one, (minimum, maximum) in zip(waits, expected, strict=True)
+    )
 
 
 # A schema that is refused
@@ -444,7 +446,7 @@ async def test_a_refused_schema_is_left_out_and_remembered(
     async with client_for(server) as client:
         assert (await ask(client, schema=True)).content == "one"
         assert (await ask(client, schema=True)).content == "two"
-    with_schema = ["response_format" in one.body for one in server.requests]
+    with_schema = ["response_format" in request.body for request in server.requests]
     assert with_schema == [True, False, False]
     assert "provider" not in server.requests[1].body
 
@@ -478,7 +480,7 @@ async def test_an_open_breaker_blocks_calls_except_one_probe(server: ModelServer
         clock.seconds += 60
         server.script = [slow(0.1, answer("yes"))]
         results = await asyncio.gather(*(ask(client) for _ in range(4)), return_exceptions=True)
-        assert [type(one) for one in results].count(ModelPaused) == 3
+        assert [type(result) for result in results].count(ModelPaused) == 3
         assert server.calls == 3
         await ask(client)
     assert server.calls == 4
@@ -555,7 +557,7 @@ async def test_concurrent_calls_reserve_budget_and_do_not_exceed_it(
     async with client_for(server, ledger=ledger, budget=budget) as client:
         await ask(client)  # what a token costs is known from here on
         outcomes = await asyncio.gather(*(ask(client) for _ in range(5)), return_exceptions=True)
-    refused = [isinstance(one, BudgetExhausted) for one in outcomes]
+    refused = [isinstance(outcome, BudgetExhausted) for outcome in outcomes]
     assert sorted(refused) == [False, True, True, True, True]
     assert server.calls == 2
     assert ledger.under_way == {}

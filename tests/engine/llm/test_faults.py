@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.fetch import requested_pause
-from engine.llm.endpoint import QUOTE_LENGTH, quote
+from engine.llm.endpoint import QUOTE_LENGTH, quote_answer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ def test_retry_after_is_parsed_as_seconds_or_date(
 
 @given(st.text(), st.text(), st.from_regex(r"\A[A-Za-z0-9_-]{12,40}\Z"))
 def test_a_quote_is_one_short_line_without_the_key(before: str, after: str, key: str) -> None:
-    quoted = quote(f"{before}{key}{after}", key)
+    quoted = quote_answer(f"{before}{key}{after}", key)
     assert key not in quoted
     assert len(quoted) <= QUOTE_LENGTH
     assert len(quoted.splitlines()) <= 1
@@ -52,5 +52,5 @@ def test_a_quote_is_one_short_line_without_the_key(before: str, after: str, key:
     "said", ["sk-proj-abcdefgh", "Bearer abcdefgh12345", "bearer  abcdefgh", "sk-ab****efgh."]
 )
 def test_foreign_keys_are_masked_by_their_shape(said: str) -> None:
-    assert quote(f"bad key: {said} given", None).startswith("bad key: ***")
-    assert "efgh" not in quote(said, None)
+    assert quote_answer(f"bad key: {said} given", None).startswith("bad key: ***")
+    assert "efgh" not in quote_answer(said, None)

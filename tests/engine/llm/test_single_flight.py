@@ -72,7 +72,7 @@ async def test_a_failure_reaches_every_caller_and_is_not_kept() -> None:
     tasks = await start(flights, work, "a", "a")
     work.gate.set()
     results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(one) for one in results] == [ValueError, ValueError]
+    assert [type(result) for result in results] == [ValueError, ValueError]
     with pytest.raises(ValueError, match="no"):
         await flights.run("a", work)
     assert work.runs == 2

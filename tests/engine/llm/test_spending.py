@@ -15,7 +15,9 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 def reservation(ledger: MemoryLedger, budget: Budget, *tokens: int) -> Reservation:
     until = NOW + timedelta(minutes=1)
-    planned = [PlannedCall(source=BudgetSource.CHATS, tokens=one, until=until) for one in tokens]
+    planned = [
+        PlannedCall(source=BudgetSource.CHATS, tokens=token, until=until) for token in tokens
+    ]
     return Reservation(Account(ledger, budget), planned, now=NOW)
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from engine.errors import ExtraMissing
 from engine.extras import how_to_install
-from engine.page.article import LONGEST_PAGE, Article, ArticleBlock, article
+from engine.page.article import LONGEST_PAGE, Article, ArticleBlock, read_article
 from tests.fakes.articles import REPORT
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def read(markup: str | bytes, **more: Any) -> Article:
-    found = article(markup.encode() if isinstance(markup, str) else markup, now=NOW, **more)
+    found = read_article(markup.encode() if isinstance(markup, str) else markup, now=NOW, **more)
     assert found is not None
     return found
 
@@ -79,11 +79,11 @@ def test_the_encoding_is_the_one_of_the_page_or_the_declared_one(charset: str | 
     ["", "   ", "<html></html>", "<html><body><nav><a href=/>Home</a></nav></body></html>"],
 )
 def test_a_page_without_an_article_gives_none(markup: str) -> None:
-    assert article(markup.encode(), now=NOW) is None
+    assert read_article(markup.encode(), now=NOW) is None
 
 
 def test_bytes_that_are_no_page_give_none() -> None:
-    assert article(bytes(range(256)) * 50, now=NOW) is None
+    assert read_article(bytes(range(256)) * 50, now=NOW) is None
 
 
 def test_content_beyond_the_size_limit_is_not_read() -> None:
@@ -106,7 +106,7 @@ def test_missing_libraries_are_reported_with_the_install_command() -> None:
         patch.dict("sys.modules", {"trafilatura.core": None}),
         pytest.raises(ExtraMissing, match=re.escape(how_to_install("documents"))),
     ):
-        article(REPORT.encode(), now=NOW)
+        read_article(REPORT.encode(), now=NOW)
 
 
 @pytest.mark.slow

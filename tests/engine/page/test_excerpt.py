@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.page.metadata import excerpt
+from engine.page.metadata import read_page_excerpt
 
 
 def test_only_informative_tags_are_kept() -> None:
-    kept = excerpt(
+    kept = read_page_excerpt(
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title>"
         "<meta property=og:title content=O><script>x</script><link rel=x></head><body class=x>"
         "<time>1</time><article><time datetime=2>2</time><time>3</time><p>text<h1>H</h1>"
@@ -31,11 +31,11 @@ def test_only_informative_tags_are_kept() -> None:
     ],
 )
 def test_a_large_page_gives_a_small_excerpt(page: str) -> None:
-    kept = excerpt(page)
+    kept = read_page_excerpt(page)
     assert len(kept.markup) < 15_000
     assert kept.json_ld == ()
 
 
 def test_the_walk_ends_after_very_many_tags() -> None:
-    assert excerpt("<time>" * 4000 + "<title>T</title>").markup == "<title>T</title>"
-    assert excerpt("<time>" * 6000 + "<title>T</title>").markup == ""
+    assert read_page_excerpt("<time>" * 4000 + "<title>T</title>").markup == "<title>T</title>"
+    assert read_page_excerpt("<time>" * 6000 + "<title>T</title>").markup == ""

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.page.metadata import articles, list_texts_under
+from engine.page.metadata import find_articles, list_texts_under
 
 
 def headlines(*texts: str) -> list[str]:
-    return list(list_texts_under(articles(texts), "headline"))
+    return list(list_texts_under(find_articles(texts), "headline"))
 
 
 @pytest.mark.parametrize(

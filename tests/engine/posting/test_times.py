@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.posting.choose import (
-    due,
+    find_due_day,
     instant_allowed,
     is_quiet,
     next_look,
@@ -45,7 +45,7 @@ def posts(
     for now in ticks(start, end, step):
         if down and utc(down[0]) <= now < utc(down[1]):
             continue
-        day = due(subscription, now, decided, grace)
+        day = find_due_day(subscription, now, decided, grace)
         if now >= look:
             look = next_look(subscription, now)
             assert now < look <= now + DAY
@@ -297,23 +297,25 @@ def test_a_weekday_is_that_of_the_local_date() -> None:
 
 def test_a_subscription_after_the_hour_starts_the_next_day() -> None:
     chat = subscribed(timed_from=utc("2026-06-01T10:00"))
-    assert due(chat, utc("2026-06-01T10:01"), None) is None
-    assert due(chat, utc("2026-06-02T09:00"), None) == date(2026, 6, 2)
+    assert find_due_day(chat, utc("2026-06-01T10:01"), None) is None
+    assert find_due_day(chat, utc("2026-06-02T09:00"), None) == date(2026, 6, 2)
 
 
 def test_changing_the_time_zone_does_not_repeat_a_daily_post() -> None:
     """Posted in Auckland, then the chat says that it is in Honolulu, where it is yesterday."""
     now = utc("2026-06-01T21:30")
-    decided = due(subscribed("09:00", "Pacific/Auckland"), now, None)
+    decided = find_due_day(subscribed("09:00", "Pacific/Auckland"), now, None)
     assert decided == date(2026, 6, 2)
-    assert due(subscribed("09:00", "Pacific/Honolulu"), now, decided) is None
-    assert due(subscribed("09:00", "Pacific/Honolulu"), now + DAY, decided) is None
-    assert due(subscribed("09:00", "Pacific/Honolulu"), now + 2 * DAY, decided) == date(2026, 6, 3)
+    assert find_due_day(subscribed("09:00", "Pacific/Honolulu"), now, decided) is None
+    assert find_due_day(subscribed("09:00", "Pacific/Honolulu"), now + DAY, decided) is None
+    assert find_due_day(subscribed("09:00", "Pacific/Honolulu"), now + 2 * DAY, decided) == date(
+        2026, 6, 3
+    )
 
 
 @pytest.mark.parametrize("mode", [PostingMode.INSTANT, PostingMode.OFF])
 def test_other_modes_have_no_daily_post(mode: PostingMode) -> None:
-    assert due(subscribed(mode=mode), utc("2026-06-01T09:00"), None) is None
+    assert find_due_day(subscribed(mode=mode), utc("2026-06-01T09:00"), None) is None
 
 
 @pytest.mark.parametrize(
@@ -362,7 +364,7 @@ def test_each_date_that_exists_is_decided_once_and_never_in_quiet_hours(
     start = datetime.combine(change - 3 * DAY, time(0), ZoneInfo(zone)).astimezone(UTC)
     now, decided, dates = start, None, []
     while now < start + 7 * DAY:
-        if (day := due(chat, now, decided, timedelta(hours=23))) is not None:
+        if (day := find_due_day(chat, now, decided, timedelta(hours=23))) is not None:
             assert not is_quiet(chat.chat, now)
             planned = planned_at(chat, day)
             assert planned

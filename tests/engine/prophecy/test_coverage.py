@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.score import evident, lexical_part, term_weights
+from engine.prophecy.score import lexical_part, term_weights, weigh_coverage
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, TERMS, found, term
 
 
@@ -70,4 +70,4 @@ def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
 
 @given(st.floats(0, 50), st.floats(0.01, 50))
 def test_evidence_strictly_rises_with_coverage(covered: float, more: float) -> None:
-    assert 0 <= evident(covered) < evident(covered + more) < 1
+    assert 0 <= weigh_coverage(covered) < weigh_coverage(covered + more) < 1

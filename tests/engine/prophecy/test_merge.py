@@ -136,7 +136,7 @@ def test_merged_judgment_is_withheld_only_if_every_archive_withholds_it(
 ) -> None:
     # Of an archive that the model may read, a failure may pass.
     verdicts = [Verdict(scores={}, withheld=one) for one in (first, second)]
-    both = joined(*(make_prophecy(verdict=one) for one in verdicts))
+    both = joined(*(make_prophecy(verdict=verdict) for verdict in verdicts))
     assert both.verdict.withheld == (first and second)
 
 
@@ -157,12 +157,12 @@ class WaitingProphet:
     cancelled: list[str] = field(default_factory=list)
     full: asyncio.Event = field(default_factory=asyncio.Event)
     running: int = 0
-    most: int = 0
+    maximum: int = 0
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         self.asked.append(corpus.name)
         self.running += 1
-        self.most = max(self.most, self.running)
+        self.maximum = max(self.maximum, self.running)
         if self.running >= self.at_once:
             self.full.set()
         try:
@@ -190,7 +190,7 @@ async def test_archives_are_asked_at_once_a_few_at_a_time() -> None:
         found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
     assert len(found.hits) == 3
     assert prophet.asked == names
-    assert prophet.most == 4
+    assert prophet.maximum == 4
 
 
 async def test_one_failure_ends_the_search_of_all() -> None:

@@ -156,7 +156,7 @@ def test_each_feature_measures_what_its_name_says() -> None:
 
 
 def test_the_parts_of_a_hyphenated_word_are_one_word() -> None:
-    halves = [replace(one, word="state-run") for one in TERMS[:2]]
+    halves = [replace(term, word="state-run") for term in TERMS[:2]]
     [features] = measure_features(texts({0: 1, 1: 1}), {1: 0.4}, halves, LARGE).values()
     assert (features["words"], features["second"]) == (1, 0)
 

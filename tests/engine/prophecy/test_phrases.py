@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.expand import LONGEST_PHRASE, MOST_PHRASES, read_phrases
+from engine.prophecy.expand import LONGEST_PHRASE, MAX_PHRASES, read_phrases
 
 HEADLINE = "Fuel hits a record"
 
@@ -40,7 +40,7 @@ def test_phrases_are_few_and_short() -> None:
     long = [f"{number} " + "word " * 60 for number in range(20)]
     found = read_phrases(json.dumps({"phrases": long}))
     assert found is not None
-    assert len(found) == MOST_PHRASES
+    assert len(found) == MAX_PHRASES
     assert all(len(one) <= LONGEST_PHRASE for one in found)
 
 

@@ -332,14 +332,14 @@ async def test_concurrent_headlines_yield_to_the_event_loop(
         thoughts.append(turns)
         return [[one] for one in candidates]
 
-    monkeypatch.setattr("engine.prophecy.prophecy.alike", thought)
+    monkeypatch.setattr("engine.prophecy.prophecy.group_alike", thought)
     prophet = Prophet(Index([candidate(1, "storm")]))
     other = asyncio.create_task(turning())
     requests = [
         SearchRequest(headline=read_headline(f"storm {number}"), limit=3, now=NOW)
         for number in range(10)
     ]
-    await asyncio.gather(*(prophet.prophesy(CORPUS, one) for one in requests))
+    await asyncio.gather(*(prophet.prophesy(CORPUS, request) for request in requests))
     other.cancel()
     assert len(set(thoughts)) == 10
 
@@ -347,7 +347,7 @@ async def test_concurrent_headlines_yield_to_the_event_loop(
 async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
     judge = StandInJudge({})
     texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
-    settings = ProphecySettings(most=3, similarity=99)
+    settings = ProphecySettings(maximum=3, similarity=99)
     prophecy = await Prophet(Index(texts), judge, settings).prophesy(
         CORPUS, SearchRequest(headline=read_headline("storm number"), limit=3, now=NOW)
     )
@@ -439,7 +439,7 @@ async def test_a_hit_found_only_by_a_phrase_is_judged_and_names_it() -> None:
 
 
 async def test_fewer_candidates_are_judged_if_there_are_phrases() -> None:
-    settings = ProphecySettings(most_with_phrases=2)
+    settings = ProphecySettings(max_with_phrases=2)
     for named, judged in ((NAMED, 2), (Expansion(), 4)):
         judge = StandInJudge({})
         await asked_with(StandInPhrases(FULL, named), judge=judge, settings=settings)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from engine.prophecy.score import (
     Scorer,
-    age,
-    evident,
-    factors,
     level_hits,
     lexical_part,
+    list_factors,
+    measure_age,
     share_covered,
+    weigh_coverage,
 )
 from engine.search import Candidate, Hit, ItemPlace, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
@@ -37,8 +37,8 @@ def hits(
     return scorer(settings, terms).hits(candidates, judgments or {}, limit)
 
 
-def wanting(**least: float) -> ProphecySettings:
-    return ProphecySettings(search=SearchSettings(**least))
+def wanting(**minimum: float) -> ProphecySettings:
+    return ProphecySettings(search=SearchSettings(**minimum))
 
 
 def scorer(settings: ProphecySettings | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
@@ -80,22 +80,22 @@ def test_a_hit_names_a_hyphenated_word_once() -> None:
 
 @pytest.mark.parametrize(("days", "value"), [(0, 0.0), (-5, 0.0), (3652.5, 1.0), (9000, 1.0)])
 def test_age_is_zero_for_new_texts_and_one_at_the_full_span(days: float, value: float) -> None:
-    assert age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
+    assert measure_age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
 
 
 def test_an_age_is_counted_in_days() -> None:
-    one_day = age(NOW - timedelta(days=1), NOW, 10)
+    one_day = measure_age(NOW - timedelta(days=1), NOW, 10)
     assert one_day == pytest.approx(math.log(2) / math.log(3653.5))
 
 
 @given(st.floats(0, 20_000), st.floats(0, 1000))
 def test_age_never_decreases_for_older_texts(days: float, more: float) -> None:
-    younger = age(NOW - timedelta(days=days), NOW, 10)
-    assert 0 <= younger <= age(NOW - timedelta(days=days + more), NOW, 10) <= 1
+    younger = measure_age(NOW - timedelta(days=days), NOW, 10)
+    assert 0 <= younger <= measure_age(NOW - timedelta(days=days + more), NOW, 10) <= 1
 
 
 def test_the_first_year_counts_more_than_the_last() -> None:
-    values = [age(NOW - timedelta(days=365 * years), NOW, 10) for years in (0, 1, 8, 9)]
+    values = [measure_age(NOW - timedelta(days=365 * years), NOW, 10) for years in (0, 1, 8, 9)]
     assert values[1] - values[0] > 10 * (values[3] - values[2])
 
 
@@ -105,13 +105,13 @@ def test_the_first_year_counts_more_than_the_last() -> None:
 def test_every_flag_that_costs_is_named() -> None:
     flags = Flag.REPOST | Flag.TRUNCATED | Flag.MEDIA
     given_candidate = found(1, {0: 1}, flags=flags, length=3)
-    assert factors(given_candidate) == {"repost": 0.97, "truncated": 0.98, "short": 0.8}
-    assert factors(found(1, {0: 1}, flags=Flag.QUOTE, length=4)) == {"quote": 0.97}
-    assert factors(found(1, {0: 1}, length=4)) == {}
+    assert list_factors(given_candidate) == {"repost": 0.97, "truncated": 0.98, "short": 0.8}
+    assert list_factors(found(1, {0: 1}, flags=Flag.QUOTE, length=4)) == {"quote": 0.97}
+    assert list_factors(found(1, {0: 1}, length=4)) == {}
 
 
 def said(text: str) -> dict[str, float]:
-    return factors(replace(found(1, {0: 1}, length=9), text=text))
+    return list_factors(replace(found(1, {0: 1}, length=9), text=text))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
     lexical_part = hit.parts["lexical"]
     assert lexical_part
     mean = (
-        0.65 * 0.5 + 0.25 * evident(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
+        0.65 * 0.5 + 0.25 * weigh_coverage(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
     ) / 0.9
     assert hit.score == pytest.approx(mean * hit.factors["quote"] * hit.factors["short"])
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.query.filters import Conditions, Stretch, conditions
+from engine.query.filters import Conditions, Stretch, combine_conditions
 from engine.query.parser import parse_query
 from engine.values import Flag
 
@@ -18,7 +18,7 @@ def moment(day_of_march: int, *, hour: int = 0) -> datetime:
 
 
 def of(text: str) -> Conditions:
-    return conditions(parse_query(text).filters)
+    return combine_conditions(parse_query(text).filters)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def of(text: str) -> Conditions:
         ("on:2015-03-02", Conditions(after=moment(2), before=moment(3))),
         ("on:2015 before:2015-06", Conditions(after=day(2015), before=day(2015, 6))),
         ("-on:2015", Conditions(not_during=(Stretch(day(2015), day(2016)),))),
-        ("min:5 min:9", Conditions(least=9)),
+        ("min:5 min:9", Conditions(minimum=9)),
         ("-min:5 -min:9", Conditions(below=5)),
-        ("min:999999999", Conditions(least=999_999_999)),
+        ("min:999999999", Conditions(minimum=999_999_999)),
         ("min:1000000000", Conditions()),
         ("has:media is:reply", Conditions(require=Flag.MEDIA | Flag.REPLY)),
         ("-has:media -is:repost", Conditions(exclude=Flag.MEDIA | Flag.REPOST)),

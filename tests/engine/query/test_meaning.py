@@ -57,7 +57,7 @@ def test_hits_are_sorted_by_similarity_and_renumbered() -> None:
 def test_hits_of_unknown_similarity_follow_in_order_with_a_notice() -> None:
     answer = order_by_similarity(found(4), {3: 0.0}, 4)
     assert ids(answer) == [3, 1, 2, 4]
-    assert [str(one) for one in answer.notices] == [
+    assert [str(notice) for notice in answer.notices] == [
         "3 of the texts found are not ordered by meaning."
     ]
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.query.filters import KINDS
-from engine.query.parser import LONGEST_NAME, LONGEST_PART, MOST_PARTS, parse_query
+from engine.query.parser import LONGEST_NAME, LONGEST_PART, MAX_PARTS, parse_query
 from engine.query.query import Filter, Phrase, Query, Word
 from tests.patterns import grows_faster, needs_timer
 from tests.query_texts import query_texts
 
 
 def groups(query: Query) -> list[list[str]]:
-    return [[str(one.unit) for one in group.alternatives] for group in query.groups]
+    return [[str(alternative.unit) for alternative in group.alternatives] for group in query.groups]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_queries_have_a_canonical_form(text: str, canonical: str) -> None:
         ("from:a OR from:b", "An OR was left out"),
         ("a NOT b", "NOT was read as a word. To leave out a word, write a minus before it"),
         ("x" * (LONGEST_PART + 1), f"What is longer than {LONGEST_PART} characters was left out."),
-        (" ".join(map(str, range(99))), f"Only the first {MOST_PARTS} parts of the query count."),
+        (" ".join(map(str, range(99))), f"Only the first {MAX_PARTS} parts of the query count."),
         (" " * 50_001, "Only the first 50000 characters were read."),
     ],
 )
@@ -159,7 +159,7 @@ def test_any_text_parses_and_its_canonical_form_parses_equally(text: str) -> Non
 def test_no_more_than_the_first_parts_count(text: str) -> None:
     query = parse_query(text)
     units = sum(len(group.alternatives) for group in query.groups) + len(query.excluded)
-    assert units + len(query.filters) <= MOST_PARTS
+    assert units + len(query.filters) <= MAX_PARTS
 
 
 @given(

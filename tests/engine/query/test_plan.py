@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.query.find import reference
+from engine.query.find import compute_reference
 from engine.query.parser import parse_query
 from engine.query.query import (
     Alternative,
@@ -15,8 +15,8 @@ from engine.query.query import (
     Query,
     Unit,
     Word,
+    list_units,
     plan_query,
-    units,
 )
 from engine.ranking import idf
 from engine.text.terms import Reading
@@ -65,7 +65,7 @@ def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> PlannedSe
             document_frequency=FREQUENCIES.get(lexeme, 0),
             max_tf=2,
         )
-        for number, unit in enumerate(units(query))
+        for number, unit in enumerate(list_units(query))
         for language in languages
         for position, lexeme in enumerate(LEXEMES.get((unit.text, language), []), start=1)
     ]
@@ -159,7 +159,7 @@ def test_written_words_are_scored_before_aliases() -> None:
 
 def test_each_distinct_unit_is_read_once() -> None:
     query = parse_query('wall OR "a b" -wall -"a b" -x')
-    assert units(query) == (Word("wall"), Phrase("a b"), Word("x"))
+    assert list_units(query) == (Word("wall"), Phrase("a b"), Word("x"))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_the_reference_score_uses_the_rarest_alternative_of_each_group(
     text: str, expected: float
 ) -> None:
     found = plan(text, ("english",))
-    assert reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
+    assert compute_reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
 
 
 def test_a_multi_word_term_alias_needs_a_language_that_reads_every_word() -> None:
@@ -190,7 +190,7 @@ def test_a_multi_word_term_alias_needs_a_language_that_reads_every_word() -> Non
 def test_an_alias_contributes_only_its_weight_to_the_reference_score() -> None:
     query = parse_query("wall").expand_aliases(lambda _: [(Word("casas"), 0.5)])
     found = plan("wall", ("english",), aliases="casas")
-    assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))
+    assert compute_reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))
 
 
 def test_the_lexemes_of_a_chain_stand_in_the_order_of_the_text() -> None:

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from engine.query.find import (
     FeatureContext,
     KindProfile,
-    authority,
-    engagement,
-    features,
-    focus,
-    hashtags,
+    compute_features,
     is_preferred,
     lexical_share,
     rank_documents,
-    recency,
+    weigh_authority,
+    weigh_engagement,
+    weigh_focus,
+    weigh_hashtags,
+    weigh_recency,
 )
 from engine.query.parser import parse_query
 from engine.query.results import FoundDocument
@@ -41,7 +41,9 @@ def found(
 def order(
     profile: KindProfile, *documents: FoundDocument, asked: FeatureContext = ASKED
 ) -> list[int]:
-    return [one.document.candidate.id for one in rank_documents(documents, asked, profile)]
+    return [
+        document.document.candidate.id for document in rank_documents(documents, asked, profile)
+    ]
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(1e-3, 1e6))
@@ -60,7 +62,7 @@ def test_lexical_is_a_half_for_a_text_that_says_each_part_once() -> None:
     ("days", "expected"), [(0, 1), (180, 1 / math.e), (360, math.exp(-2)), (-5, 1)]
 )
 def test_recency_is_the_exponential_of_the_age(days: float, expected: float) -> None:
-    assert recency(NOW - timedelta(days=days), NOW, 180) == pytest.approx(expected)
+    assert weigh_recency(NOW - timedelta(days=days), NOW, 180) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +84,12 @@ def test_the_answers_of_an_assistant_are_preferred_where_so_set() -> None:
 
 
 def test_focus_grows_with_the_candidates_of_a_thread() -> None:
-    assert [focus(others) for others in (0, 1, 2)] == [0, 0.5, 0.75]
+    assert [weigh_focus(others) for others in (0, 1, 2)] == [0, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(("count", "expected"), [(-1, 0), (0, 0), (9, 1 / 3), (999, 1), (10**9, 1)])
 def test_engagement_is_logarithmic_up_to_full(count: int, expected: float) -> None:
-    assert engagement(count, 999) == pytest.approx(expected)
+    assert weigh_engagement(count, 999) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_engagement_is_logarithmic_up_to_full(count: int, expected: float) -> No
     ],
 )
 def test_hashtags_are_the_share_of_the_words_that_are_tags(query: str, expected: float) -> None:
-    assert hashtags(parse_query(query).groups, ("coffee", "coffeeprices")) == expected
+    assert weigh_hashtags(parse_query(query).groups, ("coffee", "coffeeprices")) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,11 +122,11 @@ def test_hashtags_are_the_share_of_the_words_that_are_tags(query: str, expected:
 def test_authority_is_that_of_the_author_or_of_a_domain_above(
     author: str | None, domain: str | None, expected: float
 ) -> None:
-    assert authority(author, domain, {"ana": 0.9, "example.org": 0.7}, 0.2) == expected
+    assert weigh_authority(author, domain, {"ana": 0.9, "example.org": 0.7}, 0.2) == expected
 
 
 def test_authority_is_unknown_without_configured_authorities() -> None:
-    assert authority("ana", "example.org", {}, 0.5) is None
+    assert weigh_authority("ana", "example.org", {}, 0.5) is None
 
 
 def test_personal_profile_prefers_newer_and_own_messages() -> None:
@@ -178,7 +180,8 @@ def test_an_unknown_role_ranks_no_higher_than_a_known_one() -> None:
     own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
     assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
     scores = {
-        one.document.candidate.id: one for one in rank_documents([own, unknown], ASKED, PERSONAL)
+        document.document.candidate.id: document
+        for document in rank_documents([own, unknown], ASKED, PERSONAL)
     }
     assert scores[3].parts["role"] == 0.0
 
@@ -189,7 +192,7 @@ def test_scores_are_between_zero_and_one_with_the_weighted_parts(profile: KindPr
     [one] = rank_documents([document], ASKED, profile)
     assert one.score is not None
     assert 0 <= one.score <= 1
-    assert set(one.parts) == set(profile.weights) == set(features(document, ASKED, profile))
+    assert set(one.parts) == set(profile.weights) == set(compute_features(document, ASKED, profile))
     assert all(part is None or 0 <= part <= 1 for part in one.parts.values())
 
 

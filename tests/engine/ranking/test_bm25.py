@@ -164,7 +164,7 @@ def test_scores_of_a_few_texts_match_hand_calculation() -> None:
     rare, frequent = math.log(2), math.log(1.2)
     longer = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.5))
     shorter = 2.2 / (1 + 1.2 * (0.25 + 0.75 / 1.5))
-    most = (rare + frequent) * 2.2
+    maximum = (rare + frequent) * 2.2
     assert scores_of(["a", "b"], [["a", "b"], ["b"]]) == pytest.approx(
-        [(rare + frequent) * longer / most, frequent * shorter / most]
+        [(rare + frequent) * longer / maximum, frequent * shorter / maximum]
     )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
 
-from engine.ranking import alike, bare, eldest, first_of_items
+from engine.ranking import choose_eldest, first_of_items, group_alike, strip_dress
 from engine.search import Candidate, ItemPlace
 from engine.values import Flag
 from tests.engine.candidates import candidate
@@ -27,7 +27,7 @@ def posted(identity: int, text: str, *, year: int = 2015, flags: Flag = Flag.NON
 
 def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[Candidate]:
     """Return what stands for each group, as finds and prophecies put it together."""
-    return [eldest(group) for group in alike(candidates, similarity=similarity)]
+    return [choose_eldest(group) for group in group_alike(candidates, similarity=similarity)]
 
 
 def ids(candidates: Sequence[Candidate]) -> list[int]:
@@ -130,7 +130,7 @@ def test_an_empty_list_gives_an_empty_list() -> None:
     ],
 )
 def test_bare_reduces_a_text_to_its_words(text: str, words: str) -> None:
-    assert bare(text) == words
+    assert strip_dress(text) == words
 
 
 # No two of these are near each other.
@@ -179,7 +179,7 @@ def test_long_texts_are_duplicates_exactly_by_their_similarity_ratio(
 ) -> None:
     other = text[:place] + "q" * changed + text[place + changed // 2 :]
     found = distinct([posted(1, text), posted(2, other)], similarity=similarity)
-    same = fuzz.ratio(bare(text), bare(other)) >= similarity
+    same = fuzz.ratio(strip_dress(text), strip_dress(other)) >= similarity
     assert len(found) == (1 if same else 2)
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking import fuse_rankings, ranks
+from engine.ranking import fuse_rankings, list_ranks
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=20), max_size=3)
 
@@ -44,7 +44,7 @@ def test_an_item_ahead_in_every_list_stays_ahead(
 
 
 def test_ranks_say_which_list_holds_what_and_where() -> None:
-    assert ranks({"lexical": ["a", "b"], "semantic": ["b"]}) == {
+    assert list_ranks({"lexical": ["a", "b"], "semantic": ["b"]}) == {
         "a": {"lexical": 1},
         "b": {"lexical": 2, "semantic": 1},
     }

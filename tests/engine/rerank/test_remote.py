@@ -18,7 +18,7 @@ from engine.errors import (
     SettingsError,
 )
 from engine.llm.spending import Account
-from engine.rerank import RemoteReranker, probabilities, read_scores
+from engine.rerank import RemoteReranker, compute_probabilities, read_scores
 from engine.settings.models import RerankSettings
 from engine.values import Usage
 from tests.engine.passages import scored
@@ -158,6 +158,6 @@ def test_incomplete_scores_are_rejected(content: bytes) -> None:
 
 
 def test_scores_of_any_range_become_probabilities() -> None:
-    assert probabilities([0.2, 1.0]) == [0.2, 1.0]
-    low, middle, high = probabilities([-1e9, 0.0, 8.0])
+    assert compute_probabilities([0.2, 1.0]) == [0.2, 1.0]
+    low, middle, high = compute_probabilities([-1e9, 0.0, 8.0])
     assert 0 <= low < middle == 0.5 < high < 1

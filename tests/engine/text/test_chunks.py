@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.chunks import LEAST, MOST, OVERLAP, Block, chunks, token_count
+from engine.text.chunks import MAXIMUM, MINIMUM, OVERLAP, Block, split_chunks, token_count
 from tests.conftest import FEW_EXAMPLES
 
 _WORDS = st.sampled_from(
@@ -34,7 +34,7 @@ def _numbered(count: int, length: int = 9) -> str:
 @FEW_EXAMPLES
 @given(_BLOCKS)
 def test_every_word_is_kept_in_order(blocks: list[Block]) -> None:
-    found = chunks(blocks)
+    found = split_chunks(blocks)
     words = " ".join(block.text for block in blocks).split()
     at = iter(" ".join(each.text for each in found).split())
     assert all(word in at for word in words)
@@ -43,15 +43,15 @@ def test_every_word_is_kept_in_order(blocks: list[Block]) -> None:
 @FEW_EXAMPLES
 @given(_BLOCKS)
 def test_only_the_last_chunk_is_short(blocks: list[Block]) -> None:
-    sizes = [token_count(each.text) for each in chunks(blocks)]
-    assert all(size <= MOST for size in sizes)
-    assert all(size >= LEAST for size in sizes[:-1])
+    sizes = [token_count(each.text) for each in split_chunks(blocks)]
+    assert all(size <= MAXIMUM for size in sizes)
+    assert all(size >= MINIMUM for size in sizes[:-1])
 
 
 @FEW_EXAMPLES
 @given(_BLOCKS)
 def test_each_chunk_begins_with_the_end_of_the_one_before(blocks: list[Block]) -> None:
-    for one, other in pairwise(chunks(blocks)):
+    for one, other in pairwise(split_chunks(blocks)):
         words, following = one.text.split(), other.text.split()
         shared = [
             size
@@ -66,40 +66,40 @@ def test_each_chunk_begins_with_the_end_of_the_one_before(blocks: list[Block]) -
 
 def test_a_sentence_stays_whole() -> None:
     text = _numbered(200)
-    for each in chunks([Block(text=text)]):
+    for each in split_chunks([Block(text=text)]):
         assert each.text.endswith(".")
         assert each.text.split()[0].endswith("x0")
 
 
 def test_a_short_text_is_one_chunk() -> None:
-    [only] = chunks([Block(text="It rose.\nIt fell.", headings=("Prices",), page=3)])
+    [only] = split_chunks([Block(text="It rose.\nIt fell.", headings=("Prices",), page=3)])
     assert only.text == "Prices\n\nIt rose.\nIt fell."
     assert (only.headings, only.page, only.last_page) == (("Prices",), 3, 3)
-    assert chunks([]) == ()
-    assert chunks([Block(text=" \n ")]) == ()
+    assert split_chunks([]) == ()
+    assert split_chunks([Block(text=" \n ")]) == ()
 
 
 def test_a_long_sentence_is_cut_between_words() -> None:
     words = [f"w{number}" for number in range(3000)]
-    found = chunks([Block(text=" ".join(words))])
+    found = split_chunks([Block(text=" ".join(words))])
     assert len(found) > 5
     assert {word for each in found for word in each.text.split()} == set(words)
 
 
 def test_text_without_blanks_is_cut_after_its_marks() -> None:
-    found = chunks([Block(text="咖啡很贵。" * 400)])
+    found = split_chunks([Block(text="咖啡很贵。" * 400)])
     assert len(found) > 4
     assert all(each.text.endswith("。") for each in found)
 
 
 def test_a_word_longer_than_a_chunk_is_cut_anywhere() -> None:
-    found = chunks([Block(text="x" * 9000)])
-    assert all(token_count(each.text) <= MOST for each in found)
+    found = split_chunks([Block(text="x" * 9000)])
+    assert all(token_count(each.text) <= MAXIMUM for each in found)
     assert sum(len(each.text) for each in found) >= 9000
 
 
 def test_a_section_begins_a_chunk_if_the_one_before_is_long_enough() -> None:
-    found = chunks(
+    found = split_chunks(
         [
             Block(text=_numbered(30), headings=("Report", "Past"), page=1),
             Block(text="Now it is dear.", headings=("Report", "Present"), page=2),
@@ -112,7 +112,7 @@ def test_a_section_begins_a_chunk_if_the_one_before_is_long_enough() -> None:
 
 def test_a_heading_does_not_end_a_chunk() -> None:
     long = " ".join(["word"] * 390) + "."
-    found = chunks(
+    found = split_chunks(
         [
             Block(text=long, headings=("One",)),
             Block(text=_numbered(30), headings=("Two",)),
@@ -124,10 +124,10 @@ def test_a_heading_does_not_end_a_chunk() -> None:
 
 def test_a_chunk_of_several_sections_names_the_first_and_the_last() -> None:
     sections = ("Prams", "Dogs", "Bicycles")
-    [only] = chunks([Block(text="Yes.", headings=("Southern", name)) for name in sections])
+    [only] = split_chunks([Block(text="Yes.", headings=("Southern", name)) for name in sections])
     assert only.headings == ("Southern", "Prams … Bicycles")
     within = [Block(text="Yes.", headings=one) for one in (("A",), ("A", "B"))]
-    assert [each.headings for each in chunks(within)] == [("A",)]
+    assert [each.headings for each in split_chunks(within)] == [("A",)]
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_tokens_are_four_characters_or_one_wide_one(text: str, tokens: int) -> N
 
 def test_an_overlap_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="60 of 100"):
-        chunks([], least=100, overlap=60)
+        split_chunks([], minimum=100, overlap=60)
 
 
 def test_chunking_handles_a_very_long_text() -> None:
-    assert len(chunks([Block(text="No way! " * 25_000)])) > 100
+    assert len(split_chunks([Block(text="No way! " * 25_000)])) > 100

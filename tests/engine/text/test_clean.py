@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.text.clean import camel_parts, clean_for_display, respell_search_text, searchable
+from engine.text.clean import camel_parts, clean_for_display, make_searchable, respell_search_text
 from tests.conftest import FEW_EXAMPLES
 from tests.patterns import grows_faster, needs_timer
 
@@ -75,7 +75,7 @@ AWKWARD = st.text(alphabet=st.sampled_from("aAbBZ.'’&@#_-+/<>~ 0129,ñÉ…\u2
     ],
 )
 def test_search_text_is_normalised(text: str, words: str) -> None:
-    assert searchable(text) == words
+    assert make_searchable(text) == words
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_search_text_is_normalised(text: str, words: str) -> None:
     ],
 )
 def test_a_headline_and_a_tweet_meet_in_the_same_words(headline: str, tweet: str) -> None:
-    assert set(searchable(headline).split()) <= set(searchable(tweet).split())
+    assert set(make_searchable(headline).split()) <= set(make_searchable(tweet).split())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_parts_of_a_compound_are_all_of_it(word: str) -> None:
 @FEW_EXAMPLES
 @given(st.text() | AWKWARD)
 def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> None:
-    words = searchable(text)
+    words = make_searchable(text)
     words.encode()
     assert not [c for c in words if unicodedata.category(c) == "Cc" or c in "\u200b\u202e\ufeff"]
     assert unicodedata.is_normalized("NFKC", words)
@@ -129,7 +129,7 @@ def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> 
 @FEW_EXAMPLES
 @given(st.text() | AWKWARD)
 def test_search_normalisation_is_idempotent(text: str) -> None:
-    assert searchable(searchable(text)) == searchable(text)
+    assert make_searchable(make_searchable(text)) == make_searchable(text)
 
 
 HOSTILE = [
@@ -175,7 +175,7 @@ HOSTILE += [
 
 
 @needs_timer
-@pytest.mark.parametrize("clean", [searchable, clean_for_display])
+@pytest.mark.parametrize("clean", [make_searchable, clean_for_display])
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_cleaning_takes_linear_time_on_hostile_text(
     piece: str, clean: Callable[[str], object]
@@ -249,7 +249,7 @@ def test_search_text_of_older_versions_is_respelled(
 @given(st.text() | AWKWARD)
 def test_current_search_text_is_not_respelled(text: str) -> None:
     text = clean_for_display(text)
-    assert respell_search_text(searchable(text), text) == searchable(text)
+    assert respell_search_text(make_searchable(text), text) == make_searchable(text)
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ async def test_the_parser_sees_words_where_it_would_see_hosts_and_files(parsed: 
     ]
     raw = {kind for kind, _token in await parsed.tokens(texts)}
     assert {"file", "host", "email", "int", "tag", "entity"} <= raw
-    found = await parsed.tokens([searchable(text) for text in texts])
+    found = await parsed.tokens([make_searchable(text) for text in texts])
     assert " ".join(token for _kind, token in found) == (
         "and or Obama now Trump Great joe x org a b c tmp x y U.S led COVID 19 10000 1500 5 5 amp"
     )
@@ -307,7 +307,7 @@ async def test_the_parser_glues_nothing_in_real_tweets(
     with path.open(encoding="utf-8") as file:
         texts = [json.loads(line)["text"] for line in file][::20]
     assert GLUED & {kind for kind, _token in await parsed.tokens(texts)}
-    found = await parsed.tokens([searchable(clean_for_display(text)) for text in texts])
+    found = await parsed.tokens([make_searchable(clean_for_display(text)) for text in texts])
     assert not [pair for pair in found if pair[0] in GLUED]
     files = {token for kind, token in found if kind == "file" and not token[0].isdigit()}
     assert files <= {"U.S", "W.H.O", "I.T"}

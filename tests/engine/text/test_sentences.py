@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.chunks import sentences
+from engine.text.chunks import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ from engine.text.chunks import sentences
     ],
 )
 def test_text_is_split_into_sentences(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected
 
 
 @given(st.text(alphabet='aA.!? \n[]1"', max_size=80))
 def test_splitting_loses_only_spaces(text: str) -> None:
-    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
 
 
 def test_splitting_handles_a_very_long_text() -> None:
-    assert len(sentences("A. " * 7000)) == 1
-    assert len(sentences("No way! " * 2500)) == 2500
+    assert len(split_sentences("A. " * 7000)) == 1
+    assert len(split_sentences("No way! " * 2500)) == 2500

@@ -8,12 +8,12 @@ from engine.text.snippet import (
     Excerpt,
     Known,
     Spot,
+    choose_window,
+    find_words,
     may_match,
     narrow_excerpt,
     searched_words,
     voice_terms,
-    window,
-    words,
 )
 from tests.conftest import FEW_EXAMPLES
 
@@ -21,11 +21,11 @@ TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
 
 def spots(text: str, *wanted: str, weight: float = 1.0) -> list[tuple[Spot, float]]:
-    return [(spot, weight) for spot in words(text) if spot.word in wanted]
+    return [(spot, weight) for spot in find_words(text) if spot.word in wanted]
 
 
 def test_a_window_is_cut_between_words_around_the_match() -> None:
-    found = window(TEXT, spots(TEXT, "six"), 12)
+    found = choose_window(TEXT, spots(TEXT, "six"), 12)
     assert found.text == "four five six seven eight"
     assert (found.before, found.after) == (True, True)
     assert TEXT[found.start : found.end] == found.text
@@ -33,28 +33,28 @@ def test_a_window_is_cut_between_words_around_the_match() -> None:
 
 @pytest.mark.parametrize("radius", [None, 1000])
 def test_a_text_that_is_short_enough_stays_whole(radius: int | None) -> None:
-    found = window(TEXT, spots(TEXT, "six"), radius)
+    found = choose_window(TEXT, spots(TEXT, "six"), radius)
     assert (found.text, found.before, found.after) == (TEXT, False, False)
 
 
 def test_the_excerpt_shows_the_most_different_matched_words() -> None:
     text = "fish fish fish " + "x " * 60 + "fish and chips" + " y" * 60
-    assert "chips" in window(text, spots(text, "fish", "chips"), 20).text
+    assert "chips" in choose_window(text, spots(text, "fish", "chips"), 20).text
 
 
 def test_a_rare_word_is_worth_more_than_a_common_one() -> None:
     text = "common " + "x " * 60 + "rare" + " y" * 60
     matches = [*spots(text, "common"), *spots(text, "rare", weight=5.0)]
-    assert "rare" in window(text, matches, 20).text
+    assert "rare" in choose_window(text, matches, 20).text
 
 
 def test_the_first_of_equally_good_matches_is_shown() -> None:
     text = "alpha fish " + "x " * 60 + "omega fish " + "y " * 60
-    assert window(text, spots(text, "fish"), 20).text.startswith("alpha fish")
+    assert choose_window(text, spots(text, "fish"), 20).text.startswith("alpha fish")
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
-    found = window(TEXT * 3, [], 10)
+    found = choose_window(TEXT * 3, [], 10)
     assert found.start == 0
     assert TEXT.startswith(found.text)
     assert found.after
@@ -68,10 +68,10 @@ TEXTS = st.text(st.sampled_from("ab é漢\n\u0301-'"), max_size=300)
 def test_an_excerpt_is_a_verbatim_part_of_the_text(
     text: str, radius: int, data: st.DataObject
 ) -> None:
-    found = words(text)
+    found = find_words(text)
     chosen = data.draw(st.lists(st.sampled_from(found), max_size=5)) if found else []
     matches = sorted(((spot, 1.0) for spot in set(chosen)), key=lambda one: one[0].start)
-    shown = window(text, matches, radius)
+    shown = choose_window(text, matches, radius)
     assert text[shown.start : shown.end] == shown.text
     assert shown.before == bool(text[: shown.start].strip())
     assert shown.after == bool(text[shown.end :].strip())
@@ -85,18 +85,18 @@ def test_an_excerpt_is_a_verbatim_part_of_the_text(
 @FEW_EXAMPLES
 @given(TEXTS, st.integers(1, 60), st.data())
 def test_words_are_never_cut_while_they_fit(text: str, radius: int, data: st.DataObject) -> None:
-    found = words(text)
+    found = find_words(text)
     spot = data.draw(st.sampled_from(found)) if found else None
     if spot is None or len(spot.word) > radius:
         return
-    shown = window(text, [(spot, 1.0)], radius)
+    shown = choose_window(text, [(spot, 1.0)], radius)
     for at, edge in ((shown.start, spot.start), (shown.end, spot.end)):
         assert at in (0, len(text), edge) or text[at - 1].isspace() != text[at].isspace()
 
 
 def test_an_excerpt_is_narrowed_around_the_same_match() -> None:
     text = "x " * 200 + "the needle here" + " y" * 200
-    wide = window(text, spots(text, "needle"), 100)
+    wide = choose_window(text, spots(text, "needle"), 100)
     small = narrow_excerpt(text, wide, 30)
     assert "needle" in small.text
     assert len(small.text) <= 30
@@ -110,11 +110,11 @@ def test_an_excerpt_without_a_known_match_narrows_to_the_beginning() -> None:
 
 def test_words_leave_addresses_tags_and_mentions_out() -> None:
     text = "see https://a.example/coffee by @ana #coffee don't"
-    assert [spot.word for spot in words(text)] == ["see", "by", "don't"]
+    assert [spot.word for spot in find_words(text)] == ["see", "by", "don't"]
 
 
 def test_an_initialism_is_one_word() -> None:
-    assert [spot.word for spot in words("the U.S. and F.B.I.'s a.m")] == [
+    assert [spot.word for spot in find_words("the U.S. and F.B.I.'s a.m")] == [
         "the", "U.S.", "and", "F.B.I.", "s", "a", "m",
     ]  # fmt: skip
 
@@ -168,5 +168,5 @@ def test_a_word_that_one_language_skips_makes_no_pair() -> None:
 
 def test_the_number_of_voice_terms_is_limited() -> None:
     text = " ".join("abcdefgh") * 3
-    pairs = voice_terms("aa bb cc dd", known(aa=1, bb=1, cc=1, dd=1), 10, most=2)
+    pairs = voice_terms("aa bb cc dd", known(aa=1, bb=1, cc=1, dd=1), 10, maximum=2)
     assert (len(pairs), voice_terms(text, {}, 10)) == (2, ())

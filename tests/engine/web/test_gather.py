@@ -16,7 +16,7 @@ from engine.budget import Budget, BudgetSource
 from engine.errors import StorageError
 from engine.fetch.client import Fetcher
 from engine.llm.spending import Account
-from engine.page.article import Article, ArticleReader, article
+from engine.page.article import Article, ArticleReader, read_article
 from engine.settings.fetching import FetchSettings, WebSearchSettings
 from engine.values import Usage
 from engine.web.gather import RESULTS, WebGatherer
@@ -53,7 +53,7 @@ class InProcess(ArticleReader):
     async def read(
         self, html: bytes, *, charset: str | None, url: str, now: datetime
     ) -> Article | None:
-        return article(html, charset=charset, url=url, now=now)
+        return read_article(html, charset=charset, url=url, now=now)
 
 
 def report(title: str = "Harbour traffic in 2024") -> str:
@@ -344,13 +344,13 @@ async def test_slow_searches_are_left_out_when_their_time_is_over(
 
 async def test_at_most_ten_pages_are_fetched_at_once(build: Build) -> None:
     world = await build(results=20, pages=20)
-    now, most, full = 0, 0, asyncio.Event()
+    now, maximum, full = 0, 0, asyncio.Event()
 
     async def counted(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        nonlocal now, most
+        nonlocal now, maximum
         now += 1
-        most = max(most, now)
-        if most == 10:
+        maximum = max(maximum, now)
+        if maximum == 10:
             full.set()
         await full.wait()
         now -= 1
@@ -359,7 +359,7 @@ async def test_at_most_ten_pages_are_fetched_at_once(build: Build) -> None:
     world.publish(*(f"/{number}" for number in range(20)))
     world.web.pages |= {f"/{number}": counted for number in range(20)}
     assert len((await world.gather()).pages) == 20
-    assert most == 10
+    assert maximum == 10
 
 
 async def test_robots_txt_applies_to_redirect_targets(build: Build) -> None:

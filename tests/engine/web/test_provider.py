@@ -77,7 +77,7 @@ async def test_results_come_in_order_with_usable_addresses_alone(
     found = await asked(server, provider)
     first = found.results[0]
     assert (first.url, first.title) == (ADDRESS, "Harbour traffic")
-    assert [one.url for one in found.results][1:] == ["https://e.org/0", "https://e.org/1"][
+    assert [result.url for result in found.results][1:] == ["https://e.org/0", "https://e.org/1"][
         : len(found.results) - 1
     ]
     assert server.asked == [(provider, "harbour")]
@@ -212,7 +212,7 @@ async def test_results_of_other_types_are_left_out(
         answer({"results": results, "organic": results, "web": {"results": results}})
     ]
     found = await asked(server, provider)
-    assert {one.url for one in found.results} <= {"https://e.org/"}
+    assert {result.url for result in found.results} <= {"https://e.org/"}
 
 
 async def test_a_slow_provider_is_not_waited_for(server: SearchServer) -> None:

@@ -26,11 +26,11 @@ ALL_TEXTS = 10_000
 Pointed = tuple[str, dict[str, Any]]
 
 
-def check_blocks(blocks: object, *, most: int = MESSAGE_BLOCKS) -> None:
+def check_blocks(blocks: object, *, maximum: int = MESSAGE_BLOCKS) -> None:
     """Raise the Refusal that Slack would answer with."""
     if not isinstance(blocks, list):
         raise Refusal("invalid_blocks_format")
-    if faults := list(_faults(blocks, most)):
+    if faults := list(_faults(blocks, maximum)):
         messages = [f"[ERROR] {fault}" for fault in faults]
         raise Refusal("invalid_blocks", errors=faults, response_metadata={"messages": messages})
     if sum(len(text) for text in _texts(blocks)) > ALL_TEXTS:
@@ -56,9 +56,9 @@ def interactive_elements(blocks: list[Json]) -> list[tuple[str, Json]]:
     ]
 
 
-def _faults(blocks: list[Any], most: int) -> Iterator[str]:
-    if len(blocks) > most:
-        yield f"no more than {most} items allowed [json-pointer:/blocks]"
+def _faults(blocks: list[Any], maximum: int) -> Iterator[str]:
+    if len(blocks) > maximum:
+        yield f"no more than {maximum} items allowed [json-pointer:/blocks]"
     for number, block in enumerate(blocks):
         here = f"/blocks/{number}"
         if model_fault := _model_fault(block):
@@ -101,19 +101,19 @@ def _own_faults(block: Json, here: str) -> Iterator[str]:
     for pointer, part in _walk(block, here):
         kind = part.get("type")
         if kind in ("mrkdwn", "plain_text"):
-            most = FIELD if "/fields/" in pointer else TEXT_OBJECT
-            yield from _text_faults(part["text"], most, f"{pointer}/text")
+            maximum = FIELD if "/fields/" in pointer else TEXT_OBJECT
+            yield from _text_faults(part["text"], maximum, f"{pointer}/text")
         if kind in ("header", "button") and part["text"]["type"] != "plain_text":
             yield f"must be plain_text [json-pointer:{pointer}/text/type]"
         if kind in ("actions", "context") and not part["elements"]:
             yield f"no fewer than 1 item allowed [json-pointer:{pointer}/elements]"
 
 
-def _text_faults(text: str, most: int, pointer: str) -> Iterator[str]:
+def _text_faults(text: str, maximum: int, pointer: str) -> Iterator[str]:
     if not text:
         yield f"must be more than 0 characters [json-pointer:{pointer}]"
-    if len(text) > most:
-        yield f"must be less than {most + 1} characters [json-pointer:{pointer}]"
+    if len(text) > maximum:
+        yield f"must be less than {maximum + 1} characters [json-pointer:{pointer}]"
 
 
 def _repeated(blocks: list[Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from tests.fakes.slack.web_api import Method, WebApi, flag, required
 from tests.fakes.slack.wire import DOMAIN, TEAM, Json, Refusal
 from tests.fakes.slack.workspace import Workspace
 
-MOST_ON_A_PAGE = 999
+MAX_ON_A_PAGE = 999
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Conversations:
     def history(self, arguments: Json) -> Json:
         """What was said outside of threads, newest first."""
         channel = self._member("conversations.history", arguments)
-        said = [one for one in channel.messages if one.thread_ts in (None, one.ts)]
+        said = [message for message in channel.messages if message.thread_ts in (None, message.ts)]
         return self._messages(channel, list(reversed(said)), arguments)
 
     def replies(self, arguments: Json) -> Json:
@@ -157,7 +157,7 @@ def _in_time(ts: str, arguments: Json) -> bool:
 
 def _page(found: Sequence[Any], arguments: Json, name: str) -> Json:
     """One page; the cursor is the number of what came before."""
-    limit = min(int(arguments.get("limit") or 100), MOST_ON_A_PAGE)
+    limit = min(int(arguments.get("limit") or 100), MAX_ON_A_PAGE)
     start = int(arguments.get("cursor") or 0)
     end = start + limit
     more = {"next_cursor": str(end) if end < len(found) else ""}

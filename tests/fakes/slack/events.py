@@ -131,7 +131,9 @@ def _hidden(channel: Channel, subtype: str, ts: str) -> Json:
 
 
 def _mention(message: Message, bot: Person) -> dict[str, Json]:
-    mentioned = any(one.kind == "user" and one.value == bot.id for one in tokens(message.text))
+    mentioned = any(
+        token.kind == "user" and token.value == bot.id for token in tokens(message.text)
+    )
     if not mentioned or message.subtype or message.channel.kind == "im":
         return {}
     ts = message.edited["ts"] if message.edited else message.ts

@@ -93,7 +93,7 @@ class Files:
         if not isinstance(files, list) or not files:
             raise Refusal("invalid_arguments")
         channels = [self._writable(name) for name in _channel_ids(arguments)]
-        uploads = [self._finished(one) for one in files]
+        uploads = [self._finished(file) for file in files]
         for channel in channels:
             self.workspace.post(
                 channel,

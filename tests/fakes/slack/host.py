@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-_MOST_BODY = 1 << 26
+_MAX_BODY = 1 << 26
 
 
 class Host:
@@ -28,7 +28,7 @@ class Host:
                 self.broken.append(exc)
                 raise
 
-        app = web.Application(client_max_size=_MOST_BODY, middlewares=[notes, *self._middlewares])
+        app = web.Application(client_max_size=_MAX_BODY, middlewares=[notes, *self._middlewares])
         app.add_routes(routes)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()

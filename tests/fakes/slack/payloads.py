@@ -138,7 +138,7 @@ def action(block_id: str, element: Mapping[str, object], choice: str, ts: str) -
     same = {key: element[key] for key in ("action_id", "type", "text", "value") if key in element}
     options = element.get("options")
     if isinstance(options, list):
-        same["selected_option"] = next(one for one in options if one["value"] == choice)
+        same["selected_option"] = next(option for option in options if option["value"] == choice)
     return {"block_id": block_id, "action_ts": ts, **same}
 
 

@@ -13,7 +13,7 @@ from tests.fakes.slack.host import Host
 from tests.fakes.slack.wire import Json, Refusal
 from tests.fakes.slack.workspace import Workspace
 
-MOST_POSTS = 5
+MAX_POSTS = 5
 LIFE_SECONDS = 30 * 60
 
 
@@ -61,7 +61,7 @@ class ResponseUrls:
 
     def _living(self, name: str) -> Occasion:
         occasion = self.occasions.get(name)
-        if occasion is None or len(occasion.posts) >= MOST_POSTS:
+        if occasion is None or len(occasion.posts) >= MAX_POSTS:
             raise Refusal("used_url")
         if self.workspace.clock() - occasion.since > LIFE_SECONDS:
             raise Refusal("expired_url")

@@ -174,7 +174,7 @@ class SlackServer:
         return self.telling.deliveries.envelopes
 
     def envelopes_of(self, event_type: str) -> list[Envelope]:
-        return [one for one in self.envelopes if one.event_type == event_type]
+        return [envelope for envelope in self.envelopes if envelope.event_type == event_type]
 
     async def tell(self, kind: Kind, payload: Json) -> Envelope:
         """Send anything, once begun."""
@@ -196,7 +196,7 @@ class SlackServer:
 
     async def quiet(self, within: float = PATIENCE) -> None:
         """Return when every envelope was acknowledged or given up."""
-        await self.until(lambda: all(one.settled for one in self.envelopes), within)
+        await self.until(lambda: all(envelope.settled for envelope in self.envelopes), within)
 
     def use_http(self, url: str) -> RequestUrl:
         """From now on post to this request URL instead of using sockets."""

@@ -14,7 +14,7 @@ from tests.fakes.slack.delivery import Attempt, Envelope
 from tests.fakes.slack.host import Host
 from tests.fakes.slack.wire import APP, Changes, Json, Refusal
 
-MOST_CONNECTIONS = 10
+MAX_CONNECTIONS = 10
 DisconnectReason = Literal["warning", "refresh_requested", "link_disabled"]
 
 
@@ -53,7 +53,7 @@ class SocketMode:
         """A new address. It opens one connection, whether or not the handshake succeeds."""
         if not self.enabled:
             raise Refusal("socket_mode_disabled")  # Slack's own name for this is not documented
-        if len(self.connections) >= MOST_CONNECTIONS:
+        if len(self.connections) >= MAX_CONNECTIONS:
             raise Refusal("too_many_websockets")
         ticket = secrets.token_urlsafe(16)
         self._tickets.add(ticket)
@@ -137,7 +137,7 @@ class SocketMode:
                 await connection.socket.close()
 
     async def stop(self) -> None:
-        await asyncio.gather(*(one.socket.close() for one in list(self.connections)))
+        await asyncio.gather(*(connection.socket.close() for connection in list(self.connections)))
 
 
 def _frame(envelope: Envelope, attempt: Attempt) -> Json:

@@ -79,7 +79,7 @@ def _checked(arguments: Json, kind: str) -> Json:
     view = arguments.get("view")
     if not isinstance(view, dict) or view.get("type") != kind:
         raise Refusal("invalid_arguments")
-    check_blocks(view.get("blocks"), most=VIEW_BLOCKS)
+    check_blocks(view.get("blocks"), maximum=VIEW_BLOCKS)
     try:
         View(**view).to_dict()
     except (SlackObjectFormationError, TypeError) as exc:

@@ -52,7 +52,7 @@ class Chat:
     @property
     def bot_messages(self) -> list[Message]:
         """The part of it that the bot wrote."""
-        return [one for one in self.messages if one.from_bot]
+        return [message for message in self.messages if message.from_bot]
 
     @property
     def bot_status(self) -> Status:
@@ -60,18 +60,18 @@ class Chat:
 
     def message(self, message_id: int | None) -> Message | None:
         """A message that is still there."""
-        return next((one for one in self.messages if one.id == message_id), None)
+        return next((message for message in self.messages if message.id == message_id), None)
 
     async def until(self, seen: Callable[[Message], object], timeout: float = PATIENCE) -> Message:
         """The first message for which `seen` holds, now or later; AssertionError shows the chat."""
 
         def found() -> Message | None:
-            return next((one for one in self.messages if seen(one)), None)
+            return next((message for message in self.messages if seen(message)), None)
 
         try:
             return await self.world.signal.until(found, timeout)
         except TimeoutError:
-            shown = [one.text for one in self.messages]
+            shown = [message.text for message in self.messages]
             raise AssertionError(f"not seen within {timeout} s; the chat shows {shown}") from None
 
     def topic(self, name: str) -> Topic:

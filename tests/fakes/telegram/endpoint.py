@@ -100,7 +100,7 @@ class Endpoint:
         refusal: Refusal | None = Refusal(404, "Not Found")
         if method in METHODS:
             parameters, problems = read(method, body.raw, body.files)
-            spoilt = [one for one in problems if "unknown parameter" not in one]
+            spoilt = [problem for problem in problems if "unknown parameter" not in problem]
             refusal = bad_request(spoilt[0]) if spoilt else None
         call = Call(method, parameters, self.world.clock())
         self.calls.append(call)

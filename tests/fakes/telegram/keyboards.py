@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from tests.fakes.telegram.errors import bad_request
 
-MOST_BUTTONS = 100
+MAX_BUTTONS = 100
 WIDEST_ROW = 8
 DATA_BYTES = 64
 
@@ -30,7 +30,7 @@ def inline_keyboard(markup: Mapping[str, Any] | None) -> Keyboard:
     rows = tuple(
         tuple(_button(one) for one in row) for row in (markup or {}).get("inline_keyboard", ())
     )
-    if sum(map(len, rows)) > MOST_BUTTONS or any(len(row) > WIDEST_ROW for row in rows):
+    if sum(map(len, rows)) > MAX_BUTTONS or any(len(row) > WIDEST_ROW for row in rows):
         raise bad_request("reply markup is too long")
     return tuple(row for row in rows if row)
 

@@ -30,7 +30,7 @@ class RateLimits:
         ]
         if chat_id < 0:
             rules.append((chat, self.group_a_minute, 60.0))
-        waits = [_wait(times, most, seconds, now) for times, most, seconds in rules]
+        waits = [_wait(times, maximum, seconds, now) for times, maximum, seconds in rules]
         if (wait := max(waits)) > 0:
             self.refused += 1
             raise too_many_requests(math.ceil(wait))
@@ -38,9 +38,9 @@ class RateLimits:
         chat.append(now)
 
 
-def _wait(times: Window, most: int, seconds: float, now: float) -> float:
+def _wait(times: Window, maximum: int, seconds: float, now: float) -> float:
     """Seconds until one more fits into the window."""
     recent = [moment for moment in times if moment > now - seconds]
-    if len(recent) < most:
+    if len(recent) < maximum:
         return 0.0
-    return recent[-most] + seconds - now
+    return recent[-maximum] + seconds - now

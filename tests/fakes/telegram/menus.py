@@ -34,7 +34,7 @@ class Menus:
         for scope in _scopes(user, chat):
             for language in (user.language or "", ""):
                 if commands := self.get(scope, language):
-                    return {one["command"]: one["description"] for one in commands}
+                    return {command["command"]: command["description"] for command in commands}
         return {}
 
 

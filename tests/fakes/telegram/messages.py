@@ -65,7 +65,7 @@ class Message:
     @property
     def links(self) -> list[tuple[str, str]]:
         """Text and target of each link that a person can follow."""
-        shown = [one for one in self.entities if one.type == "text_link"]
+        shown = [entity for entity in self.entities if entity.type == "text_link"]
         targets = [one.url or "" for one in shown]
         return list(zip(self.body.marked("text_link"), targets, strict=True))
 
@@ -76,9 +76,9 @@ class Message:
 
     def button(self, text_or_data: str) -> Button:
         """The button with that data or that text; AssertionError names what there is."""
-        for one in self.buttons:
-            if text_or_data in (one.data, one.text):
-                return one
+        for button in self.buttons:
+            if text_or_data in (button.data, button.text):
+                return button
         raise AssertionError(f"no button {text_or_data!r} among {[b.text for b in self.buttons]}")
 
     @property

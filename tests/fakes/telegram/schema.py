@@ -90,7 +90,10 @@ def _alternatives(kind: ast.expr) -> list[ast.expr]:
 
 
 def _allows(kind: ast.expr, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in _alternatives(kind))
+    return any(
+        isinstance(alternative, ast.Name) and alternative.id == name
+        for alternative in _alternatives(kind)
+    )
 
 
 def _fits(value: Any, kind: ast.expr) -> bool:
@@ -104,9 +107,9 @@ def _fits(value: Any, kind: ast.expr) -> bool:
 def _check(value: Any, kind: ast.expr, where: str) -> None:
     """Raise Mistyped unless the value fits one of the alternatives."""
     reasons: list[str] = []
-    for one in _alternatives(kind):
+    for alternative in _alternatives(kind):
         try:
-            _check_one(value, one, where)
+            _check_one(value, alternative, where)
         except Mistyped as wrong:
             reasons.append(str(wrong))
         else:

@@ -160,7 +160,7 @@ class TelegramServer:
             title=title,
             username=username,
             bot_posts=bot_posts,
-            members=dict.fromkeys((self.bot.id, *(one.id for one in admins)), "administrator"),
+            members=dict.fromkeys((self.bot.id, *(admin.id for admin in admins)), "administrator"),
         )
 
     # Trouble

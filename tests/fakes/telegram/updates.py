@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.fakes.telegram.chats import Chat
     from tests.fakes.telegram.messages import Message
 
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 # Sent only to a bot that names them.
 UNASKED = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 _FIRST_ID = 700_000_001

@@ -205,7 +205,7 @@ class World:
             for one in self.updates.all.values()
             if one.chat is message.chat and one.deliveries and one.kind in kinds
         ]
-        waiting = [one for one in events if one.kind == "message" and not one.answers]
+        waiting = [event for event in events if event.kind == "message" and not event.answers]
         first = waiting if message.chat.type == "private" else []
         for update in [*first, *reversed(events)][:1]:
             update.answers.append(message)

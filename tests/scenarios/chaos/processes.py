@@ -82,7 +82,7 @@ class Processes:
     def ports(process: "asyncio.subprocess.Process") -> set[int]:
         """Return the local ports of one's connections."""
         connections = psutil.Process(process.pid).net_connections("tcp")
-        return {one.laddr.port for one in connections if one.laddr}
+        return {connection.laddr.port for connection in connections if connection.laddr}
 
     def have_started(self) -> bool:
         """Return whether every process that runs is past its start."""

@@ -4,7 +4,7 @@ import time
 from typing import Literal
 
 from db.embedded.os_user import find_binaries, run_as, server_account
-from db.embedded.postmaster import State, observe, start
+from db.embedded.postmaster import State, observe_server, start_postmaster
 from db.embedded.server import EmbeddedServer
 from tests.patience import PATIENCE
 
@@ -23,7 +23,7 @@ def restart(server: EmbeddedServer, mode: StopMode) -> float:
     account = server_account((folder, folder.parent))
     stop = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", str(int(PATIENCE)), "-w", "stop")
     code, output = run_as(stop, account, folder=folder)
-    assert code == 0 or observe(folder)[0] is State.ABSENT, output
-    start(folder, binaries, account, progress=lambda _: None, seconds=PATIENCE)
-    assert observe(folder)[0] is State.READY
+    assert code == 0 or observe_server(folder)[0] is State.ABSENT, output
+    start_postmaster(folder, binaries, account, progress=lambda _: None, seconds=PATIENCE)
+    assert observe_server(folder)[0] is State.READY
     return time.monotonic() - begun

@@ -41,7 +41,7 @@ class Chaos(Deeds):
             "SELECT (SELECT count(*) FROM delivery WHERE state = 'owed'),"
             "       (SELECT count(*) FROM digest)"
         )
-        daily = sum(one.subscription.mode is PostingMode.DAILY for one in self.chats)
+        daily = sum(chat.subscription.mode is PostingMode.DAILY for chat in self.chats)
         return rows == [(0, daily)] and not self.missing()
 
     async def deliveries(self) -> dict[Known, str]:

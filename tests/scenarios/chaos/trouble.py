@@ -21,7 +21,7 @@ from tests.scenarios.chaos.omens import codes
 _SENDING = ("sendMessage", "chat.postMessage")
 _ASKING = ("conversations.history",)
 _CHAT = re.compile(rb'(?:\bchat_id=|"channel":\s*"|\bchannel=)(-?\w+)')
-_MOST_WAIT = 5  # seconds that a 429 asks for, at most
+_MAX_WAIT = 5  # seconds that a 429 asks for, at most
 
 
 @dataclass(frozen=True, order=True)
@@ -140,7 +140,7 @@ class Trouble:
 
     async def _instead(self, wrong: str, request: web.Request) -> web.StreamResponse:
         if wrong == "429":
-            return self.slow_down(self._chance.randint(1, _MOST_WAIT))
+            return self.slow_down(self._chance.randint(1, _MAX_WAIT))
         if wrong == "500":
             return web.Response(status=500, text="<h1>No</h1>", content_type="text/html")
         if wrong == "no answer":

@@ -123,7 +123,7 @@ class World:
     def shown(self, platform: str) -> Counter[Known]:
         """Count what people see in the chats of a platform."""
         if platform == "slack":
-            said = [(one.channel.id, one.visible) for one in self.slack.bot_messages]
+            said = [(message.channel.id, message.visible) for message in self.slack.bot_messages]
         else:
             chats = self.telegram.world.chats.values()
             said = [(str(one.id), post.text) for one in chats for post in one.bot_messages]

@@ -69,5 +69,5 @@ async def opens_share(stage: SlackStage, answer: Message) -> None:
     """Press "Share", behind which the picture waits."""
     await stage.alice.clicks(answer, "Share")
     await stage.slack.until(
-        lambda: any(one["text"]["text"] == "Picture" for one in answer.buttons.values())
+        lambda: any(button["text"]["text"] == "Picture" for button in answer.buttons.values())
     )

@@ -22,7 +22,7 @@ async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -
     asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
     (answer,) = await slack_bot.replies(1)
     assert is_below_its_headline(answer, asked)
-    events = {one.event_type for one in slack_bot.slack.envelopes}
+    events = {envelope.event_type for envelope in slack_bot.slack.envelopes}
     assert events == {"app_mention", "message", "reaction_added"}
 
 

@@ -174,7 +174,9 @@ async def test_a_button_of_somebody_else_is_acknowledged_and_left_alone(
     answer.blocks[-1]["elements"][0]["action_id"] = "foreign"
     pressed = await slack_bot.alice.clicks(answer, "foreign")
     await opens_share(slack_bot, answer)
-    (picture,) = [one for one in answer.buttons.values() if one["text"]["text"] == "Picture"]
+    (picture,) = [
+        button for button in answer.buttons.values() if button["text"]["text"] == "Picture"
+    ]
     picture["value"] = "picture:999999:0"
     await slack_bot.alice.clicks(answer, "Picture")
     _, notice = await slack_bot.replies(2)

@@ -59,6 +59,6 @@ async def test_many_questions_are_answered_once_and_in_the_order_of_their_channe
             await slack.until(lambda: len(slack.bot_messages) >= 40)
         await slack.quiet()
     for channel in channels:
-        said = [one.thread_ts for one in channel.messages if one.author is slack.bot]
+        said = [message.thread_ts for message in channel.messages if message.author is slack.bot]
         assert said == asked[channel.id]
-    assert max(ack.latency for one in slack.envelopes for ack in one.acks) < 3
+    assert max(ack.latency for envelope in slack.envelopes for ack in envelope.acks) < 3

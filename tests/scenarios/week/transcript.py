@@ -93,7 +93,7 @@ def _on_slack(message: slack.Message, bot: slack.Person) -> Line:
         "deleted": message.deleted,
         "for one alone": message.ephemeral_to,
     }
-    labels = [one["text"]["text"] for one in message.buttons.values()]
+    labels = [button["text"]["text"] for button in message.buttons.values()]
     shown = message.visible.splitlines()
     if labels and shown[-len(labels) :] == labels:  # they are listed apart
         shown = shown[: -len(labels)]
@@ -130,7 +130,7 @@ def _written(line: Line, moment: datetime) -> str:
     about = [line.thread and f"in {line.thread}", "in reply" if line.reply else "", *line.remarks]
     remarks = ", ".join(filter(None, about))
     head = f"{moment:%H:%M} {line.who}" + (f" ({remarks})" if remarks else "")
-    body = [f"    {one}" for one in line.text.splitlines()]
+    body = [f"    {splitline}" for splitline in line.text.splitlines()]
     if line.buttons:
         body.append("    " + " ".join(f"[{button}]" for button in line.buttons))
     return "\n".join([head, *body, ""])

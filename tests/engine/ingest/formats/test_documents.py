@@ -52,17 +52,17 @@ def test_a_folder_with_every_format_is_read(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     documents, rejects = _read(tmp_path)
     assert rejects == []
-    assert [(one.platform, one.title) for one in documents] == [
+    assert [(document.platform, document.title) for document in documents] == [
         ("pdf", "A"), ("docx", "B"), ("epub", "C"), ("html", "Coffee"), ("text", "e"),
         ("markdown", "F"),
     ]  # fmt: skip
-    assert all("rose" in one.parts[0].search_text for one in documents)
+    assert all("rose" in document.parts[0].search_text for document in documents)
     first, last = documents[0], documents[-1]
     assert (first.pages, first.parts[0].page, first.author) == (1, 1, "Ana Paz")
     assert first.parts[0].search_text.startswith("A ")
     assert (last.tags, last.parts[0].heading, moment_of(last).year) == (("tea",), "One", 2019)
     assert first.attribution == f"{tmp_path.name}/a.pdf"
-    assert len({one.external_id for one in documents}) == len(documents)
+    assert len({document.external_id for document in documents}) == len(documents)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_zip_of_documents_is_read(tmp_path: Path) -> None:
         archive.writestr("in/a.pdf", pdf(["Hello."], date=_DATE))
         archive.writestr("in/b.docx", word("Hello."))
     documents, [] = _read(tmp_path / "all.zip")
-    assert [one.platform for one in documents] == ["pdf", "docx"]
+    assert [document.platform for document in documents] == ["pdf", "docx"]
 
 
 @pytest.mark.parametrize(
@@ -157,5 +157,7 @@ def test_a_file_without_a_date_has_none(tmp_path: Path) -> None:
     )
     (tmp_path / "c.epub").write_bytes(epub("Hello.", dates=""))
     documents, [] = _read(tmp_path)
-    assert [(one.created_at, one.dated_by) for one in documents] == [(None, None)] * 3
-    assert all("dated_by" not in one.meta for one in documents)
+    assert [(document.created_at, document.dated_by) for document in documents] == [
+        (None, None)
+    ] * 3
+    assert all("dated_by" not in document.meta for document in documents)

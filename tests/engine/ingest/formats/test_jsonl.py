@@ -184,4 +184,4 @@ def test_a_table_holds_the_same_fields() -> None:
     assert first.flags == Flag.NONE
     assert (second.author, second.lang) == (None, None)
     assert second.flags == Flag.REPOST | Flag.REPLY
-    assert [(one.line, "has no zone" in one.reason) for one in rejects] == [(3, True)]
+    assert [(reject.line, "has no zone" in reject.reason) for reject in rejects] == [(3, True)]

@@ -67,7 +67,7 @@ def test_the_data_of_another_language_is_used_if_its_own_is_missing() -> None:
 def test_a_picture_without_tesseract_installed_gives_a_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_program", lambda: None)
+    monkeypatch.setattr(module, "_find_program", lambda: None)
     with pytest.raises(RecordError, match="needs the program tesseract"):
         parse_picture(b"P5 1 1 255\n\0", Ocr())
     with pytest.raises(RecordError, match="needs the program tesseract"):
@@ -93,8 +93,8 @@ def test_a_picture_that_takes_too_long_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, reason: str
 ) -> None:
     program = _program(tmp_path, script)
-    monkeypatch.setattr(module, "_program", lambda: program)
-    monkeypatch.setattr(module, "_languages", lambda: ("eng",))
+    monkeypatch.setattr(module, "_find_program", lambda: program)
+    monkeypatch.setattr(module, "_list_installed_languages", lambda: ("eng",))
     monkeypatch.setattr(module, "_CLOCK", 0.2 if script.startswith("sleep") else 60)
     with pytest.raises(RecordError, match=reason):
         Ocr().read(b"P5 1 1 255\n\0")
@@ -106,8 +106,8 @@ def test_the_program_ends_with_the_process_that_reads(tmp_path: Path) -> None:
     named = tmp_path / "pid"
     program = _program(tmp_path, f"echo $$ > {named}.new; mv {named}.new {named}; exec sleep 60")
     source = (
-        "from engine.ingest.parsers import ocr; ocr._languages = lambda: ('eng',);"
-        f" ocr._program = lambda: {program!r}; ocr.Ocr().read(b'x')"
+        "from engine.ingest.parsers import ocr; ocr._list_installed_languages = lambda: ('eng',);"
+        f" ocr._find_program = lambda: {program!r}; ocr.Ocr().read(b'x')"
     )
     reading = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
     ends = time.monotonic() + PATIENCE

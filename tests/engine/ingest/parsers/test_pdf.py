@@ -183,10 +183,11 @@ def test_a_page_without_text_is_read_as_a_picture() -> None:
     ]
     assert found.unread is None
     [picture] = ocr.pictures
-    head, width, height, most = picture.split(maxsplit=4)[:4]
-    assert (head, most) == (b"P5", b"255")
+    head, width, height, maximum = picture.split(maxsplit=4)[:4]
+    assert (head, maximum) == (b"P5", b"255")
     assert (
-        len(picture) == int(width) * int(height) + len(b" ".join((head, width, height, most))) + 1
+        len(picture)
+        == int(width) * int(height) + len(b" ".join((head, width, height, maximum))) + 1
     )
 
 

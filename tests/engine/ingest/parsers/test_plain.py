@@ -5,14 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.parsers.parsed import article_blocks, markdown_blocks, paragraphs, parse_text
+from engine.ingest.parsers.parsed import (
+    article_blocks,
+    join_paragraphs,
+    markdown_blocks,
+    parse_text,
+)
 
 _LINE = "A line that is as long as the page is wide, more or less"
 
 
 def test_lines_are_joined_to_paragraphs() -> None:
     lines = [_LINE, _LINE, "ends here.", "The next one begins", "", "• an item", "• another"]
-    assert list(paragraphs(lines)) == [
+    assert list(join_paragraphs(lines)) == [
         f"{_LINE} {_LINE} ends here.",
         "The next one begins",
         "• an item",
@@ -22,7 +27,7 @@ def test_lines_are_joined_to_paragraphs() -> None:
 
 @given(st.lists(st.text(alphabet="aB. •1", max_size=30), max_size=20))
 def test_no_word_is_lost(lines: list[str]) -> None:
-    assert " ".join(paragraphs(lines)).split() == " ".join(lines).split()
+    assert " ".join(join_paragraphs(lines)).split() == " ".join(lines).split()
 
 
 def test_a_form_feed_begins_a_page() -> None:

@@ -15,7 +15,7 @@ from tests.fakes.telegram.queries import InlineAnswer, InlineQuery, InlineResult
 from tests.fakes.telegram.text import Formatted
 from tests.fakes.telegram.world import World
 
-MOST_RESULTS = 50
+MAX_RESULTS = 50
 ANSWER_CHARACTERS = 200
 
 
@@ -40,9 +40,9 @@ def answer_inline_query(world: World, p: Parameters) -> object:
     if query is None or query.answers or query.asked_at + world.inline_seconds < world.clock():
         raise _too_late()
     results = [_result(one) for one in p["results"]]
-    if len(results) > MOST_RESULTS:
+    if len(results) > MAX_RESULTS:
         raise bad_request("RESULTS_TOO_MUCH")
-    if len({one.id for one in results}) < len(results):
+    if len({result.id for result in results}) < len(results):
         raise bad_request("RESULT_ID_DUPLICATE")
     answer = InlineAnswer(
         results,

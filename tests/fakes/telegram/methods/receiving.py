@@ -4,7 +4,7 @@ from telegram.constants import UpdateType
 
 from tests.fakes.telegram.errors import bad_request, conflict
 from tests.fakes.telegram.methods.handler import Handler, Parameters
-from tests.fakes.telegram.updates import MOST_AT_ONCE
+from tests.fakes.telegram.updates import MAX_AT_ONCE
 from tests.fakes.telegram.world import World
 
 
@@ -15,7 +15,7 @@ async def get_updates(world: World, p: Parameters) -> object:
             "use deleteWebhook to delete the webhook first"
         )
     _choose_kinds(world, p)
-    limit = min(max(p.get("limit", MOST_AT_ONCE), 1), MOST_AT_ONCE)
+    limit = min(max(p.get("limit", MAX_AT_ONCE), 1), MAX_AT_ONCE)
     return await world.updates.poll(p.get("offset", 0), limit, p.get("timeout", 0))
 
 

@@ -8,7 +8,7 @@ from tests.fakes.telegram.world import World
 
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")
 _LANGUAGE = re.compile(r"(?:[a-z]{2})?")
-MOST_COMMANDS = 100
+MAX_COMMANDS = 100
 
 
 def get_me(world: World, _: Parameters) -> object:
@@ -23,12 +23,12 @@ def get_me(world: World, _: Parameters) -> object:
 
 def set_my_commands(world: World, p: Parameters) -> object:
     commands = p["commands"]
-    if len(commands) > MOST_COMMANDS:
+    if len(commands) > MAX_COMMANDS:
         raise bad_request("BOT_COMMANDS_TOO_MUCH")
-    for one in commands:
-        if not _COMMAND.fullmatch(one["command"]):
+    for command in commands:
+        if not _COMMAND.fullmatch(command["command"]):
             raise bad_request("BOT_COMMAND_INVALID")
-        if not 1 <= len(one["description"]) <= 256:
+        if not 1 <= len(command["description"]) <= 256:
             raise bad_request("BOT_COMMAND_DESCRIPTION_INVALID")
     world.menus.set(p.get("scope"), _language(p), commands)
     return True
