@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import typer
 
 from bot.card import can_draw
-from bot.cli.doctor_checks import Check, database_checks
-from bot.cli.doctor_servers import failover_check, standby_checks
+from bot.cli.doctor_checks import database_checks
+from bot.cli.doctor_servers import Check, failover_check, standby_checks
 from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server

@@ -2,26 +2,27 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.cli.doctor_servers import (
+    Check,
+    check_extensions,
+    check_pgvector,
+    check_pooler,
+    check_server,
+    check_tables,
+    check_worker,
+)
 from bot.evidence import open_embedders
 from bot.settings import Settings
 from bot.settings.sections import WebhookSettings
 from bot.web.votes import open_wall
 from bot.webhooks import WebhookState, targets_of, webhook_states
-from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
-    EXTENSIONS,
-    missing_extensions,
-    offered_extension,
-    reads_quotes,
-    role_that_cannot_store,
     statistics_differ,
-    takes_writes,
 )
-from db.corpus.placement import CitusWorker, Placement
+from db.corpus.placement import Placement
 from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -34,7 +35,6 @@ from engine.errors import (
     PresagioError,
     SettingsError,
     StorageInterrupted,
-    StorageOutdated,
 )
 from engine.feeds.feed import Feed
 from engine.posting.delivery import OutboxHealth
@@ -46,18 +46,7 @@ _COUNTED = timedelta(days=7)
 _LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
 _NAMED = 3
 _MANY = 10_000
-_PGVECTOR, _OLDEST = "vector", (0, 7)
 _SHOWN = 5  # texts that are set aside
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """The result of a check. `ok` None means that it is not set up, which is not a failure."""
-
-    check: str
-    ok: bool | None
-    detail: str
-    fix: str | None = None
 
 
 async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
@@ -168,15 +157,15 @@ async def database_checks(
     settings: Settings, database: Database, now: datetime
 ) -> AsyncIterator[Check]:
     """Yield the checks of an open database. Raises StorageError."""
-    migrations = await _migrations_check(database)
+    migrations = await check_tables(database)
     if database.is_pooled:
-        yield await _pooler_check(database)
-    yield await _extensions_check(database)
+        yield await check_pooler(database)
+    yield await check_extensions(database)
     yield migrations
-    yield await _pgvector_check(database)
+    yield await check_pgvector(database)
     if not migrations.ok:
         return
-    async for check in _server_checks(database):
+    async for check in check_server(database):
         yield check
     corpora = await Corpora(database).list()
     if not corpora:
@@ -184,7 +173,7 @@ async def database_checks(
         yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
     placement = Placement(database)
     for worker in await placement.workers():
-        yield worker_check(worker, await placement.places())
+        yield check_worker(worker, await placement.places())
     for corpus in corpora:
         if corpus.is_outdated:
             yield _check_index(corpus)
@@ -208,87 +197,6 @@ async def _wall_check(settings: Settings, database: Database) -> Check | None:
     return Check(check="wall", ok=None, detail=detail, fix="See: presagio wall")
 
 
-async def _pooler_check(database: Database) -> Check:
-    """Return a check whether the sessions behind a pooler have the settings of presagio."""
-    name = "pooler"
-    try:
-        await database.require_current()
-    except StorageOutdated as error:
-        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
-    kept = database.pooler is not None and database.pooler.keeps_statements
-    detail = (
-        "sessions of PgBouncer or its like have the role's settings; prepared statements are "
-        f"{'kept' if kept else 'not kept'}; backup needs the server"
-    )
-    return Check(check=name, ok=True, detail=detail)
-
-
-async def _extensions_check(database: Database) -> Check:
-    missing = await missing_extensions(database)
-    if not missing:
-        return Check(check="extensions", ok=True, detail=", ".join(EXTENSIONS))
-    # Once they have been there, much that init does not make again went with them.
-    fix = "Run: presagio init. If they are missing still, restore a backup into an empty database"
-    if None in [await offered_extension(database, name) for name in missing]:
-        fix = "Install PostgreSQL's contrib package, then run: presagio init"
-    detail = f"missing: {', '.join(missing)}"
-    return Check(check="extensions", ok=False, detail=detail, fix=fix)
-
-
-async def _migrations_check(database: Database) -> Check:
-    try:
-        async with database.connection() as connection:
-            pending = await migrate.check_migrations(connection)
-    except PresagioError as error:
-        return Check(check="migrations", ok=False, detail=error.message, fix=error.fix)
-    known = len(migrate.list_migrations())
-    detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
-    fix = "Run: presagio init" if pending else None
-    return Check(check="migrations", ok=not pending, detail=detail, fix=fix)
-
-
-async def _pgvector_check(database: Database) -> Check:
-    """Return a check whether vectors can be stored. Without them, searches go by words."""
-    name, offered = "pgvector", await offered_extension(database, _PGVECTOR)
-    if offered is None:
-        fix = "Install pgvector 0.7 or newer on the server, to search by meaning as well"
-        return Check(check=name, ok=None, detail="not on the server", fix=fix)
-    version = offered.installed or offered.available
-    if _parse_version(version) < _OLDEST:
-        fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
-        return Check(check=name, ok=False, detail=f"{version} is too old", fix=fix)
-    if not offered.installed and not offered.installable:
-        fix = "Have an administrator run in this database: CREATE EXTENSION vector"
-        return Check(check=name, ok=None, detail=f"{version}, not in this database", fix=fix)
-    use = "" if offered.installed else ", installed with the first vectors"
-    return Check(check=name, ok=True, detail=f"{version}{use}")
-
-
-def _parse_version(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
-
-
-async def _server_checks(database: Database) -> AsyncIterator[Check]:
-    """Yield what keeps the server from reading or storing as it should."""
-    if not await reads_quotes(database):
-        detail = "the database takes typographic quotes for letters: words beside them are missed"
-        fix = (
-            "Restore a backup into one made with createdb --template=template0 --encoding=UTF8"
-            " --lc-collate=C --lc-ctype=C.UTF-8"
-        )
-        yield Check(check="letters", ok=False, detail=detail, fix=fix)
-    if not await takes_writes(database):
-        detail = "the server takes none: it is a standby, or default_transaction_read_only is on"
-        fix = "Name the primary in DATABASE_URL, or turn that setting off"
-        yield Check(check="writes", ok=False, detail=detail, fix=fix)
-    if role := await role_that_cannot_store(database):
-        detail = (
-            f"the role {role} does not own the tables: it may read, and store little or nothing"
-        )
-        fix = "Name the role that ran presagio init in DATABASE_URL"
-        yield Check(check="rights", ok=False, detail=detail, fix=fix)
-
-
 def _check_index(corpus: Corpus) -> Check:
     return Check(
         check=f"index of {corpus.name}",
@@ -296,25 +204,6 @@ def _check_index(corpus: Corpus) -> Check:
         detail="made by older rules: some texts may be missed",
         fix=f"Run: presagio corpora reindex {corpus.name}",
     )
-
-
-def worker_check(worker: CitusWorker, places: Mapping[str, str]) -> Check:
-    """Return the check of a worker of Citus; `places` has the worker of each placed corpus."""
-    name = f"worker {worker.name}"
-    held = ", ".join(corpus for corpus, place in places.items() if place == worker.name)
-    if not worker.postgres:
-        detail = f"does not answer; it holds {held or 'no corpus'}"
-        fix = "Start PostgreSQL there, and let the coordinator reach it; nothing else is to be done"
-        return Check(check=name, ok=False, detail=detail, fix=fix)
-    detail = f"PostgreSQL {worker.postgres}, Citus {worker.citus}; it holds {held or 'no corpus'}"
-    if not worker.undecided:
-        return Check(check=name, ok=True, detail=detail)
-    detail += f"; {worker.undecided:,} transactions prepared more than a minute ago"
-    fix = (
-        "Texts may be locked until they end. Run on the coordinator:"
-        " SELECT recover_prepared_transactions()"
-    )
-    return Check(check=name, ok=False, detail=detail, fix=fix)
 
 
 async def _corpus_check(database: Database, corpus: Corpus) -> Check:

@@ -195,8 +195,7 @@ async def ingest_files(
     _write_counts(report, options, output)
     if not options.language:
         await tell_other_language(app, report, output, is_new=is_new)
-    seconds = time.monotonic() - begun
-    if seconds > _LONG:
+    if (seconds := time.monotonic() - begun) > _LONG:
         output.remark(f"It took {seconds:,.0f} s: {_format_rate(report, seconds)}.")
     if corpus.is_outdated:
         output.remark(
@@ -217,9 +216,11 @@ async def _load_sources(
 
     documents = Documents(app.database)
     damage: InputError | None = None
+    sizes = [source.total_bytes for source in sources]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
         RejectsReport(app.settings.data_dir / REJECTS / f"{corpus.name}.jsonl") as rejects,
-        progress_bar(output.remarks, f"ingest {corpus.name}", _sum_source_bytes(sources)) as tell,
+        progress_bar(output.remarks, f"ingest {corpus.name}", total) as tell,
     ):
         loader = Loader(
             documents, corpus, rejected=rejects.add, progress=_build_progress(tell, sources)
@@ -306,11 +307,6 @@ async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
     """Drop the corpus if it is empty, as its kind and language may be mistakes."""
     if not (await app.corpora.get(corpus.name)).documents:
         await app.corpora.drop(corpus.name)
-
-
-def _sum_source_bytes(sources: Sequence[ReadSource]) -> int | None:
-    sizes = [source.total_bytes for source in sources]
-    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _build_progress(

@@ -3,18 +3,18 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.i18n.words import Words, marked
+from bot.replies.dates import format_local_time
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from db.logs import JobOutcome, RunOutcome
-from engine.chat import zone_or_utc
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import (
@@ -115,11 +115,6 @@ def name_feeds(feeds: Iterable[Feed]) -> list[str]:
 def shown_category(category: str | None) -> str:
     """Return a category in parentheses, to follow a feed's name, or "" if there is none."""
     return f" ({category})" if category else ""
-
-
-def format_local_time(moment: datetime, time_zone: str) -> str:
-    """Return a moment in the chat's zone: "2026-11-22 09:05"."""
-    return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
 
 
 async def _import_feeds(request: Request, text: str, services: Services) -> Reply:

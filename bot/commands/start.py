@@ -17,10 +17,9 @@ from bot.commands.subscribe import (
     UNSUBSCRIBE,
     describe_subscription,
     list_obstacles,
-    say_city,
 )
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
-from bot.replies.dates import say_age
+from bot.replies.dates import say_age, say_city
 from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
 from bot.request import Request

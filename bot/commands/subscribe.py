@@ -12,6 +12,7 @@ from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import Words, marked
+from bot.replies.dates import say_city
 from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
@@ -89,13 +90,7 @@ _LANGUAGES = {
     "pt": marked("Portuguese"),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
-_MAX_FEEDS = 3
-_LONGEST_FEED = 40
-
-
-def say_city(zone: str) -> str:
-    """Return the city of a time zone as people write it: "New York" of "America/New_York"."""
-    return zone.rpartition("/")[2].replace("_", " ")
+_MAX_FEEDS, _LONGEST_FEED = 3, 40
 
 
 def join_with_and(items: Sequence[str], words: Words) -> str:

@@ -10,11 +10,11 @@ from time import monotonic
 
 from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import may_be_answered
-from bot.commands.subscribe import say_city
 from bot.conversation.admission import Doorkeeper, Stop
 from bot.conversation.writing import words_to
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
+from bot.replies.dates import say_city
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger

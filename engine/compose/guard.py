@@ -23,13 +23,14 @@ from engine.compose.days import (
 from engine.compose.figures import Figure, find_figures
 from engine.compose.held_figures import Figures, Holding
 from engine.compose.number_words import READ_LANGUAGES
-from engine.compose.quantities import Quantities, find_amounts, find_superlatives
+from engine.compose.quantities import Quantities, find_amounts
 from engine.compose.quotations import (
     find_quotations,
     normalise_quotation,
     open_quotation,
     stands_in,
 )
+from engine.compose.superlatives import find_superlatives
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 from engine.text.language import NAMES, detect_language

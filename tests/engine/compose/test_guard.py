@@ -14,7 +14,7 @@ from engine.compose.figures import find_figures
 from engine.compose.guard import GuardFault, check_sentence, makes_claim
 from engine.compose.held_figures import Figures
 from engine.compose.number_words import numbers_in_words
-from engine.compose.quantities import Quantities, find_superlatives
+from engine.compose.quantities import Quantities
 from engine.compose.quotations import (
     find_quotations,
     first_words,
@@ -22,6 +22,7 @@ from engine.compose.quotations import (
     open_quotation,
     stands_in,
 )
+from engine.compose.superlatives import find_superlatives
 from engine.evaluate.compositions import Flaw, find_faults, measure_guard, read_labelled
 from engine.text.language import detect_language
 from engine.values import DateKind

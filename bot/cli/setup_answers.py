@@ -1,0 +1,206 @@
+"""What setup is told, by options or answers, and its checks against the services themselves."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.adapter import TokenRefused
+from bot.cli.ingest import IngestOptions, open_sources
+from bot.cli.ingest_tables import consent_to_tables
+from bot.cli.shared import (
+    corpus_names,
+    parse_account,
+    parse_string,
+)
+from bot.console.screen import Output
+from bot.settings import Settings
+from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat
+
+if TYPE_CHECKING:
+    pass
+
+ACCESS = ("owner", "open")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What to set up; "" leaves it as it is."""
+
+    archive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--archive", metavar="<path>", help="File or folder of an export; repeatable."
+        ),
+    ] = None
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus that the archive fills.",
+            callback=parse_string,
+        ),
+    ] = ""
+    author: Annotated[
+        str,
+        typer.Option("--author", help="Account that wrote the archive.", callback=parse_account),
+    ] = ""
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", help='How people know the author: "Ana Ruiz".', callback=parse_string
+        ),
+    ] = ""
+    model_key: Annotated[
+        str,
+        typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=parse_string),
+    ] = ""
+    model_url: Annotated[
+        str,
+        typer.Option(
+            "--model-url",
+            help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1",
+            callback=parse_string,
+        ),
+    ] = ""
+    model: Annotated[
+        str, typer.Option("--model", help="Name of the model.", callback=parse_string)
+    ] = ""
+    telegram_token: Annotated[
+        str,
+        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=parse_string),
+    ] = ""
+    slack_bot_token: Annotated[
+        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=parse_string)
+    ] = ""
+    slack_app_token: Annotated[
+        str, typer.Option("--slack-app-token", help="xapp-...", callback=parse_string)
+    ] = ""
+    access: Annotated[
+        str,
+        typer.Option(
+            "--access", help="owner: whom you let in; open: everybody.", callback=parse_string
+        ),
+    ] = ""
+    new_owner: Annotated[
+        bool, typer.Option("--new-owner", help="Show a code that replaces the owner.")
+    ] = False
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Replace settings that have another value.")
+    ] = False
+
+    @property
+    def settings(self) -> Mapping[tuple[str, str], str]:
+        """The settings to write, by section and key."""
+        wanted = {
+            ("llm", "base_url"): self.model_url,
+            ("llm", "model"): self.model,
+            ("chat", "access"): self.access,
+        }
+        return {place: value for place, value in wanted.items() if value}
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The secrets to write, by their variables."""
+        wanted = {
+            "OPENROUTER_API_KEY": self.model_key,
+            "TELEGRAM_BOT_TOKEN": self.telegram_token,
+            "SLACK_BOT_TOKEN": self.slack_bot_token,
+            "SLACK_APP_TOKEN": self.slack_app_token,
+        }
+        return {name: value for name, value in wanted.items() if value}
+
+
+class Checks:
+    """Checks answers against the services themselves.
+
+    `names` is what the bots are called, `zones` the time zones of archives that were asked for.
+    """
+
+    def __init__(self, settings: Settings, output: Output) -> None:
+        self._settings = settings
+        self._output = output
+        self.names: dict[str, str] = {}
+        self.zones: Mapping[str, str] = {}
+
+    async def all(self, wishes: Wishes) -> None:
+        """Check everything that is to be set. Raises PresagioError."""
+        for check in (self.archive, self.model, self.telegram, self.slack):
+            await check(wishes)
+
+    async def archive(self, wishes: Wishes) -> None:
+        """Recognise the files. Raises InputError, UsageError."""
+        if not wishes.archive:
+            return
+        options = IngestOptions(author=wishes.author or None)
+        try:
+            async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
+                for source in sources:
+                    self._output.remark(f"archive: {source.name} is {source.format}")
+                has_no_person = not sys.stdin.isatty()
+                self.zones = consent_to_tables(sources, yes=has_no_person, output=self._output)
+        except UnknownFormat as error:
+            if "--" not in str(error.fix):
+                raise
+            elsewhere = "These are options of presagio ingest: store this archive with it instead."
+            raise UnknownFormat(error.message, fix=f"{error.fix} {elsewhere}") from error
+
+    async def model(self, wishes: Wishes) -> None:
+        """Ask the model for a word. Raises ModelError."""
+        if not (wishes.model_key or wishes.model_url):
+            return
+        from engine.llm.endpoint import chat_endpoint
+        from engine.llm.transport import check_model
+
+        changed = {"base_url": wishes.model_url, "model": wishes.model}
+        llm = self._settings.llm.model_copy(update={k: v for k, v in changed.items() if v})
+        endpoint = chat_endpoint(llm, wishes.model_key or None)
+        unanswered = "Check the network."
+        if wishes.model_url:
+            unanswered = "Check the address, the name of the model, and whether the server runs."
+        copied = f"Copy the key whole from the pages of {endpoint.host}, and look at its credit."
+        refused = copied if wishes.model_key else unanswered
+        with _fixed_by(ModelUnreachable, unanswered), _fixed_by(ModelRefused, refused):
+            self._output.remark(f"model: {await check_model(endpoint)}")
+
+    async def telegram(self, wishes: Wishes) -> None:
+        """Ask Telegram who the bot is. Raises AdapterFailed."""
+        if wishes.telegram_token:
+            from bot.telegram.client import check_telegram
+
+            chosen = self._settings.telegram
+            with _fixed_by(TokenRefused, "Copy it whole from the message of @BotFather."):
+                found = await check_telegram(
+                    wishes.telegram_token, chosen.api_base, chosen.webhook_url
+                )
+            self.names["telegram"] = found.partition(",")[0]
+            self._output.remark(f"telegram: {found}")
+
+    async def slack(self, wishes: Wishes) -> None:
+        """Ask Slack who the bot is. Raises AdapterFailed."""
+        if wishes.slack_bot_token:
+            from bot.slack.client import check_slack
+
+            base = self._settings.slack.api_base
+            with _fixed_by(
+                TokenRefused,
+                "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and"
+                " the app token from its Basic Information.",
+            ):
+                found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
+            self.names["slack"] = found.partition(",")[0]
+            self._output.remark(f"slack: {found}")
+
+
+@contextmanager
+def _fixed_by(refusal: type[PresagioError], fix: str) -> Iterator[None]:
+    """Say what to do about what was typed, in place of settings that are not written yet."""
+    try:
+        yield
+    except refusal as error:
+        raise type(error)(error.message, fix=fix) from error
