@@ -268,6 +268,7 @@ def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
         "Why?",
         "1) Why?",
         'Why "climate change" and not "global warming"?',
+        'Why "global climate change"?',
     ],
 )
 def test_a_sentence_without_a_claim_needs_no_source(text: str) -> None:
@@ -302,6 +303,8 @@ def test_a_quantity_at_the_beginning_of_a_sentence_needs_a_source(text: str) -> 
         "Did you know that 14 % is gone?",
         "The worst year: why?",
         'Did he say "we will never pay it back"?',
+        'Why "a global climate change"?',
+        '"Tariffs":',
         "No.",
     ],
 )
@@ -340,6 +343,13 @@ def test_the_interval_between_dates_uses_dates_cited_before(before: str, right: 
     assert check_sentence(sentence, passages) != ()
 
 
+@pytest.mark.parametrize(("months", "right"), [("Two", True), ("Three", False), ("Fifty", False)])
+def test_the_interval_between_dates_may_be_told_in_months(months: str, right: bool) -> None:
+    held = passage("Begun on 3 December 2019, signed on 3 February 2020.")
+    sentence = DraftSentence(text=f"{months} months later it was signed.", sources=(1,))
+    assert (check_sentence(sentence, [held]) == ()) is right
+
+
 @pytest.mark.parametrize("any_language", [False, True])
 def test_an_unsupported_language_is_rejected_where_required(any_language: bool) -> None:
     text = "Urząd ukarał trzydziestu kapitanów, który nie był w porcie, ale jest na morzu."
@@ -347,6 +357,8 @@ def test_an_unsupported_language_is_rejected_where_required(any_language: bool) 
         DraftSentence(text=text, sources=(1,)), [passage(text)], any_language=any_language
     )
     assert [one.fault for one in found] == ([] if any_language else [GuardFault.LANGUAGE])
+    unless_asked = check_sentence(DraftSentence(text=text, sources=(1,)), [passage(text)])
+    assert [finding.fault for finding in unless_asked] == [GuardFault.LANGUAGE]
 
 
 @pytest.mark.parametrize(

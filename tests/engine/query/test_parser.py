@@ -182,3 +182,22 @@ def test_parsing_takes_linear_time_on_hostile_queries(piece: str) -> None:
     """Of half a million characters fifty thousand count."""
     assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 50_000)
     assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 500_000)
+
+
+def test_a_query_at_the_limit_of_parts_is_kept_whole() -> None:
+    query = parse_query(" ".join(f"w{number}" for number in range(MAX_PARTS)))
+    assert (len(query.groups), query.notices) == (MAX_PARTS, ())
+
+
+@pytest.mark.parametrize(("longer", "kept"), [(0, True), (1, False)])
+def test_a_filter_value_at_the_limit_of_a_part_is_kept(longer: int, kept: bool) -> None:
+    value = "x" * (LONGEST_PART + longer)
+    query = parse_query(f'thread:"{value}"')
+    assert (query.filters == (Filter("thread", value),)) is kept
+    assert (query.notices == ()) is kept
+
+
+@pytest.mark.parametrize(("shorter", "is_name"), [(0, False), (1, True)])
+def test_a_tag_below_the_limit_of_names_is_a_filter(shorter: int, is_name: bool) -> None:
+    query = parse_query(f"#{'a' * (LONGEST_NAME - shorter)}")
+    assert bool(query.filters) is is_name
