@@ -92,6 +92,16 @@ def zone_or_utc(name: str) -> tzinfo:
     return zone_named(name) or UTC
 
 
+def format_local_time(moment: datetime, time_zone: str) -> str:
+    """Return a moment in the chat's zone: "2026-11-22 09:05"."""
+    return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
+
+
+def say_city(zone: str) -> str:
+    """Return the city of a time zone as people write it: "New York" of "America/New_York"."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
     """Which plain messages in a group are answered: those that name the bot, replies to it, and

@@ -10,11 +10,11 @@ from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.i18n.words import Words, marked
-from bot.replies.dates import format_local_time
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from db.logs import JobOutcome, RunOutcome
+from engine.chat import format_local_time
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import (

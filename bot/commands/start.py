@@ -19,11 +19,11 @@ from bot.commands.subscribe import (
     list_obstacles,
 )
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
-from bot.replies.dates import say_age, say_city
+from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
 from bot.request import Request
-from engine.chat import zone_or_utc
+from engine.chat import say_city, zone_or_utc
 from engine.feeds.lookup import well_known, well_known_in
 from engine.posting.delivery import PostingMode, PublicPost, Subscription
 from engine.search import Candidate

@@ -12,12 +12,11 @@ from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import Words, marked
-from bot.replies.dates import say_city
 from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from engine.chat import zone_or_utc
+from engine.chat import say_city, zone_or_utc
 from engine.errors import UsageError
 from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription

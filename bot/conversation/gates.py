@@ -14,13 +14,12 @@ from bot.conversation.admission import Doorkeeper, Stop
 from bot.conversation.writing import words_to
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
-from bot.replies.dates import say_city
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
 from bot.settings.sections import ChatSettings
 from db.chat.chats import Chats, Quotas
-from engine.chat import Chat, zone_named, zone_or_utc
+from engine.chat import Chat, say_city, zone_named, zone_or_utc
 
 _CLOSE = timedelta(minutes=1)
 _REMEMBERED = 1000  # chats

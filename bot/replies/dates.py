@@ -7,7 +7,6 @@ from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from bot.i18n.words import Words, marked_plural, words_for
-from engine.chat import zone_or_utc
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Filters
@@ -194,13 +193,3 @@ def _read_past_date(text: str, now: datetime) -> datetime | None:
     except UsageError:
         return None
     return date if date <= now else None
-
-
-def format_local_time(moment: datetime, time_zone: str) -> str:
-    """Return a moment in the chat's zone: "2026-11-22 09:05"."""
-    return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
-
-
-def say_city(zone: str) -> str:
-    """Return the city of a time zone as people write it: "New York" of "America/New_York"."""
-    return zone.rpartition("/")[2].replace("_", " ")
