@@ -117,7 +117,7 @@ def older_folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         wait_for(set_up(server.url()))
     newer = [*migrate.list_migrations(), migrate.Migration(9000, "since", "CREATE TABLE since ()")]
     for module in ("db.migrate", "db.backup.backup"):
-        monkeypatch.setattr(f"{module}.available", lambda: newer)
+        monkeypatch.setattr(f"{module}.list_migrations", lambda: newer)
     return server_folder
 
 
