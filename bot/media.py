@@ -147,11 +147,11 @@ class Media:
         return count
 
     @contextmanager
-    def unpacked(self, file: Path) -> Iterator[int]:
+    def unpack_archive(self, file: Path) -> Iterator[int]:
         """Unpack an archive of `pack`, whose files replace all others at the end of the block.
 
-        Yields their number. Raises InputError if it cannot be read whole; the files are then as
-        they were, as they are if the block fails.
+        Yields their number. Raises InputError if it cannot be read whole, or cannot take their
+        place; the files are then as they were, as they are if the block fails.
         """
         data = self._root.parent
         data.mkdir(parents=True, exist_ok=True)
@@ -163,9 +163,14 @@ class Media:
             except (OSError, tarfile.TarError) as error:
                 raise _map_read_error(file, error) from error
             yield count
-            with suppress(FileNotFoundError):
-                self._root.rename(old)
-            fresh.rename(self._root)
+            try:
+                with suppress(FileNotFoundError):
+                    self._root.rename(old)
+                fresh.rename(self._root)
+            except OSError as error:
+                with suppress(OSError):
+                    old.rename(self._root)
+                raise _map_read_error(file, error) from error
 
     def _copy_file(self, corpus: Corpus, file: Path) -> None:
         found = _NAME.fullmatch(file.name)

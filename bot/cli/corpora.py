@@ -95,9 +95,7 @@ async def list_corpora(app: "App", *, json: Json = False, csv: Csv = False, outp
     """
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
     rows = [
-        _corpus_row(corpus)
-        | {"author": await app.corpora.find_author(corpus)}
-        | {"vectors": _find_embedded_share(app, corpus, coverage)}
+        _corpus_row(corpus) | {"vectors": _find_embedded_share(app, corpus, coverage)}
         for corpus in corpora
     ]
     shown = [

@@ -260,9 +260,9 @@ async def bring_back(
     async with open_url(settings, progress=output.remark) as url:
         found = await check_backup(file)
         await _check_target(settings, replace=replace, output=output)
-        with ExitStack() as unpacking:  # first, so that a damaged archive changes nothing
-            unpacked = Media(settings.data_dir).unpacked(media) if media else nullcontext()
-            files = await asyncio.to_thread(unpacking.enter_context, unpacked)
+        with ExitStack() as stack:  # pictures first, so that a damaged archive changes nothing
+            pictures = Media(settings.data_dir).unpack_archive(media) if media else nullcontext()
+            files = await asyncio.to_thread(stack.enter_context, pictures)
             with _show_progress_bar(output, "restore") as progress:
                 placed = await restore_into(url, found, progress=progress, known_only=known_only)
         async with open_database(settings, progress=output.remark) as database:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
-from bot.cli.setup_answers import ACCESS, Checks, Wishes
+from bot.cli.setup_answers import ACCESS, Checks, Wishes, is_address
 from bot.cli.shared import (
     ask_line,
     confirm,
@@ -100,7 +100,7 @@ def _ask_access() -> str:
 
 def _ask_for_model(wishes: Wishes) -> Wishes:
     answer = _ask_secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
-    if "/" in answer:
+    if is_address(answer):
         url = answer if "://" in answer else f"http://{answer}"
         return replace(wishes, model_url=url, model=_ask_text("Name of the model there"))
     return replace(wishes, model_key=answer)

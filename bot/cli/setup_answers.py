@@ -1,5 +1,6 @@
 """What setup is told, by options or answers, and its checks against the services themselves."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     pass
 
 ACCESS = ("owner", "open")
+_ADDRESS = re.compile(r"https?://.+|(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?/.*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,3 +206,9 @@ def _fixed_by(refusal: type[PresagioError], fix: str) -> Iterator[None]:
         yield
     except refusal as error:
         raise type(error)(error.message, fix=fix) from error
+
+
+def is_address(answer: str) -> bool:
+    """Tell the address of a model, with or without http://, from a key, which may hold a slash and
+    must be looked up nowhere."""
+    return _ADDRESS.fullmatch(answer) is not None

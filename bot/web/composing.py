@@ -132,9 +132,14 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
     _, chosen = await list_choices(shared, corpus)
     thread = form.get("thread") == "on"
     asked = (prompt, chosen, thread)
-    if asked not in shared.compositions:
+
+    async def admit() -> None:
         await limit_answers(request, shared)
         _require_writer(shared)
+
+    is_under_way = asked in shared.compositions
+    if not is_under_way:
+        await admit()
     request_to_write = ComposeRequest(
         prompt=prompt,
         corpora=(await shared.app.corpus(chosen),),
@@ -144,11 +149,13 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
     run, words = _prepare_run(shared, request_to_write), find_visitor(request).words
     steps: asyncio.Queue[object] = asyncio.Queue()
     steps.put_nowait({"says": words.say("Reading and writing…")})
-    writing = shared.compositions.join(
-        asked,
-        lambda: run(lambda step: steps.put_nowait({"says": words.say(STEPS[step])})),
-        returns=wants_events(request),
-    )
+
+    async def write() -> Composition:
+        if is_under_way:  # it has ended meanwhile, and this is another one
+            await admit()
+        return await run(lambda step: steps.put_nowait({"says": words.say(STEPS[step])}))
+
+    writing = shared.compositions.join(asked, write, returns=wants_events(request))
     if not wants_events(request):
         async with writing as running:
             outcome = await asyncio.shield(running)

@@ -1,6 +1,7 @@
 """Pictures and videos: brought from an export, shown on the page, and nothing else sent."""
 
 import os
+import shutil
 import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -178,7 +179,7 @@ def test_media_imported_by_root_belong_to_the_data_owner(folder: Path, tmp_path:
     media.bring(a_corpus(), files_in(str(folder)), {"1", "2"})
     assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
     media.pack(archive)
-    with media.unpacked(archive):
+    with media.unpack_archive(archive):
         pass
     assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
     assert media.files() == 3
@@ -246,7 +247,10 @@ def test_media_archive_with_foreign_paths_is_refused(tmp_path: Path, name: str) 
         packed(tmp_path / "a.tar", name),
         packed(tmp_path / "b.tar", "1/2/a.png", link="/"),
     ):
-        with pytest.raises(InputError, match="something else than pictures"), media.unpacked(file):
+        with (
+            pytest.raises(InputError, match="something else than pictures"),
+            media.unpack_archive(file),
+        ):
             pass
     assert list((tmp_path / "data").iterdir()) == []
 
@@ -259,11 +263,23 @@ def test_a_damaged_archive_leaves_the_files_alone(
     archive = tmp_path / "media.tar"
     assert media.pack(archive) == 2
     archive.write_bytes(archive.read_bytes()[:600])
-    with pytest.raises(InputError, match="cannot be read"), media.unpacked(archive):
+    with pytest.raises(InputError, match="cannot be read"), media.unpack_archive(archive):
         pass
     assert len(media.of(coffee, "1")) == 2
     with pytest.raises(InputError, match="cannot be written"):
         media.pack(tmp_path / "missing" / "media.tar")
+
+
+def test_an_archive_that_cannot_take_its_place_is_an_input_error(
+    coffee: Corpus, folder: Path, tmp_path: Path
+) -> None:
+    media, archive = Media(tmp_path / "data"), tmp_path / "media.tar"
+    media.bring(coffee, files_in(str(folder)), {"1"})
+    media.pack(archive)
+    with pytest.raises(InputError, match="cannot be read"), media.unpack_archive(archive):
+        for unpacked in (tmp_path / "data").glob(".media.*/fresh"):
+            shutil.rmtree(unpacked)
+    assert len(media.of(coffee, "1")) == 2
 
 
 def test_folders_that_root_makes_belong_to_who_owns_the_data(
@@ -291,7 +307,7 @@ def test_media_unpacked_by_root_belong_to_the_data_owner(
     given: list[str] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("os.chown", lambda path, *_, **__: given.append(path.name))
-    with media.unpacked(archive):
+    with media.unpack_archive(archive):
         pass
     names = ["fresh", str(coffee.id), "1", "Ab_c-D.png", "film.mp4"]
     assert given == names  # the first is then renamed

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from bot.web.application import create_application
+from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import WebStage, speaking, web_stage
@@ -51,6 +52,19 @@ def events(text: str) -> list[tuple[str, Any]]:
     """The events of a stream, as a stranger reads them."""
     found = re.findall(r"^event: (\w+)\ndata: (.*)\n\n", text, re.MULTILINE)
     return [(name, json.loads(data)) for name, data in found]
+
+
+def hold_draft(model: ModelServer) -> tuple[Writer, asyncio.Event]:
+    """Have the model answer a draft only once the event is set."""
+    writer, waits = Writer(), asyncio.Event()
+
+    async def wait_and_draft(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await waits.wait()
+        return await drafting("Prices rise [1].")(asked, request)
+
+    writer.says["draft"] = wait_and_draft
+    model.script = [writer]
+    return writer, waits
 
 
 class TestPrograms:
@@ -172,14 +186,7 @@ class TestPrograms:
     async def test_a_reader_who_leaves_ends_the_run(
         self, environ: dict[str, str], model: ModelServer
     ) -> None:
-        writer, waits = Writer(), asyncio.Event()
-
-        async def stuck(asked: Asked, request: web.Request) -> web.StreamResponse:
-            await waits.wait()
-            return await drafting("Prices rise [1].")(asked, request)
-
-        writer.says["draft"] = stuck
-        model.script = [writer]
+        writer, waits = hold_draft(model)
         async with served(environ) as one:
             async with (
                 httpx.AsyncClient(base_url=one.service.address) as client,
@@ -225,14 +232,7 @@ class TestPage:
     async def test_who_asks_again_after_a_broken_stream_gets_what_was_being_written(
         self, environ: dict[str, str], model: ModelServer
     ) -> None:
-        writer, waits = Writer(), asyncio.Event()
-
-        async def stuck(asked: Asked, request: web.Request) -> web.StreamResponse:
-            await waits.wait()
-            return await drafting("Prices rise [1].")(asked, request)
-
-        writer.says["draft"] = stuck
-        model.script = [writer]
+        writer, waits = hold_draft(model)
         form = {"prompt": "coffee prices"}
         # One answer a minute: who asks again is not counted again.
         async with (
@@ -250,6 +250,21 @@ class TestPage:
             refused = await client.post("/compose", data=form)
         assert refused.status_code == 429
         assert writer.calls.count("draft") == 1
+
+    async def test_what_ends_before_it_is_joined_is_not_written_again_uncounted(
+        self, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(SharedWork, "__contains__", lambda *_: True)
+        async with (
+            served(environ, answers_per_minute="1") as service,
+            httpx.AsyncClient(base_url=service.service.address) as client,
+        ):
+            form = {"prompt": "coffee prices"}
+            first, second = [
+                events((await client.post("/compose", data=form, headers=EVENTS)).text)[-1]
+                for _ in range(2)
+            ]
+        assert (first[0], second[0]) == ("done", "failed")
 
     async def test_a_browser_asks_again_where_the_stream_breaks_and_says_why_it_is_refused(
         self, environ: dict[str, str]
