@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from bot.retired import explain_retired_command
 from engine.errors import PresagioError, UsageError
 
 # Help is plain text; -h is short for --help.
@@ -183,7 +184,6 @@ _GROUPS = {
         "backup": "Write the whole database to a file, while others work in it.",
         "restore": "Load a backup into an empty database.",
         "database": "Work in the database with PostgreSQL's programs.",
-        "man": "Print the manual page of all commands.",
     },
 }
 COMMANDS = tuple(
@@ -216,6 +216,12 @@ class Commands(TyperGroup):
         super().__init__(**attributes)
         for entry in COMMANDS:
             self.add_command(LazyCommand(entry))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by name. Raises UsageError for one that is gone."""
+        if explanation := explain_retired_command(cmd_name):
+            raise UsageError(explanation)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. Errors in its arguments are worded like those in the settings."""

@@ -11,6 +11,7 @@ from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from bot.retired import explain_retired_setting
 from bot.settings.model import Sections, Settings
 from bot.settings.sections import masked_url
 from bot.settings.sources import (
@@ -135,6 +136,11 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
 def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     # It can only be in the file: unknown variables have been rejected before.
     *above, key = keys
+    if explanation := explain_retired_setting(*keys[:2]):
+        return SettingsError(
+            f"{_format_file(path)}: {write_dotted(keys)} is gone. {explanation}",
+            fix="Remove it.",
+        )
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(

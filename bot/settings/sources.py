@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from bot.retired import explain_retired_setting
 from bot.settings.model import Secrets, Sections
 from engine.errors import SettingsError
 from engine.settings import Section
@@ -173,6 +174,10 @@ def variable_name(section: str, key: str) -> str:
 
 def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     keys = tuple(variable.removeprefix(PREFIX).split("__"))
+    if explanation := explain_retired_setting(*(key.lower() for key in keys[:2])):
+        return SettingsError(
+            f"The environment variable {variable} is gone. {explanation}", fix="Unset it."
+        )
     if secret := secret_variable(keys):
         fix = f"Set {secret} instead."
     else:
