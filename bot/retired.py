@@ -5,6 +5,7 @@ from collections.abc import Mapping
 # By the name on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
+    "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {}
