@@ -2,8 +2,8 @@
 
 `python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio
 serve` shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed,
-and the median time to the first byte. `--path /wall` looks at that page alone. Needs Chromium, and
-a page that does not limit requests.
+and the median time to the first byte. `--path /ask` looks at that page alone. Needs Chromium, and a
+page that does not limit requests.
 """
 
 import argparse
@@ -64,7 +64,6 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
         Page("answer", f"/ask?question=What+was+said+about+{word}"),
         Page("timeline", "/timeline"),
         Page("timeline-word", f"/timeline?q={word}"),
-        Page("wall", "/wall"),
         Page("feed", "/feed.xml"),
         Page("compose", "/compose"),
         Page("docs", "/docs"),

@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 
+_NO_WALL = "The page has no votes: it shows what was posted from feeds. Take the setting out."
+
 # By the name on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
     "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
+    "wall": "Nobody votes on the page any more: it shows what was posted from feeds.",
 }
 # By section, or by section and key: "web", "web.votes".
-RETIRED_SETTINGS: Mapping[str, str] = {}
+RETIRED_SETTINGS: Mapping[str, str] = {
+    "web.votes": _NO_WALL,
+    "web.wall": _NO_WALL,
+    "web.wall_voters": _NO_WALL,
+}
 
 
 def explain_retired_command(name: str) -> str | None:

@@ -28,7 +28,7 @@ from bot.platforms import (
     list_platforms,
     tell_what_is_missing,
 )
-from db.chat.answers import Answers, Questions, VotingKeys
+from db.chat.answers import Answers, Questions
 from db.chat.chats import Access, Chats, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
@@ -329,7 +329,6 @@ async def _delete_expired(app: App, claims: EventClaims, now: Callable[[], datet
         Answers(database),
         Questions(database),
         Compositions(database),
-        VotingKeys(database),
         Waiting(database),
     )
     while True:

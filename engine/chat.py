@@ -271,37 +271,3 @@ class Favourite:
     hit: Hit
     asked_at: datetime
     tally: Tally
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WallRule:
-    """Which votes are counted for everybody, and which hits everybody may see: those that the
-    owner approved and, unless the owner removed them, those of trusted chats and of crowds."""
-
-    chats: tuple[int, ...] = ()  # whose votes are counted
-    trusted: tuple[int, ...] = ()  # those of them that the settings name
-    voters: int = 0  # of one day, who are crowd enough; 0: no crowd is
-
-
-class WallState(StrEnum):
-    """What became of a hit that was voted for where everybody may vote."""
-
-    WAITING = "waiting"
-    SHOWN = "shown"  # without a decision of the owner
-    APPROVED = "approved"
-    REMOVED = "removed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WallEntry:
-    """A favourite of a chat whose votes are counted for everybody."""
-
-    answer_id: int
-    favourite: Favourite
-    state: WallState
-    decided_at: datetime | None = None
-
-    @property
-    def id(self) -> str:
-        """The name by which the owner decides about it, such as "12.1"."""
-        return f"{self.answer_id}.{self.favourite.hit.rank}"

@@ -16,7 +16,6 @@ from bot.cli.doctor_servers import (
 from bot.evidence import open_embedders
 from bot.settings import Settings
 from bot.settings.sections import WebhookSettings
-from bot.web.votes import open_wall
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
@@ -45,7 +44,6 @@ from engine.vectors import format_percent
 _COUNTED = timedelta(days=7)
 _LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
 _NAMED = 3
-_MANY = 10_000
 _SHOWN = 5  # texts that are set aside
 
 
@@ -183,18 +181,6 @@ async def database_checks(
         yield _set_aside_check(found)
     for check in await news_checks(database, settings, now):
         yield check
-    if waiting := await _wall_check(settings, database):
-        yield waiting
-
-
-async def _wall_check(settings: Settings, database: Database) -> Check | None:
-    """Return a check of what visitors voted for, or None if nothing waits for a decision."""
-    wall = await open_wall(database, settings.web)
-    waiting = await wall.count_waiting(limit=_MANY)
-    if not waiting:
-        return None
-    detail = f"prophecies of visitors that wait for approval: {waiting:,}"
-    return Check(check="wall", ok=None, detail=detail, fix="See: presagio wall")
 
 
 def _check_index(corpus: Corpus) -> Check:

@@ -116,20 +116,7 @@ class WebSettings(Section):
         (), description="The only corpora that are shown; empty = all but those of kind personal."
     )
     examples: tuple[str, ...] = Field(
-        (),
-        description="Headlines for visitors to try; empty = those posted or approved, or a stock.",
-    )
-    votes: bool = Field(True, description="Whether visitors of the page may vote.")
-    wall: tuple[str, ...] = Field(
-        (),
-        description="Chats whose best-voted prophecies everybody may see on the page without your"
-        ' approval, such as "slack:C0123". Those of visitors wait for presagio wall approve.',
-    )
-    wall_voters: int = Field(
-        0,
-        ge=0,
-        description="Visitors of one day whose votes show a prophecy without your approval; 0 = no"
-        " number does.",
+        (), description="Headlines for visitors to try; empty = those lately posted, or a stock."
     )
     allow_origins: tuple[str, ...] = Field(
         (), description='Pages that may use the API from a browser, such as "https://example.org".'
@@ -141,7 +128,7 @@ class WebSettings(Section):
         120, description="Requests of one address a minute; -1 = no limit."
     )
     answers_per_minute: Rate = Field(
-        20, description="The same of what may ask a model or count a vote; -1 = no limit."
+        20, description="The same of what may ask a model; -1 = no limit."
     )
 
     @property

@@ -9,8 +9,9 @@ from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.web.browsing import TimelineEntry, describe_entry
-from bot.web.examples import choose_examples, describe_leads, draw_bars, read_exhibit
+from bot.web.examples import choose_examples, count_by_month, draw_bars
 from bot.web.failures import nothing_here
+from bot.web.foretold import list_posted, view_post
 from bot.web.rendering import render_template
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (
@@ -77,8 +78,7 @@ async def _show_corpus(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     known, words = corpus_named(await shared.app.corpora.list(), name), visitor.words
-    exhibit = await read_exhibit(shared, known)
-    months = exhibit.months
+    months = await count_by_month(shared, known)
     busiest = max(months, key=lambda month: (months[month], month), default="")
     return render_template(
         request,
@@ -89,8 +89,7 @@ async def _show_corpus(
         busiest=say_span(busiest, words),
         maximum=months.get(busiest, 0),
         span=await _say_span(shared, known, words),
-        leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
-        subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
+        lately=[view_post(*posted, visitor) for posted in await list_posted(shared, [known])],
         examples=await choose_examples(shared, known, words),
     )
 
@@ -140,7 +139,7 @@ async def _list_texts(
     """Return a page of texts in the order that is asked for."""
     known = corpus_named(await shared.app.corpora.list(), name)
     words = find_visitor(request).words
-    values, months = request.query_params, (await read_exhibit(shared, known)).months
+    values, months = request.query_params, await count_by_month(shared, known)
     order = Order(given) if (given := values.get("sort", "")) in list(Order) else usual
     number = int(given) if (given := values.get("page", "")).isdecimal() and len(given) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)

@@ -1,9 +1,9 @@
-"""The pages to look at: timelines, the wall, corpora, and single texts."""
+"""The pages to look at: timelines, and single texts."""
 
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from math import ceil
 
@@ -16,21 +16,12 @@ from bot.queries.find import count_months, find
 from bot.replies.dates import say_age
 from bot.reply import name_flags, say_date
 from bot.web.api import DocumentOf
-from bot.web.examples import (
-    choose_examples,
-    count_spans,
-    describe_leads,
-    draw_bars,
-    open_overview,
-    read_exhibit,
-    read_exhibits_together,
-)
+from bot.web.examples import count_by_month, count_spans, draw_bars
 from bot.web.failures import nothing_here
+from bot.web.foretold import list_foretold_by
 from bot.web.rendering import (
-    CardView,
     Piece,
     archived_address,
-    build_card,
     link_pieces,
     render_template,
     split_marks,
@@ -39,8 +30,7 @@ from bot.web.rendering import (
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, say_span
-from bot.web.votes import open_wall
-from db.corpus.health import Neighbour
+from db.corpus.health import Neighbour, Overview
 from db.search.shown import DocumentLookup
 from engine.errors import UsageError
 from engine.messages import Message
@@ -53,7 +43,6 @@ MAXIMUM = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
 
-_MAX_VOTED = 30  # prophecies on the wall
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
@@ -223,8 +212,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     when = values.get("when", "").strip()
     found = await read_timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(notice) for notice in found.found.notices] if found else []
-    exhibit = None if found else await read_exhibit(shared, await shared.app.corpus(chosen))
-    bars = draw_bars(exhibit.months) if exhibit else ()
+    bars = () if found else draw_bars(await count_by_month(shared, await shared.app.corpus(chosen)))
     return render_template(
         request,
         "timeline.html",
@@ -240,54 +228,19 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     )
 
 
-@browsing.get("/wall")
-async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    words = visitor.words
-    wall = await open_wall(shared.app.database, shared.settings.web)
-    shown = [corpus.name for corpus in await shared.app.corpora.list()]
-    cards: list[tuple[str, str, CardView]] = []
-    for rank, favourite in enumerate(await wall.list_shown(shown, limit=_MAX_VOTED), start=1):
-        until = favourite.headline.date or favourite.asked_at
-        card = build_card(
-            replace(favourite.hit, rank=rank),
-            corpus=favourite.corpus,
-            until=until,
-            words=words,
-            marked={},
-            tally=favourite.tally,
-            judged=False,
-        )
-        cards.append((favourite.headline.text, format_day(until), card))
-    longest, subjects = await read_exhibits_together(shared)
-    _, chosen = await list_choices(shared, "")
-    examples = (
-        [] if cards else await choose_examples(shared, await shared.app.corpus(chosen), words)
-    )
-    return render_template(
-        request,
-        "wall.html",
-        cards=cards,
-        leads=describe_leads(longest, words),
-        subjects=subjects,
-        chosen=chosen,
-        examples=examples,
-        votes=shared.settings.web.votes,
-    )
-
-
 @browsing.get("/documents/{corpus}/{id:path}")
 async def _show_document(
     request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
 ) -> Response:
     known, document = asked
     found, words = address_candidate(document.candidate, known), visitor.words
-    reader = await open_overview(shared)
+    reader = Overview(shared.app.database)
     before, after = None, None
     if found.created_at:
         before, after = await reader.neighbours(known, found.id, found.created_at)
     thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
     media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
-    foretold = await reader.foretold_by(known, found.external_id, limit=_MAX_FORETOLD)
+    foretold = await list_foretold_by(shared, known, found.external_id, limit=_MAX_FORETOLD)
     return render_template(
         request,
         "document.html",
@@ -318,7 +271,7 @@ async def _show_document(
                 words.date(until.astimezone(UTC)),
                 say_age(found.created_at, until, words),
             )
-            for headline, until in foretold
+            for headline, until in foretold.items()
         ],
     )
 

@@ -2,28 +2,20 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
 from bot.i18n.words import Words, marked, words_for
-from bot.replies.dates import age_between, read_date
-from bot.reply import name_flags
+from bot.replies.dates import read_date
+from bot.web.foretold import ForetoldView, list_posted, view_foretold
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
-from bot.web.visitor import format_day
-from bot.web.votes import read_wall_rule
-from db.chat.answers import Wall
-from db.corpus.health import Lead, Overview
+from bot.web.visitor import Visitor, format_day
+from db.corpus.health import Overview
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
-
-_MAX_LEADS = 10
-_MAX_TRIED = 3
-_MAX_SUBJECTS = 12
-_MAX_CORPORA = 12  # whose figures the wall adds up
 
 _MAXIMUM = 3
 _KEPT_SECONDS = 86_400
@@ -92,90 +84,11 @@ def list_months(counted: Mapping[str, int]) -> list[str]:
     return [month for month in every if first <= month <= last]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
-    """The figures of one corpus."""
-
-    corpus: Corpus
-    months: Mapping[str, int]  # "2012-03" -> texts, without empty months
-    leads: Sequence[Lead]  # the longest first
-    subjects: Mapping[str, int]  # word -> headlines, most first
-    approved: Sequence[Lead]  # what the operator posted or approved, the longest first
-
-
-async def open_overview(shared: SharedState) -> Overview:
-    """Return the reader of what may be shown. Raises StorageError."""
-    database = shared.app.database
-    return Overview(database, await read_wall_rule(database, shared.settings.web))
-
-
-async def read_exhibit(shared: SharedState, corpus: Corpus) -> Exhibit:
-    """Return the figures of a corpus, at most some minutes old. Raises StorageError."""
-    database = shared.app.database
-    rule = await read_wall_rule(database, shared.settings.web)
-
-    async def count_figures() -> Exhibit:
-        reader = Overview(database, rule)
-        strict = Overview(database, replace(rule, trusted=(), voters=0))
-        return Exhibit(
-            corpus=corpus,
-            months=await reader.months(corpus),
-            leads=await reader.leads(corpus, limit=_MAX_LEADS),
-            subjects=await reader.subjects(corpus, limit=_MAX_SUBJECTS),
-            approved=await strict.leads(corpus, limit=_MAX_TRIED),
-        )
-
-    decided = await Wall(database, rule).decided_last()  # what was removed is gone at once
-    return await shared.kept.get(("exhibit", corpus.id, corpus.documents, decided), count_figures)
-
-
-async def read_exhibits_together(
-    shared: SharedState,
-) -> tuple[Sequence[tuple[Corpus, Lead]], Sequence[tuple[Corpus, str, int]]]:
-    """Return the longest leads and the most-foretold subjects of the largest corpora that are
-    shown. Raises StorageError."""
-    every = sorted(
-        await shared.app.corpora.list(), key=lambda corpus: (-corpus.documents, corpus.name)
-    )
-    shown = [await read_exhibit(shared, corpus) for corpus in every[:_MAX_CORPORA]]
-    leads = [(exhibit.corpus, lead) for exhibit in shown for lead in exhibit.leads]
-    leads.sort(key=lambda pair: pair[1].created_at - pair[1].until)
-    subjects = [
-        (exhibit.corpus, word, n) for exhibit in shown for word, n in exhibit.subjects.items()
-    ]
-    subjects.sort(key=lambda row: (-row[2], row[1]))
-    return leads[:_MAX_LEADS], subjects[:_MAX_SUBJECTS]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeadView:
-    """A headline and the text that foretold it."""
-
-    headline: str
-    day: str
-    corpus: str
-    id: str
-    text: str
-    date_text: str
-    labels: Sequence[str]
-    age: str
-
-
-def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
-    """Return prophecies as lists show them."""
-    return [
-        LeadView(
-            headline=lead.headline,
-            day=format_day(lead.until),
-            corpus=corpus.name,
-            id=lead.external_id,
-            text=lead.text,
-            date_text=words.date(lead.created_at.astimezone(UTC)),
-            labels=name_flags(lead.flags.names, words),
-            age=age_between(lead.created_at, lead.until).render(words),
-        )
-        for corpus, lead in leads
-    ]
+async def count_by_month(shared: SharedState, corpus: Corpus) -> Mapping[str, int]:
+    """Return the texts of a corpus by month ("2012-03"), at most some minutes old. Raises
+    StorageError."""
+    count = partial(Overview(shared.app.database).months, corpus)
+    return await shared.kept.get(("months", corpus.id, corpus.documents), count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,49 +124,32 @@ BUNDLED = {
 }
 
 
-async def choose_lead(
-    shared: SharedState, corpora: Sequence[Corpus], chosen: Corpus, words: Words
-) -> tuple[Corpus, Lead] | None:
-    """Return a prophecy to begin with: the longest that the operator posted or approved of the
-    chosen corpus, else one of the bundled corpus, where that is shown. Raises StorageError."""
-    if approved := (await read_exhibit(shared, chosen)).approved:
-        return chosen, approved[0]
+async def find_bundled_lead(
+    shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor
+) -> ForetoldView | None:
+    """Return a prophecy of the bundled corpus, where that is shown. Raises StorageError."""
     for corpus in corpora:
         if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
-            example = BUNDLED[_choose_language(corpus, words)][0]
+            example = BUNDLED[_choose_language(corpus, visitor.words)][0]
+            search = partial(_search_example, shared, corpus, example)
             key = ("lead", corpus.id, corpus.documents, example)
-            found = await shared.kept.get(
-                key, partial(_search_example, shared, corpus, example), seconds=_KEPT_SECONDS
-            )
-            if lead := _read_lead(found):
-                return corpus, lead
+            found = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
+            if found.hits and (date := found.headline.date):
+                text = found.hits[0].candidate
+                return view_foretold(example.headline, date, corpus.name, text, visitor)
     return None
 
 
-def _read_lead(prophecy: Prophecy) -> Lead | None:
-    found = prophecy.hits[0].candidate if prophecy.hits else None
-    if not found or not found.created_at or not prophecy.headline.date:
-        return None
-    return Lead(
-        headline=prophecy.headline.text,
-        until=prophecy.headline.date,
-        external_id=found.external_id,
-        text=found.text,
-        flags=found.flags,
-        created_at=found.created_at,
-    )
-
-
 async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
-    """Return the headlines of the settings, or some that the corpus foretold and the operator
-    posted or approved, or some of the stock that it has texts for, in its language.
+    """Return the headlines of the settings, or those for which the corpus was lately posted, or
+    some of the stock that it has texts for, in its language.
 
     Raises StorageError.
     """
     if chosen := shared.settings.web.examples[:_MAXIMUM]:
         return [Example(headline) for headline in chosen]
-    if foretold := (await read_exhibit(shared, corpus)).approved[:_MAXIMUM]:
-        return [Example(lead.headline, format_day(lead.until)) for lead in foretold]
+    if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
+        return [Example(post.headline, format_day(post.published)) for post, _ in posted]
     own_words = words_for(_choose_language(corpus, words))
     stock = [Example(own_words.say(headline)) for headline in STOCK]
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:

@@ -12,7 +12,6 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
-from bot.listening import network_of
 from bot.queries.ask import ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
@@ -20,8 +19,9 @@ from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.archive import archive
 from bot.web.browsing import browsing
-from bot.web.examples import choose_examples, choose_lead, describe_leads
+from bot.web.examples import choose_examples, find_bundled_lead
 from bot.web.failures import Refusal
+from bot.web.foretold import list_posted, view_post
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -36,13 +36,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import (
-    SharedOf,
-    SharedState,
-    client_address,
-    limit_answers,
-    limit_requests,
-)
+from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
 from bot.web.sharing import sharing
 from bot.web.streaming import stream_work, wants_events
 from bot.web.visitor import (
@@ -54,25 +48,21 @@ from bot.web.visitor import (
     join_prophecy,
     list_candidates,
     list_choices,
-    prophesy_asked,
     read_asked,
-    read_form,
     recover_asked,
 )
-from bot.web.votes import Ballots, identify_voter
 from db.search.shown import DocumentLookup
 from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.corpora import ALL
-from engine.errors import PresagioError, UsageError
-from engine.messages import Message
+from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
 from engine.search import Hit, Prophecy, SearchRequest
 from engine.values import Corpus
 
+_ON_HOME = 5  # of what was lately foretold
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
-_DEAR = [Depends(limit_answers)]
 
 
 @router.get("/ask")
@@ -179,18 +169,23 @@ async def _list_found(request: Request, status: HTTPStatus) -> tuple[Sequence[Co
 
 @router.get("/")
 async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    if not await shared.app.corpora.list():
-        return render_template(request, "home.html", asked=None, corpora=(), leads=(), examples=())
+    shown = await shared.app.corpora.list()
+    if not shown:
+        return render_template(
+            request, "home.html", asked=None, corpora=(), lately=(), lead=None, examples=()
+        )
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
-    asked = ProphecyForm(headline="", date=None, corpus=chosen)
+    lately = [
+        view_post(*posted, visitor) for posted in await list_posted(shared, shown, limit=_ON_HOME)
+    ]
     known = await shared.app.corpus(chosen)
-    lead = await choose_lead(shared, corpora, known, visitor.words)
     return render_template(
         request,
         "home.html",
-        asked=asked,
+        asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
-        leads=describe_leads([lead] if lead else [], visitor.words),
+        lately=lately,
+        lead=lately[0] if lately else await find_bundled_lead(shared, corpora, visitor),
         examples=await choose_examples(shared, known, visitor.words),
     )
 
@@ -277,8 +272,6 @@ async def _describe_findings(
     hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
     near = () if hits else prophecy.near
     marked = await _mark_words(shared, prophecy, (*hits, *near))
-    votes = shared.settings.web.votes and not judging and prophecy.corpus != ALL
-    tallies = await Ballots(shared.app.database).tallies(prophecy) if votes else {}
 
     def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
         return build_card(
@@ -287,7 +280,6 @@ async def _describe_findings(
             until=until,
             words=words,
             marked=marked,
-            tally=tallies.get(hit.candidate.external_id),
             near=near,
             judged=prophecy.judged,
         )
@@ -298,7 +290,6 @@ async def _describe_findings(
         "voice": None if together else (await shared.app.corpus(asked.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy),
-        "votable": usual if votes else 0,
         "foretold": is_foretold(prophecy),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until),
@@ -322,29 +313,6 @@ async def _mark_words(
     for name, listed in ids.items():
         marked |= await shown.mark_words(await shared.app.corpus(name), listed, lexemes)
     return marked
-
-
-@router.post("/vote", dependencies=_DEAR)
-async def _take_vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    if not shared.settings.web.votes:
-        raise Refusal(HTTPStatus.FORBIDDEN, Message("Nobody votes on this page."))
-    form = await read_form(request)
-    asked = read_asked(form)
-    value = {"up": 1, "down": -1}.get(form.get("vote", ""))
-    if value is None or asked.date is None:
-        raise UsageError(Message("This is no vote."))
-    database, now = shared.app.database, shared.now()
-    voter = await identify_voter(database, network_of(client_address(request)), now=now)
-    prophecy = await prophesy_asked(shared, asked)
-    await Ballots(database).vote(prophecy, form.get("id", ""), voter, value, now=now)
-    back = visitor.link(
-        "/prophecy",
-        headline=asked.headline,
-        date=asked.day,
-        corpus=asked.corpus,
-        lang=form.get("lang"),
-    )
-    return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/robots.txt")

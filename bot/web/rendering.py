@@ -20,7 +20,6 @@ from bot.reply import HitView
 from bot.web.shared_state import SharedState
 from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
-from engine.chat import Tally
 from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Hit, Prophecy
 from engine.values import Flag
@@ -78,7 +77,6 @@ class CardView:
     has_media: bool
     reason: str | None
     matched: Sequence[str]
-    tally: Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,6 @@ def build_card(
     until: datetime,
     words: Words,
     marked: Mapping[int, str],
-    tally: Tally | None = None,
     near: bool = False,
     judged: bool = True,
 ) -> CardView:
@@ -125,7 +122,6 @@ def build_card(
         has_media=Flag.MEDIA in found.flags,
         reason=view.reason(words),
         matched=hit.matched,
-        tally=tally or Tally(),
     )
 
 

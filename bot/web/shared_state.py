@@ -114,7 +114,7 @@ class SharedState:
     requests: RateLimit = field(init=False)  # of one address
     answers: RateLimit = field(init=False)  # of the same, those that are expensive
     kept: CachedCounts = field(init=False)
-    # Of the page, by what was asked: who looks, shares, votes, or asks again after a stream broke,
+    # Of the page, by what was asked: who looks, shares, or asks again after a stream broke,
     # waits for the same.
     prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
     compositions: SharedWork[Composition] = field(init=False, default_factory=SharedWork)

@@ -14,8 +14,8 @@ from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
 from bot.web.api import DocumentOf
-from bot.web.examples import open_overview
 from bot.web.failures import Refusal, nothing_here
+from bot.web.foretold import list_foretold_by
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
@@ -71,10 +71,8 @@ async def _show_card(
     shape = _read_shape(request)
     card = card_of_text(view, known.name, words, avatar=avatar, footer=footer, shape=shape)
     if headline:
-        foretold = await (await open_overview(shared)).foretold_by(
-            known, found.external_id, limit=_MAX_FORETOLD
-        )
-        until = dict(foretold).get(headline)
+        foretold = await list_foretold_by(shared, known, found.external_id, limit=_MAX_FORETOLD)
+        until = foretold.get(headline)
         if until is None:
             raise nothing_here()
         card = replace(

@@ -1,18 +1,16 @@
-"""Stores answers, questions, and the votes on them: those of chats and those of the page."""
+"""Stores the answers and questions of chats, and the votes on them."""
 
-import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
 
 import asyncpg
 from pydantic import TypeAdapter
 
 from db.connection import load_statements
-from db.pool import Database, Store
-from engine.chat import Answer, Chat, Favourite, Tally, WallEntry, WallRule, WallState
+from db.pool import Store
+from engine.chat import Answer, Chat, Favourite, Tally
 from engine.contracts.results import Receipt
 from engine.search import Prophecy
 
@@ -21,7 +19,6 @@ _FOLLOWS = timedelta(hours=1)  # a later question is not a follow-up
 _LAST = 3
 _KEPT = timedelta(days=90)  # nobody asks for the reason after that
 _EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
-_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +239,7 @@ class Answers(Store, sql="conversation"):
         """Return the best-voted hits of a chat, best first."""
         async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
-        return [favourite for row in rows if (favourite := favourite_of(row))]
+        return [favourite for row in rows if (favourite := _read_favourite(row))]
 
     async def keep_receipt(
         self,
@@ -305,7 +302,7 @@ def _read_posted(row: asyncpg.Record) -> Answer | None:
     return None
 
 
-def favourite_of(row: asyncpg.Record) -> Favourite | None:
+def _read_favourite(row: asyncpg.Record) -> Favourite | None:
     """Return the hit that a row's prophecy and rank name, or None if it has no such hit."""
     prophecy = prophecy_from_json(row["prophecy"])
     hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
@@ -318,82 +315,3 @@ def favourite_of(row: asyncpg.Record) -> Favourite | None:
         asked_at=row["asked_at"],
         tally=Tally(up=row["up"], down=row["down"]),
     )
-
-
-class VotingKeys(Store, sql="wall"):
-    """The keys of all processes on one database. They are deleted for good after their day."""
-
-    async def today(self, *, now: datetime) -> bytes:
-        """Return the key of the day, the same for all processes."""
-        day = now.astimezone(UTC).date()
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["make_key"], day, secrets.token_bytes(_BYTES))
-            return bytes(await connection.fetchval(self._sql["key"], day))
-
-    async def forget(self, *, now: datetime) -> None:
-        """Remove the keys of past days."""
-        await self._execute("forget_keys", now.astimezone(UTC).date())
-
-
-class Wall(Store, sql="wall"):
-    """Reads what was voted for under a rule, and writes what the owner decided about it."""
-
-    def __init__(self, database: Database, rule: WallRule) -> None:
-        super().__init__(database)
-        self._rule = rule
-
-    async def list_shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
-        """Return the best-voted hits in some corpora that everybody may see, best first."""
-        return [entry.favourite for entry in await self._read_wall("shown", limit, list(corpora))]
-
-    async def list_approved(self, corpora: Collection[str], *, limit: int) -> list[WallEntry]:
-        """Return the hits in some corpora that the owner approved, what was approved last first."""
-        return await self._read_wall("approved", limit, list(corpora))
-
-    async def list_entries(self, *, limit: int) -> list[WallEntry]:
-        """Return what was voted for or decided about, what waits for a decision first."""
-        return await self._read_wall("listed", limit)
-
-    async def count_waiting(self, *, limit: int) -> int:
-        """Return how many hits wait for a decision of the owner, counted up to a limit."""
-        async with self._database.read_anywhere() as reader:
-            return int(await reader.fetchval(*self._build_statement("waiting", limit)))
-
-    async def decide(self, answer_id: int, rank: int, *, approved: bool, now: datetime) -> bool:
-        """Approve or remove a hit for good. Return whether it was ever voted on."""
-        async with self._database.connection() as connection:
-            decide, chats = self._sql["decide"], self._rule.chats
-            return bool(await connection.fetchval(decide, answer_id, rank, approved, now, chats))
-
-    async def decided_last(self) -> datetime | None:
-        """Return when the last decision was made."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            moment: datetime | None = await reader.fetchval(self._sql["decided_last"])
-        return moment
-
-    async def _read_wall(self, name: str, limit: int, *given: object) -> list[WallEntry]:
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(*self._build_statement(name, limit, *given))
-        return list(_read_entries(rows))
-
-    def _build_statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:
-        """Return a statement about what was voted for, and its arguments."""
-        rule, sql = self._rule, self._sql[name].format(voted=self._sql["voted"])
-        return sql, limit, rule.chats, rule.trusted, rule.voters, *given
-
-
-def _read_entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:
-    for row in rows:
-        if favourite := favourite_of(row):
-            yield WallEntry(
-                answer_id=row["answer_id"],
-                favourite=favourite,
-                state=_read_state(row),
-                decided_at=row["decided_at"],
-            )
-
-
-def _read_state(row: asyncpg.Record) -> WallState:
-    if row["approved"] is None:
-        return WallState.SHOWN if row["shown"] else WallState.WAITING
-    return WallState.APPROVED if row["approved"] else WallState.REMOVED

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 import asyncpg
 
@@ -14,7 +13,6 @@ from db.corpus.corpora import Corpora, CorpusReader, Postings, about_corpus, nam
 from db.corpus.documents import Documents
 from db.corpus.placement import borrow
 from db.pool import Database, Store
-from engine.chat import WallRule
 from engine.errors import CorpusNotFound
 from engine.text.clean import clean_for_display, respell_search_text
 from engine.values import INDEX_VERSION, Corpus, Flag
@@ -140,18 +138,6 @@ def _build_columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
-    """A headline, and the earlier text that foretold it."""
-
-    headline: str
-    until: datetime  # date of the headline
-    external_id: str
-    text: str
-    flags: Flag
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
     """The text before or after another one in time."""
 
@@ -162,43 +148,12 @@ class Neighbour:
 
 
 class Overview(CorpusReader, sql="overview"):
-    """Counts the texts of a corpus and what they foretold.
-
-    That is what was posted from feeds of the settings, and what was voted for and may be shown.
-    """
-
-    def __init__(self, database: Database, rule: WallRule | None = None) -> None:
-        super().__init__(database)
-        rule = rule or WallRule()
-        self._shown = (rule.chats, rule.trusted, rule.voters)
+    """Reads the texts of a corpus in the order of time."""
 
     async def months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the number of texts by month (UTC, "2012-03"), without empty months."""
         rows = await self._read_rows(corpus, "months")
         return {row["month"]: row["documents"] for row in rows}
-
-    async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
-        """Return the headlines that were foretold longest before, and the texts."""
-        statement = _about_foretold("leads", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
-        return [Lead(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
-
-    async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
-        """Return the words of two foretold headlines or more, with their number, most first."""
-        statement = _about_foretold("subjects", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
-        return {row["word"]: row["headlines"] for row in rows}
-
-    async def foretold_by(
-        self, corpus: Corpus, external_id: str, *, limit: int
-    ) -> Sequence[tuple[str, datetime]]:
-        """Return the headlines that a text foretold, with their dates, newest first."""
-        statement = _about_foretold("foretold_by", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, external_id, limit)
-        return [(row["headline"], row["until"]) for row in rows]
 
     async def thread(self, corpus: Corpus, external_id: str, *, limit: int) -> Sequence[Neighbour]:
         """Return the thread that a text is a part of, oldest first, with the text itself."""
@@ -220,16 +175,6 @@ class Overview(CorpusReader, sql="overview"):
             for row in rows
         }
         return found.get(False), found.get(True)
-
-
-@lru_cache(maxsize=1024)
-def _about_foretold(name: str, corpus_id: int) -> str:
-    """Return a statement about one corpus; {foretold} in it stands for what it foretold."""
-    sql = load_statements("overview")
-    foretold = sql["foretold"].format(voted=load_statements("wall")["voted"])
-    return sql[name].format(
-        document=name_partition(corpus_id), corpus=int(corpus_id), foretold=foretold
-    )
 
 
 async def server_version(database: Database) -> str:

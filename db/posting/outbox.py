@@ -268,13 +268,16 @@ class Outbox(Store, sql="posting"):
         rows = await self._fetch_rows("history", chat.id, limit)
         return [_read_past_delivery(row) for row in rows]
 
-    async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
-        """Return the prophecies from these corpora that were sent, newest first, each once.
+    async def public_posts(
+        self, corpora: Sequence[str], *, external_id: str | None = None, limit: int
+    ) -> list[PublicPost]:
+        """Return the prophecies from these corpora, or of one text, that were sent, newest first,
+        each once.
 
         Those about headlines that only feeds of single chats brought are left out.
         """
         async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(self._sql["public_posts"], corpora, limit)
+            rows = await reader.fetch(self._sql["public_posts"], corpora, external_id, limit)
         return [PublicPost(**dict(row)) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:

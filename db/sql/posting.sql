@@ -191,13 +191,14 @@ RETURNING true
 SELECT key, state, content::text AS content, created_at, settled_at, error FROM delivery
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
 
--- name: public_posts(corpora, limit)
+-- name: public_posts(corpora, external_id, limit)
 -- A headline that only the feed of a chat brought is that chat's own. Webhooks may be told of more
 -- than people are.
 WITH once AS (
     SELECT p.story_id, p.corpus, p.external_id, min(d.settled_at) AS posted_at
       FROM posted p JOIN delivery d ON d.id = p.delivery_id JOIN chat c ON c.id = p.chat_id
      WHERE d.state = 'sent' AND c.platform <> 'webhook' AND p.corpus = ANY ($1::text[])
+       AND ($2::text IS NULL OR p.external_id = $2)
      GROUP BY p.story_id, p.corpus, p.external_id
 )
 SELECT o.*, s.text AS headline, s.published, h.title, h.link, h.source
@@ -209,7 +210,7 @@ SELECT o.*, s.text AS headline, s.published, h.title, h.link, h.source
         WHERE h.story_id = o.story_id AND f.configured_url IS NOT NULL
         ORDER BY h.id LIMIT 1) h
  ORDER BY o.posted_at DESC, o.story_id, o.corpus, o.external_id
- LIMIT $2
+ LIMIT $3
 
 -- name: outbox_health(failed_since)
 SELECT count(*) FILTER (WHERE state = 'owed') AS owed,

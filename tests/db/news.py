@@ -122,10 +122,10 @@ async def found(
     return StoryFind(id=number, story=story, corpus=corpus, prophecy=prophecy)
 
 
-async def some_chosen(database: Database, number: int) -> list[Chosen]:
+async def some_chosen(database: Database, number: int, *, corpus: str = "demo") -> list[Chosen]:
     """Finds of different stories and different tweets."""
     stories = await some_stories(database, number)
-    finds = [await found(database, story, [tweet(story.id)]) for story in stories]
+    finds = [await found(database, story, [tweet(story.id)], corpus=corpus) for story in stories]
     return [Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds]
 
 

@@ -725,7 +725,6 @@ class TestExamples:
             *("backup", "restore", "database run"),  # test_database.py
             *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
             "corpora place",  # tests/db/test_placed.py: it needs Citus
-            *("wall approve", "wall remove"),  # test_wall.py: they need votes
             *("compose", "eval compose"),  # test_compose.py: they need a model
         )
         lines = [line for line in lines if not line.startswith(elsewhere)]
@@ -739,7 +738,7 @@ class TestExamples:
             done = invoke(*shlex.split(line))
             assert (done.code, bool(done.out)) == (0, True), (line, done.err)
         (tmp_path / "glossary.yaml").write_text("groups:\n- terms: [ai, computer]\n")
-        empty = ("glossary pending", "log --failed", "wall")
+        empty = ("glossary pending", "log --failed")
         for written in dict.fromkeys(lines):
             line = written.partition(" > ")[0]
             done = invoke(*shlex.split(line))

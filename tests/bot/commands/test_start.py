@@ -193,7 +193,9 @@ POST = PublicPost(
 class Posted(Outbox):
     """An outbox from which these prophecies were sent."""
 
-    async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
+    async def public_posts(
+        self, corpora: Sequence[str], *, external_id: str | None = None, limit: int
+    ) -> list[PublicPost]:
         posts = [POST, replace(POST, external_id="gone"), replace(POST, corpus="secret")]
         return [post for post in posts if post.corpus in corpora][:limit]
 

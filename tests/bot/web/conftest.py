@@ -59,7 +59,7 @@ async def visit(coffee_url: str) -> AsyncIterator[Visit]:
     if program is None:
         pytest.skip("there is no chromium")
     environ = {"DATABASE_URL": coffee_url}
-    async with served(environ, wall_voters="1") as one, browsing(program) as browser:
+    async with served(environ) as one, browsing(program) as browser:
         await browser.look_like(width=1280, height=900)
         yield Visit(browser, one.service.address)
         own = (one.service.address, "data:", "about:")

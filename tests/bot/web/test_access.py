@@ -22,7 +22,7 @@ from tests.scenarios.stage import HEADLINE, judged_by_words
 PAGE = "https://omen.example.org"
 EVIL = "https://evil.example"
 ASKED = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
-PATHS = ("/", "/wall", "/feed.json", "/feed.xml", "/api/corpora", "/metrics", "/openapi.json",
+PATHS = ("/", "/corpora", "/feed.json", "/feed.xml", "/api/corpora", "/metrics", "/openapi.json",
          "/robots.txt", "/static/page.css")  # fmt: skip
 # Wherever the port stands open: on this machine alone, behind a proxy, in a container.
 PLACES = pytest.mark.parametrize(
@@ -256,29 +256,26 @@ class TestPages:
         self, coffee_url: str, headers: dict[str, str]
     ) -> None:
         async with web_stage(named(coffee_url) | {"WEB_ADMIN_KEYS": "boss"}) as web:
-            voted = ASKED | {"id": "1", "vote": "up"}
             for sent in (
-                await web.client.post("/vote", data=voted, headers=headers),
                 await web.client.post("/compose", data={"prompt": "coffee"}, headers=headers),
                 await web.client.post("/api/compose", json={"prompt": "coffee"}, headers=headers),
                 await web.client.post("/api/admin/reload", headers=headers | speaking("boss")),
                 await web.client.delete("/api/admin/vectors?model=m", headers=headers),
             ):
                 assert sent.status_code == 403, sent.url
-            async with web.app.database.connection() as connection:
-                assert await connection.fetchval("SELECT count(*) FROM vote") == 0
 
     async def test_origin_is_checked_against_the_public_url_behind_a_proxy(
         self, coffee_url: str
     ) -> None:
         async with web_stage(named(coffee_url, public_url=f"{PAGE}:443/")) as web:
-            for page, status in ((PAGE, 303), ("http://omen.example.org", 403), (EVIL, 403)):
-                voted = await web.client.post(
-                    "/vote", data=ASKED | {"id": "1", "vote": "up"}, headers={"origin": page}
+            # 409: there is no model.
+            for page, status in ((PAGE, 409), ("http://omen.example.org", 403), (EVIL, 403)):
+                sent = await web.client.post(
+                    "/compose", data={"prompt": "coffee"}, headers={"origin": page}
                 )
-                assert voted.status_code == status, page
+                assert sent.status_code == status, page
 
-    async def test_allowed_origins_may_read_but_not_vote(self, coffee_url: str) -> None:
+    async def test_allowed_origins_may_read_but_send_no_form(self, coffee_url: str) -> None:
         for names in (f'["{EVIL}"]', '["*"]'):
             async with web_stage(named(coffee_url, allow_origins=names)) as web:
                 foreign = {"origin": EVIL, "sec-fetch-site": "cross-site"}
@@ -290,8 +287,9 @@ class TestPages:
                     "/api/compose", json={"prompt": "coffee"}, headers=foreign
                 )
                 assert written.status_code == 409  # there is no model
-                voted = ASKED | {"id": "1", "vote": "up"}
-                refused = await web.client.post("/vote", data=voted, headers=foreign)
+                refused = await web.client.post(
+                    "/compose", data={"prompt": "coffee"}, headers=foreign
+                )
                 assert refused.status_code == 403
                 image = await web.client.get("/picture.png", params=ASKED, headers=IMAGE)
                 assert image.status_code == 403

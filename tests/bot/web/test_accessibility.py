@@ -33,9 +33,6 @@ pytestmark = pytest.mark.skipif(not _AXE.is_file(), reason="axe-core is absent; 
 
 @pytest.mark.parametrize("dark", [False, True])
 async def test_no_page_has_a_violation(visit: Visit, dark: bool) -> None:
-    await visit.open(PATHS[1])
-    await visit.browser.click("#hit-1 .vote button")  # so that the wall and the corpus show it
-    await visit.browser.load()
     for width, height in (PHONE, DESKTOP):
         await visit.browser.look_like(width=width, height=height, dark=dark)
         for path in (*PATHS, *_ALSO):

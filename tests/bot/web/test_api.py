@@ -419,7 +419,7 @@ async def test_answered_event_is_logged_without_the_query(
             "/api/search?q=secretly",
             "/healthz",
             "/static/page.css",
-            "/wall",
+            "/corpora",
             "/robots.txt",
         ):
             await stage.client.get(path)

@@ -1,4 +1,4 @@
-"""The pages to look at: corpora, single texts, the wall, and timelines of the bundled corpus."""
+"""The pages to look at: corpora, single texts, and timelines of the bundled corpus."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,28 +10,16 @@ from engine.posting.delivery import Chosen
 from engine.values import Flag, Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
-from tests.bot.web.test_votes import decided
 from tests.patience import PATIENCE
-from tests.scenarios.stage import HEADLINE, TWEETS
+from tests.scenarios.stage import TWEETS
 
 # Of the bundled corpus, in both of its languages.
 WORDS = (
     "ferry", "river", "captain", "soup", "canal", "bread", "inflación", "coffee", "lluvia", "phone",
 )  # fmt: skip
-OWN = {"sec-fetch-site": "same-origin", "origin": ADDRESS}
-
-
-async def vote(stage: WebStage, id: str) -> None:  # noqa: A002 - its name in the form
-    form = {**HEADLINE_AND_DATE, "id": id, "vote": "up"}
-    assert (await stage.client.post("/vote", data=form, headers=OWN)).status_code == 303
-
-
-async def first_id(stage: WebStage) -> str:
-    page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
-    return str(one(page, "#hit-1 .vote input[name=id]").attributes["value"])
 
 
 def href(page: LexborHTMLParser, selector: str) -> str:
@@ -43,7 +31,7 @@ class TestCorpora:
         page = read(await coffee_web.get("/corpora/demo"))
         assert texts(page, ".facts dd")[0] == str(len(TWEETS))
         assert sum(map(int, texts(page, ".bars a b"))) == len(TWEETS)
-        assert texts(page, ".nothing")[0].startswith("No prophecy out of these")
+        assert not page.css("#lately")
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
     async def test_private_corpora_have_no_page(self, database_url: str) -> None:
@@ -51,50 +39,24 @@ class TestCorpora:
             await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
             assert (await stage.get("/corpora/diary")).status_code == 404
 
-    async def test_approved_prophecy_is_shown_on_the_corpus_page_and_wall(
-        self, coffee_web: WebStage
+    async def test_lately_foretold_lists_posts_newest_first_with_author_and_text(
+        self, database_url: str
     ) -> None:
-        await vote(coffee_web, await first_id(coffee_web))
-        await decided(coffee_web)
-        for path in ("/corpora/demo", "/wall"):
-            page = read(await coffee_web.get(path))
-            assert texts(page, ".leads .story") == [HEADLINE]
-            assert texts(page, ".leads b") == [say_years(12)]
-            assert not page.css(".subjects")  # a word of one headline may be any
-
-    async def test_a_word_of_several_headlines_is_a_subject_in_any_form(
-        self, coffee_web: WebStage
-    ) -> None:
-        for headline in (
-            "Coffee prices hit a record",
-            "A record: coffee price",
-            "Prices of coffee",
-        ):
-            asked = {**HEADLINE_AND_DATE, "headline": headline, "id": "1", "vote": "up"}
-            assert (await coffee_web.client.post("/vote", data=asked, headers=OWN)).is_redirect
-        await decided(coffee_web)
-        page = read(await coffee_web.get("/wall"))
-        words, counts = texts(page, ".subjects tbody th"), texts(page, ".subjects td")
-        subjects = dict(zip(words, counts, strict=True))
-        assert subjects == {"coffee": "3", "prices": "3", "record": "2"}
-        timeline = read(await coffee_web.get(href(page, ".subjects a")))
-        assert timeline.css(".entries li")
-
-    async def test_prophecy_voted_in_another_chat_is_not_shown(self, coffee_web: WebStage) -> None:
-        await vote(coffee_web, await first_id(coffee_web))
-        await decided(coffee_web)
-        async with coffee_web.app.database.connection() as connection:
-            await connection.execute("UPDATE chat SET platform = 'slack', external_id = 'C1'")
-        assert not texts(read(await coffee_web.get("/corpora/demo")), ".leads .story")
-
-    async def test_posted_prophecies_are_shown(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             chosen: Sequence[Chosen] = await posted(stage.app.database, 2)
-            await filled(stage.app.database, chosen)
-            page = read(await stage.get("/corpora/demo"))
-            document = read(await stage.get(href(page, ".leads .when a")))
-        assert sorted(texts(page, ".leads .story")) == sorted(one.find.story.text for one in chosen)
-        assert texts(document, ".leads .story")[0] in texts(page, ".leads .story")
+            await filled(stage.app.database, chosen, author="mara")
+            titles = [f"{pick.find.story.title}" for pick in reversed(chosen)]
+            for path in ("/", "/corpora/demo"):
+                page = read(await stage.get(path))
+                assert texts(page, "#lately") == ["Lately foretold"]
+                assert texts(page, ".leads .story") == titles
+                assert texts(page, ".leads .when")[0].startswith("@mara · ")
+                assert say_years(10) in texts(page, ".leads .when")[0]
+                document = read(await stage.get(href(page, ".leads .when a")))
+                assert texts(document, ".card blockquote") == texts(page, ".leads blockquote")[:1]
+                assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
+            examples = texts(read(await stage.get("/")), ".examples a")
+            assert examples == [pick.find.story.text for pick in reversed(chosen)]
 
 
 class TestDocuments:
@@ -109,15 +71,6 @@ class TestDocuments:
                 page = read(await coffee_web.get(str(links[0].attributes["href"])))
         assert sorted(seen) == sorted(TWEETS)
         assert not links
-
-    async def test_a_text_says_what_it_foretold(self, coffee_web: WebStage) -> None:
-        found = await first_id(coffee_web)
-        await vote(coffee_web, found)
-        await decided(coffee_web)
-        page = read(await coffee_web.get(f"/documents/demo/{found}"))
-        assert texts(page, ".leads .story") == [HEADLINE]
-        answer = read(await coffee_web.get(href(page, ".story a")))
-        assert texts(answer, "h1") == [HEADLINE]
 
 
 async def test_quote_repost_and_reply_labels_are_shown_on_every_page(database_url: str) -> None:
@@ -178,20 +131,12 @@ class TestExamples:
             await fill(stage.app.database, "demo", Kind.TWEETS, [])
             assert not read(await stage.get("/")).css(".examples")
 
-    async def test_approved_headlines_are_the_first_examples(self, coffee_web: WebStage) -> None:
-        await vote(coffee_web, await first_id(coffee_web))
-        await decided(coffee_web)
-        page = read(await coffee_web.get("/"))
-        assert texts(page, ".examples a") == [HEADLINE]
-        assert "date=2023-05-04" in href(page, ".examples a")
-
 
 class TestMore:
     async def test_more_texts_are_shown_on_request(self, coffee_web: WebStage) -> None:
         few = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         more = read(await coffee_web.get(href(few, ".actions a[href*='more=1']")))
         assert len(more.css(".card")) > len(few.css(".card"))
-        assert len(more.css("form.vote")) == len(few.css("form.vote"))
         assert texts(more, "blockquote")[:3] == texts(few, "blockquote")
         back = read(await coffee_web.get(href(more, ".actions a")))
         assert len(back.css(".card")) == len(few.css(".card"))
@@ -239,7 +184,6 @@ async def test_a_timeline_counts_what_sql_counts(demo_web: WebStage, word: str) 
         "/prophecy?headline=Container+ship+blocks+canal&date=2024-01-01&corpus=demo&more=1",
         "/timeline",
         "/timeline?q=-ferry",
-        "/wall",
         "/corpora/demo",
         "/ask?question=What+was+said+about+coffee",
         "/static/page.css",

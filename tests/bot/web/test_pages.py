@@ -21,13 +21,11 @@ from engine.prophecy.prophecy import Prophet
 from engine.search import Headline
 from tests.ages import say_years
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
-from tests.bot.web.test_votes import decided
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
-OWN = {"sec-fetch-site": "same-origin", "origin": ADDRESS}
 
 
 def read(answered: httpx.Response) -> LexborHTMLParser:
@@ -113,9 +111,7 @@ class TestProphecy:
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
 
-    async def test_nearest_hits_are_shown_apart_without_votes_or_picture(
-        self, coffee_url: str
-    ) -> None:
+    async def test_nearest_hits_are_shown_apart_without_picture(self, coffee_url: str) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
@@ -128,7 +124,7 @@ class TestProphecy:
         assert texts(page, "#found") == ["Nothing foretold this. Nearest:"]
         assert len(page.css(".near .card")) == 3
         assert not texts(page, ".near .tag")
-        assert not page.css("form.vote, figure.picture")
+        assert not page.css("figure.picture")
         icon = one(page, "meta[property='og:image']").attributes["content"]
         assert icon == f"{ADDRESS}/static/icon-512.png"
         assert picture.status_code == 404
@@ -316,68 +312,12 @@ class TestTimeline:
         assert texts(page, ".nothing") == ["No text says that."]
 
 
-class TestVotes:
-    async def test_a_vote_counts_once_a_visitor_and_shows_on_the_wall_once_approved(
-        self, coffee_web: WebStage
-    ) -> None:
-        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
-        form = {
-            str(field.attributes["name"]): str(field.attributes["value"])
-            for field in page.css("#hit-1 .vote input")
-        }
-        voted = await _vote(coffee_web, form, "up")
-        assert voted.status_code == 303
-        assert "set-cookie" not in voted.headers
-        await _vote(coffee_web, form, "up")
-        page = read(await coffee_web.client.get(voted.headers["location"]))
-        assert texts(page, "#hit-1 .vote b") == ["1"]
-        assert texts(read(await coffee_web.get("/wall")), ".card") == []
-        await decided(coffee_web)
-        wall = read(await coffee_web.get("/wall"))
-        assert texts(wall, ".headline a") == [HEADLINE]
-        assert TWEETS[0] in texts(wall, "blockquote")
-        await _vote(coffee_web, form, "down")  # the same visitor thinks again
-        assert texts(read(await coffee_web.get("/wall")), ".card") == []
-        page = read(await coffee_web.client.get(voted.headers["location"]))
-        assert texts(page, "#hit-1 .vote button b") == ["1"]
-        assert not page.css("#hit-1 [value=up] b")
-
-    @pytest.mark.parametrize(
-        ("change", "status"),
-        [
-            ({"id": "999"}, 400),
-            ({"vote": "sideways"}, 400),
-            ({"date": ""}, 400),
-            ({"corpus": "nowhere"}, 404),
-            ({"headline": "x" * 3000}, 400),
-            ({"headline": "x" * 30_000}, 413),
-        ],
-    )
-    async def test_invalid_vote_is_refused(
-        self, coffee_web: WebStage, change: dict[str, str], status: int
-    ) -> None:
-        form = {**HEADLINE_AND_DATE, "id": "1", "vote": "up", **change}
-        answered = await coffee_web.client.post("/vote", data=form, headers=OWN)
-        assert answered.status_code == status
-        assert await _votes(coffee_web) == 0
-
-    async def test_the_wall_shows_chats_that_the_settings_name(self, coffee_url: str) -> None:
-        async with web_stage({"DATABASE_URL": coffee_url}) as stage:
-            await _vote(stage, {**HEADLINE_AND_DATE, "id": "1"}, "up")
-            async with stage.app.database.connection() as connection:
-                await connection.execute("UPDATE chat SET platform='slack', external_id='C:1'")
-            assert not read(await stage.get("/wall")).css(".card")
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__WALL": '["slack:C:1", "slack:C2"]'}
-        async with web_stage(environ) as stage:
-            assert len(read(await stage.get("/wall")).css(".card")) == 1
-
-
 _LOADING = "script, link:not([rel=alternate]), img, iframe, source, video, audio"
 
 
 class TestEveryPage:
     PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/timeline",
-             "/timeline?q=coffee", "/wall", "/documents/demo/1", "/corpora/demo", "/ask",
+             "/timeline?q=coffee", "/documents/demo/1", "/corpora/demo", "/ask",
              "/ask?question=coffee", "/docs", "/corpora", "/corpora/demo/2012")  # fmt: skip
 
     @pytest.mark.parametrize("path", PATHS)
@@ -411,7 +351,6 @@ class TestEveryPage:
             "Preguntar",
             "Archivos",
             "Cronología",
-            "Muro",
         ]
         english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
         other = read(await coffee_web.client.get(str(english.attributes["href"])))
@@ -535,7 +474,7 @@ class TestEveryPage:
     async def test_disabled_page_is_not_found(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
         async with web_stage(environ) as stage:
-            for path in ("/", "/wall", "/static/page.css"):
+            for path in ("/", "/corpora", "/static/page.css"):
                 assert await stage.problem(path, 404) == "There is nothing at this address."
             assert (await stage.get("/api/corpora")).status_code == 200
 
@@ -567,12 +506,14 @@ async def test_largest_corpus_is_preselected(database_url: str) -> None:
         assert texts(page, "option[selected]") == ["news"]
 
 
-async def test_home_begins_with_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
+async def test_home_shows_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
     page = read(await demo_web.get("/"))
-    assert texts(page, ".card.first blockquote")[0].startswith("Mark my words: one day a")
-    assert texts(page, ".card.first h2 a")[0].startswith("Container Ship Wedged")
+    assert texts(page, ".leads blockquote")[0].startswith("Mark my words: one day a")
+    assert texts(page, ".leads .story a")[0].startswith("Container Ship Wedged")
+    assert texts(page, ".leads .when")[0].startswith("@")
+    assert not page.css("#lately")
     assert page.css("textarea[placeholder]")
-    assert texts(read(await demo_web.get("/", lang="es")), ".card.first blockquote")
+    assert texts(read(await demo_web.get("/", lang="es")), ".leads blockquote")
 
 
 async def test_all_archives_answer_together_each_text_with_its_own(database_url: str) -> None:
@@ -586,22 +527,10 @@ async def test_all_archives_answer_together_each_text_with_its_own(database_url:
         assert texts(page, "option[selected]") == ["All archives"]
         linked = {link.attributes["href"] for link in page.css(".card .when a")}
         assert linked == {"/documents/small/1", "/documents/large/2"}
-        assert page.css(".vote") == []  # a vote belongs to one archive
         hits = (await stage.json("/api/prophecy", **asked))["hits"]
         assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
         answered = await stage.get("/ask", question="What of coffee?", corpus="all")
         assert answered.status_code == 200
-
-
-async def _vote(
-    stage: WebStage, form: dict[str, str], value: str, *, headers: dict[str, str] | None = None
-) -> httpx.Response:
-    return await stage.client.post("/vote", data={**form, "vote": value}, headers=headers or OWN)
-
-
-async def _votes(stage: WebStage) -> int:
-    async with stage.app.database.connection() as connection:
-        return int(await connection.fetchval("SELECT count(*) FROM vote"))
 
 
 async def test_unexpected_error_is_answered_without_details(

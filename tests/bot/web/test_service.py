@@ -179,7 +179,7 @@ async def until_closed(reader: asyncio.StreamReader) -> None:
     [
         b"",
         b"GET /healthz HT",
-        b"POST /vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
+        b"POST /compose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
     ],
     ids=["nothing", "half a head", "half a body"],
 )
@@ -235,7 +235,7 @@ async def test_a_visitor_who_leaves_is_no_error(
         environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
             for request in (
-                b"POST /vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
+                b"POST /compose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
                 b"GET /api/prophecy?headline=coffee+prices HTTP/1.1\r\nHost: localhost\r\n\r\n",
             ):
                 _, writer = await asyncio.open_connection("127.0.0.1", port_of(one))

@@ -162,7 +162,7 @@ class TestPage:
             assert 'class="marks"' not in page.text  # nobody knows yet how sure they are
             assert 'data-stream=""' in page.text
             assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.text
-            for unready in ('class="vote"', 'id="picture"', "Not judged"):
+            for unready in ('class="figures"', 'id="picture"', "Not judged"):
                 assert unready not in page.text
             async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
                 lines = stream.aiter_lines()
@@ -173,7 +173,7 @@ class TestPage:
             assert name == "done"
             assert body["says"] == "Judged: 3 texts found."
             assert "Being judged" not in body["html"]
-            assert 'class="vote"' in body["html"]
+            assert 'class="figures"' in body["html"]
             assert "<html" not in body["html"]
         assert slow.server.calls == 1
 
@@ -252,7 +252,7 @@ class TestPage:
             assert await visit.read("document.querySelectorAll('.card').length") == 3
             slow.go.set()
             await shows(visit, STATUS, JUDGED)
-            assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
+            assert await visit.read("document.querySelectorAll('.card .figures').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert browser.complaints == []
         assert slow.server.calls == 1
@@ -270,7 +270,7 @@ class TestPage:
             await until(lambda: cut.streams == 2)
             slow.go.set()
             await shows(visit, STATUS, JUDGED)
-            assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
+            assert await visit.read("document.querySelectorAll('.card .figures').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert "Being judged" not in str(await visit.read("document.body.innerText"))
         assert slow.server.calls == 1  # for the stream that broke and for the one after it

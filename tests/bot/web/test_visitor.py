@@ -34,11 +34,11 @@ def visitor(chosen: str | None = None) -> Visitor:
 
 
 def test_links_keep_a_language_that_was_chosen() -> None:
-    assert visitor("es").link("/wall") == "/wall?lang=es"
+    assert visitor("es").link("/corpora") == "/corpora?lang=es"
     assert visitor("es").link("/prophecy", headline="a & b", corpus="") == (
         "/prophecy?headline=a+%26+b&lang=es"
     )
-    assert visitor().link("/wall") == "/wall"
+    assert visitor().link("/corpora") == "/corpora"
 
 
 def test_in_language_links_to_the_same_page() -> None:

@@ -1,4 +1,4 @@
-"""What a corpus holds, counted for display. What it foretold: tests/bot/web/test_browsing.py."""
+"""What a corpus holds, counted for display."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,7 +6,6 @@ from datetime import timedelta
 from db.corpus.health import Overview
 from db.pool import Database
 from db.search.shown import DocumentLookup
-from engine.chat import WallRule
 from tests.db.loading import START, document, load
 
 
@@ -34,14 +33,6 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     assert counts == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", None)}
     assert before
     assert (before.text, before.created_at) == ("c", START + timedelta(days=1))
-
-
-async def test_a_corpus_without_finds_has_an_empty_overview(database: Database) -> None:
-    corpus = await load(database, "c", [document("1", "x")])
-    overview = Overview(database, WallRule(chats=(1,), trusted=(1,)))
-    assert await overview.leads(corpus, limit=3) == []
-    assert await overview.subjects(corpus, limit=3) == {}
-    assert await overview.foretold_by(corpus, "1", limit=3) == []
 
 
 async def test_only_ids_of_existing_documents_are_found(database: Database) -> None:

@@ -1,0 +1,92 @@
+"""Lately foretold: what the bot posted from feeds, as the page lists it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from urllib.parse import quote
+
+from bot.replies.dates import say_age
+from bot.reply import format_signature, name_flags, say_date
+from bot.web.shared_state import SharedState
+from bot.web.visitor import Visitor, format_day
+from db.posting.outbox import Outbox
+from db.search.shown import DocumentLookup
+from engine.posting.delivery import PublicPost
+from engine.search import Candidate
+from engine.text.address import address_candidate
+from engine.values import Corpus
+
+MAX_POSTS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForetoldView:
+    """A headline and the old text that foretold it, as lists show them; paths are of this page."""
+
+    title: str
+    path: str  # of the answer to the headline
+    text_path: str
+    picture_path: str
+    quote: str
+    author: str | None
+    when: str  # the date of the text, how long before that was, its labels
+
+
+async def list_posted(
+    shared: SharedState, corpora: Sequence[Corpus], *, limit: int = MAX_POSTS
+) -> list[tuple[PublicPost, Candidate]]:
+    """Return what was posted from feeds of the settings, newest first, with the texts out of
+    `corpora`, which visitors may see. Texts that are gone are left out.
+
+    Posts may be missing for some minutes. Raises StorageError.
+    """
+    database, by_name = shared.app.database, {corpus.name: corpus for corpus in corpora}
+    read_posts = partial(Outbox(database).public_posts, [*by_name], limit=MAX_POSTS)
+    texts = DocumentLookup(database)
+    posted: list[tuple[PublicPost, Candidate]] = []
+    for post in await shared.kept.get(("posts", *sorted(by_name)), read_posts):
+        if len(posted) == limit:
+            break
+        corpus = by_name[post.corpus]
+        if document := await texts.document(corpus, post.external_id):
+            posted.append((post, address_candidate(document.candidate, corpus)))
+    return posted
+
+
+async def list_foretold_by(
+    shared: SharedState, corpus: Corpus, external_id: str, *, limit: int
+) -> Mapping[str, datetime]:
+    """Return the headlines of posts with a text, and their dates. Raises StorageError."""
+    outbox = Outbox(shared.app.database)
+    posts = await outbox.public_posts([corpus.name], external_id=external_id, limit=limit)
+    return {post.headline: post.published for post in posts}
+
+
+def view_post(post: PublicPost, text: Candidate, visitor: Visitor) -> ForetoldView:
+    """Return a post as lists show it."""
+    picture = f"/card/{post.corpus}/{quote(post.external_id)}.png"
+    return replace(
+        view_foretold(post.headline, post.published, post.corpus, text, visitor),
+        title=post.title,
+        picture_path=visitor.link(picture, headline=post.headline),
+    )
+
+
+def view_foretold(
+    headline: str, published: datetime, corpus: str, text: Candidate, visitor: Visitor
+) -> ForetoldView:
+    """Return a headline and a text as lists show them."""
+    words = visitor.words
+    asked = {"headline": headline, "date": format_day(published), "corpus": corpus}
+    date = say_date(text.created_at, text.dated_by, words)
+    age = say_age(text.created_at, published, words)
+    return ForetoldView(
+        title=headline,
+        path=visitor.link("/prophecy", **asked),
+        text_path=visitor.link(f"/documents/{corpus}/{quote(text.external_id)}"),
+        picture_path=visitor.link("/picture.png", **asked),
+        quote=text.text,
+        author=format_signature(text.voice, text.author, in_item=text.place is not None),
+        when=" · ".join(filter(None, (date, age, *name_flags(text.flags.names, words)))),
+    )

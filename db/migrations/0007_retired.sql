@@ -1,0 +1,6 @@
+-- What nobody reads any more: docs/decisions/0064-saying-no.md.
+
+-- The page has no votes: its chat goes with the answers that visitors voted for there.
+DROP TABLE wall_decision;
+DROP TABLE voting_key;
+DELETE FROM chat WHERE platform = 'web';
