@@ -1,11 +1,10 @@
 """The interface that a platform implements."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from bot.reply import Button, Reply
+from bot.reply import Reply
 from bot.request import Request
 from engine.chat import Chat
 from engine.errors import PresagioError
@@ -83,11 +82,6 @@ class Adapter(Protocol):
 
         Return what `deliver` does.
         """
-
-    async def change_buttons(
-        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
-    ) -> None:
-        """Put buttons in place of those of a message. Raises DeliveryError, ChatGone."""
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete a message. Raises DeliveryError, ChatGone."""

@@ -217,12 +217,6 @@ class Reply:
     # Of an unfinished answer: waits for what is to take its place, None if it is to stay.
     finish: "Callable[[], Awaitable[Reply | None]] | None" = None
 
-    @property
-    def votes_in(self) -> str | None:
-        """The language of the vote buttons, or None if nothing can be voted for."""
-        votes = self.shows and any(b.action.name == VOTE_UP for row in self.buttons for b in row)
-        return self.words.language if votes else None
-
 
 def reply_aside(request: "Request", text: str) -> Reply:
     """Return a short reply to the asker alone: a toast for a button, otherwise a message."""

@@ -243,20 +243,6 @@ class Request:
         return f"{self.place.platform}:{self.person.id}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaction:
-    """A reaction to a message: a vote for it (1) or against it (-1), or one that is taken back."""
-
-    platform: str
-    chat_id: str
-    message: str  # the platform's id of it
-    person: str  # unique across platforms
-    value: int
-    now: datetime
-    is_withdrawn: bool = False
-    buttons: Sequence[str] = ()  # below the message, where the platform tells: as in Quoted
-
-
 def message_event(chat_id: str, message: object) -> str:
     """Return the event id of a message, from the platform's id of it."""
     return f"{chat_id}:{message}"

@@ -13,8 +13,7 @@ from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
 from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, reply_aside
-from bot.request import Reaction, Request
-from db.chat.answers import Answers, ShownPage
+from bot.request import Request
 from engine.chat import Answer, Chat, Favourite, Tally
 
 Rows: TypeAlias = tuple[tuple[Button, ...], ...]
@@ -42,48 +41,6 @@ async def _press_vote(request: Request, action: Action, services: Services, *, v
         )
     buttons = await _vote_buttons(request.known_chat, answer, rank, services, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
-
-
-async def count_reaction(
-    reaction: Reaction, chat: Chat, services: Services
-) -> tuple[str, Rows] | None:
-    """Count a reaction to what the bot said as a vote on its first hit.
-
-    Return the message whose buttons have changed, and the buttons; None if there are none. Raises
-    StorageError.
-    """
-    answers = services.stores.answers
-    shown = await _find_reacted(reaction, chat, answers)
-    if shown is None or shown.page.is_near or not shown.page.page:
-        return None
-    posted = await answers.posted_with(shown.page)
-    first = posted[0] if posted else shown.page
-    rank = first.page[0].rank
-    if reaction.is_withdrawn:
-        await answers.withdraw(first, rank, reaction.person, reaction.value)
-    else:
-        await answers.vote(first, rank, reaction.person, reaction.value, now=reaction.now)
-    if shown.buttons_at is None or shown.votes_in not in LANGUAGES:
-        return None
-    return shown.buttons_at, await _vote_buttons(
-        chat, first, rank, services, words_for(shown.votes_in)
-    )
-
-
-async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> ShownPage | None:
-    """Return what the message of a reaction shows: by its buttons, where the platform tells them,
-    else by what is remembered of it."""
-    actions = [action for button in reaction.buttons if (action := Action.parse(button))]
-    for action in actions:
-        rank, _, language = action.value.partition(".")
-        answer = action.name == VOTE_UP and await answers.get(chat, action.answer_id or 0)
-        if answer and any(str(hit.rank) == rank for hit in answer.prophecy.hits):
-            page = page_of(answer, int(rank))
-            return ShownPage(page=page, buttons_at=reaction.message, votes_in=language)
-    shown = await answers.find_shown(chat, reaction.message, "", now=reaction.now)
-    if shown and shown.is_post:
-        return replace(shown, votes_in=chat.language or chat.asked_in)
-    return shown
 
 
 async def _vote_buttons(

@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.i18n.words import words_for
-from bot.reply import Action, Button, Reply
+from bot.reply import Action, Reply
 from bot.request import Person, Place, Request, Trigger
 
 _READ_AHEAD = 16
@@ -93,11 +93,6 @@ class ConsoleAdapter:
         """Show the reply below what was printed."""
         await self.deliver(request, reply)
         return message
-
-    async def change_buttons(
-        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
-    ) -> None:
-        """Do nothing: what is printed stays."""
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Do nothing: what is printed stays."""

@@ -11,12 +11,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
-from bot.adapter import Adapter, DeliveryError
+from bot.adapter import Adapter
 from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.commands.services import Services
-from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
@@ -25,7 +24,7 @@ from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
-from bot.request import Reaction, Request, Revision, Trigger
+from bot.request import Request, Revision, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
@@ -100,20 +99,6 @@ class Conversation:
             return
         with self.expect_event():
             await self._with_room(request, adapter)
-
-    async def count_reaction(self, reaction: Reaction, adapter: Adapter) -> None:
-        """Count a reaction to an answer or a post as a vote, and show it on the buttons; nothing is
-        said about it."""
-        with self.expect_event():
-            try:
-                if chat := await self._chats.find_chat(reaction.platform, reaction.chat_id):
-                    counted = await count_reaction(reaction, chat, self._services)
-                    if counted:
-                        await adapter.change_buttons(reaction.chat_id, *counted)
-            except StorageError as error:
-                logger.warning("a reaction is not counted: %s", error)
-            except DeliveryError as error:
-                logger.info("the votes are shown at the next press: %s", error)
 
     @contextmanager
     def expect_event(self) -> Iterator[None]:
@@ -210,7 +195,7 @@ class Conversation:
                         claim.message = await self._sender.deliver(
                             admitted, reply, adapter, steps.take()
                         )
-                        claim.shows, claim.votes_in = reply.shows, reply.votes_in
+                        claim.shows = reply.shows
                         if reply.finish:
                             finishes = self._finish_answer(
                                 admitted, adapter, claim.message, reply.finish
@@ -260,7 +245,7 @@ class Conversation:
         if reply and not reply.picture and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
             claim.message = await self._sender.send(admitted, change)
-            claim.shows, claim.votes_in = reply.shows, reply.votes_in
+            claim.shows = reply.shows
 
     async def _consider_request(
         self, request: Request, adapter: Adapter, *, crowded: bool
@@ -369,7 +354,7 @@ class Conversation:
         admitted, reply = await self._consider_request(request, adapter, crowded=False)
         if reply is not None and await claim.begin_answer():
             claim.message = await self._sender.deliver(admitted, reply, adapter, message)
-            claim.shows, claim.votes_in = reply.shows, reply.votes_in
+            claim.shows = reply.shows
 
 
 def _chat_name(request: Request) -> str:

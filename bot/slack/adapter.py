@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.adapter import ChatGone, DeliveryError, Unsure
 from bot.replies.limits import cut
-from bot.reply import Button, Reply
+from bot.reply import Reply
 from bot.request import Request
 from bot.slack.client import (
     FAILURES,
@@ -24,7 +24,6 @@ from bot.slack.client import (
     explain_missing_picture,
     map_slack_errors,
     read_code,
-    read_shown_message,
 )
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import (
@@ -135,20 +134,6 @@ class SlackAdapter:
                 blocks=render_blocks(reply),
             )
         return message
-
-    async def change_buttons(
-        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
-    ) -> None:
-        """Change the buttons of a message, which Slack takes only together with the rest of it."""
-        shown = await read_shown_message(self._client, chat_id, message)
-        if not shown.get("blocks"):
-            return
-        blocks: list[dict[Any, Any] | Block] = [dict(block) for block in _without_buttons(shown)]
-        blocks += render_actions(buttons)
-        async with map_slack_errors():
-            await self._client.chat_update(
-                channel=chat_id, ts=message, text=str(shown.get("text") or ""), blocks=blocks
-            )
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete a message."""

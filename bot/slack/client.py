@@ -63,9 +63,9 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-# Without these, the bot greets nobody when it is invited, reactions are no votes, and archives that
-# the owner sends cannot be read; all else works.
-OPTIONAL_SCOPES = ("channels:read", "files:read", "groups:read", "reactions:read")
+# Without these, the bot greets nobody when it is invited, and cannot read archives that the owner
+# sends; all else works.
+OPTIONAL_SCOPES = ("channels:read", "files:read", "groups:read")
 # Asked for only where links to the page are to be shown as cards.
 LINK_SCOPES = ("links:read", "links:write")
 LINK_EVENT = "link_shared"
@@ -76,8 +76,6 @@ EVENTS = (
     "message.channels",
     "message.groups",
     "message.im",
-    "reaction_added",
-    "reaction_removed",
 )
 
 logger = logging.getLogger("presagio.slack")

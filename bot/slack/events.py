@@ -12,7 +12,6 @@ from bot.request import (
     Inquiries,
     Person,
     Place,
-    Reaction,
     RepliedMessage,
     Request,
     Revision,
@@ -41,7 +40,6 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 SHORTCUT = "find_prophecy"
 
 _UNNAMED_PLACES = {"directmessage", "privategroup"}
-_VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,28 +307,6 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         now=now,
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
-    )
-
-
-async def read_reaction_event(
-    body: Payload, myself: SlackIdentity, *, now: datetime
-) -> Reaction | None:
-    """Return the vote in a reaction to a message of the bot, or None."""
-    event = body["event"]
-    item, name = event.get("item") or {}, str(event.get("reaction")).partition("::")[0]
-    person, of_mine = str(event.get("user")), event.get("item_user") == myself.user_id
-    if name not in _VOTES or not of_mine or person == myself.user_id:
-        return None
-    channel, ts = str(item.get("channel")), str(item.get("ts"))
-    return Reaction(
-        platform=PLATFORM,
-        chat_id=channel,
-        message=ts,
-        person=f"{PLATFORM}:{person}",
-        value=_VOTES[name],
-        now=now,
-        is_withdrawn=event.get("type") == "reaction_removed",
-        buttons=_button_values(await myself.message(channel, ts)),
     )
 
 

@@ -48,7 +48,6 @@ from bot.slack.events import (
     read_link,
     read_message,
     read_press,
-    read_reaction_event,
     read_shortcut,
 )
 from engine.errors import explain_error
@@ -272,10 +271,6 @@ class SlackService:
 
             return work
 
-        async def count_reaction(body: dict[str, Any]) -> None:
-            if reaction := await read_reaction_event(body, myself, now=self._now()):
-                await self._conversation.count_reaction(reaction, self._adapter)
-
         app = AsyncApp(
             name="slack_bolt",  # otherwise it reads its callers' source to find a file name
             client=self._client,
@@ -287,8 +282,6 @@ class SlackService:
         # Acknowledged before the work begins: work that fails at once would prevent it.
         for name, read in _READERS.items():
             app.event(name)(ack=_acknowledge, lazy=[on(_of_event(read))])
-        app.event("reaction_added")(ack=_acknowledge, lazy=[count_reaction])
-        app.event("reaction_removed")(ack=_acknowledge, lazy=[count_reaction])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])

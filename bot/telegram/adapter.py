@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
@@ -26,7 +25,7 @@ from telegram.error import BadRequest, TelegramError
 from bot.adapter import DeliveryError, DeliveryRefused
 from bot.pace import EvenPace
 from bot.replies.limits import cut, utf16_length
-from bot.reply import Button, Reply
+from bot.reply import Reply
 from bot.request import Request
 from bot.telegram.client import (
     Bot,
@@ -228,16 +227,6 @@ class TelegramAdapter:
         async with map_telegram_errors():
             sent = await _send_messages(self._bot, chat_id, reply, others, thread=thread)
         return f"{first} {sent}".rstrip()
-
-    async def change_buttons(
-        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
-    ) -> None:
-        """Edit the buttons of a message."""
-        with suppress(MessageUnchanged):
-            async with map_telegram_errors():
-                await self._bot.edit_message_reply_markup(
-                    int(chat_id), int(message), reply_markup=render_keyboard(buttons)
-                )
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete the messages of an answer."""

@@ -1,7 +1,7 @@
 """Translates Telegram's updates into requests."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,9 +18,6 @@ from telegram import (
     Message,
     MessageEntity,
     MessageOriginUser,
-    MessageReactionUpdated,
-    ReactionType,
-    ReactionTypeEmoji,
     Update,
     User,
 )
@@ -31,7 +28,6 @@ from bot.request import (
     Inquiries,
     Person,
     Place,
-    Reaction,
     RepliedMessage,
     Request,
     Revision,
@@ -47,7 +43,6 @@ FROM_INLINE = "inline"  # what /start says for somebody who was sent here from a
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
 Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
-_VOTES = {"👍": 1, "👎": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,28 +131,6 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
     if update.edited_message:
         return _read_edit(update, update.edited_message, myself, now)
     return None
-
-
-def read_message_reaction(change: MessageReactionUpdated, *, now: datetime) -> Reaction | None:
-    """Return the vote in a reaction, or None if it tells none or nobody is named."""
-    before, after = _find_vote(change.old_reaction), _find_vote(change.new_reaction)
-    value = after or before
-    if change.user is None or change.user.is_bot or before == after or value is None:
-        return None
-    return Reaction(
-        platform=PLATFORM,
-        chat_id=str(change.chat.id),
-        message=str(change.message_id),
-        person=f"{PLATFORM}:{change.user.id}",
-        value=value,
-        now=now,
-        is_withdrawn=after is None,
-    )
-
-
-def _find_vote(reactions: Sequence[ReactionType]) -> int | None:
-    emojis = [reaction.emoji for reaction in reactions if isinstance(reaction, ReactionTypeEmoji)]
-    return next((_VOTES[emoji] for emoji in emojis if emoji in _VOTES), None)
 
 
 def _read_edit(

@@ -43,7 +43,6 @@ ALLOWED_UPDATES = (
     "channel_post",
     "callback_query",
     "inline_query",
-    "message_reaction",  # told only where the bot is an admin
     "my_chat_member",
 )
 HOLD_SECONDS = 25.0

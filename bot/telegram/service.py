@@ -24,7 +24,6 @@ from bot.telegram.events import (
     PLATFORM,
     TelegramIdentity,
     is_there,
-    read_message_reaction,
     read_update,
 )
 from bot.telegram.receiving import (
@@ -192,9 +191,6 @@ class TelegramService:
         if update.my_chat_member:
             await self._store_membership(update)
             await self._answer(update)
-        elif update.message_reaction:
-            if reaction := read_message_reaction(update.message_reaction, now=self._now()):
-                await self._conversation.count_reaction(reaction, self._adapter)
         elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
         elif update.inline_query and not await self._typed.stays(update.inline_query.from_user.id):

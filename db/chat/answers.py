@@ -115,18 +115,6 @@ def prophecy_from_json(text: str) -> Prophecy:
     return _build_adapter().validate_json(text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPage:
-    """A page of an answer in a message of the bot. Its buttons stand at `buttons_at`, which is the
-    last message of a split answer, and the post that a picture follows; those to vote are in the
-    language `votes_in`, and those of a post in that of its chat."""
-
-    page: Answer
-    buttons_at: str | None
-    votes_in: str | None
-    is_post: bool = False
-
-
 class Answers(Store, sql="conversation"):
     """Reads and writes the answer and vote tables."""
 
@@ -164,30 +152,12 @@ class Answers(Store, sql="conversation"):
         """Return the answer or the receipt of what the bot said in a message, or in answer to the
         event of that message; None if there is none of the last week.
         """
-        if shown := await self.find_shown(chat, message, event_id, now=now):
-            return shown.page
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
+        if page := _read_answer(await self._fetch_row("answer_about", *values)):
+            return page
         async with self._database.connection() as connection:
             found = await connection.fetchval(load_statements("log")["receipt_about"], *values)
         return Receipt.model_validate_json(found) if found else None
-
-    async def find_shown(
-        self, chat: Chat, message: str, event_id: str, *, now: datetime
-    ) -> ShownPage | None:
-        """Return the page of an answer that a message shows, or that answered its event; None if
-        there is none of the last week."""
-        values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
-        row = await self._fetch_row("answer_about", *values)
-        page = _read_answer(row)
-        if row is None or page is None:
-            return None
-        messages = (row["answered_by"] or row["posted_in"] or "").split()
-        return ShownPage(
-            page=page,
-            buttons_at=messages[-1] if messages else None,
-            votes_in=row["language"],
-            is_post=row["posted_in"] is not None,
-        )
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
         """Return the answers in the same post as `answer`, in order.

@@ -43,7 +43,6 @@ class EventClaim:
         # The message that answers the event; of a split answer all, separated by spaces.
         self.message: str | None = None
         self.shows: Answer | None = None  # the page in that message
-        self.votes_in: str | None = None  # the language of the vote buttons below it
 
     async def begin_answer(self) -> bool:
         """Note that the answer is about to be sent; return False if another process took it.
@@ -162,9 +161,7 @@ class EventClaims(Store, Closable, sql="conversation"):
         page = claim.shows
         shown = (page.id, page.first, page.last) if page and page.id else (None, None, None)
         try:
-            await self._has_changed(
-                "done", platform, event_id, claim.message, *shown, claim.votes_in
-            )
+            await self._has_changed("done", platform, event_id, claim.message, *shown)
         except StorageError as error:
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 

@@ -4,3 +4,6 @@
 DROP TABLE wall_decision;
 DROP TABLE voting_key;
 DELETE FROM chat WHERE platform = 'web';
+
+-- Nor are reactions votes: nobody changes the vote buttons below an answer but who presses one.
+ALTER TABLE turn DROP COLUMN language;

@@ -77,8 +77,8 @@ UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
--- name: done(platform, event_id, process, answered_by, answer_id, first, last, language)
-UPDATE turn SET state = 'done', answered_by = $4, answer_id = $5, first = $6, last = $7, language = $8
+-- name: done(platform, event_id, process, answered_by, answer_id, first, last)
+UPDATE turn SET state = 'done', answered_by = $4, answer_id = $5, first = $6, last = $7
   FROM set_config('synchronous_commit', 'off', true)
  WHERE platform = $1 AND event_id = $2 AND process = $3
 
@@ -113,10 +113,10 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
 -- name: answer_about(chat_id, asked_from, platform, message, event_id)
 -- What a message shows, else what was posted in it, else the answer to its own event.
 SELECT a.id, a.asked_at, coalesce(t.first, a.first) AS first, coalesce(t.last, a.last) AS last,
-       a.prophecy::text AS prophecy, t.answered_by, t.language, s.posted_in
+       a.prophecy::text AS prophecy
   FROM answer a
   LEFT JOIN LATERAL (
-       SELECT first, last, answered_by, language FROM turn
+       SELECT first, last, answered_by FROM turn
         WHERE answer_id = a.id AND platform = $3
           AND $4 = ANY (string_to_array(answered_by, ' '))
         ORDER BY taken_at DESC LIMIT 1) t ON true

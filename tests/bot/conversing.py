@@ -29,7 +29,7 @@ from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
-from bot.reply import Button, Reply
+from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger
 from bot.settings.sections import ChatSettings
 from db.chat.answers import Answers, Questions
@@ -122,11 +122,6 @@ class MemoryAdapter:
     async def change(self, request: Request, message: str, reply: Reply) -> str:
         self.changed.append((message, reply))
         return message
-
-    async def change_buttons(
-        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
-    ) -> None:
-        pass
 
     async def withdraw(self, request: Request, message: str) -> None:
         self.withdrawn.append(message)

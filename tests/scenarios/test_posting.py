@@ -217,9 +217,9 @@ async def test_the_picture_follows_its_post(coffee_url: str) -> None:
         post, picture = room.said("telegram")
         assert (post.photo is None, picture.photo is None) == (True, False)
         answers, chat = Answers(process.app.database), await room.chat(process, "telegram")
-        shown = await answers.find_shown(chat, str(picture.id), "", now=room.clock())
-        assert shown, "a reply or a reaction to the picture is about its story"
-        assert (shown.buttons_at, shown.is_post) == (str(post.id), True)
+        shown = await answers.about(chat, str(picture.id), "", now=room.clock())
+        assert shown, "a reply to the picture is about its story"
+        assert shown == await answers.about(chat, str(post.id), "", now=room.clock())
         post, picture = room.said("slack")
         kinds = [{block["type"] for block in message.blocks} for message in (post, picture)]
         assert ["image" in kind for kind in kinds] == [False, True]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fakes.telegram import Chat, Message, User
+from tests.fakes.telegram import Chat, User
 from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
@@ -179,55 +179,6 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(
     await (await bob.presses(answer, up)).answered()
     top = await (await bob.says(group, "/top")).answer()
     assert "👍 2 👎 0" in top.text
-
-
-def reaction(by: User, message: Message, before: str, after: str) -> dict[str, object]:
-    """What Telegram tells admins when somebody changes a reaction."""
-    old, new = ([{"type": "emoji", "emoji": one} for one in text] for text in (before, after))
-    return {
-        "chat": {"id": message.chat.id, "type": "supergroup", "title": "Friends"},
-        "message_id": message.id,
-        "user": {"id": by.id, "is_bot": False, "first_name": by.first_name},
-        "date": 1,
-        "old_reaction": old,
-        "new_reaction": new,
-    }
-
-
-async def test_a_reaction_is_a_vote_once_a_person(
-    bot: Stage, group: Chat, alice: User, bob: User
-) -> None:
-    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
-    known = len(group.bot_messages)
-    for by, before, after in (
-        (alice, "", "👍"),
-        (alice, "👍", "👍🎉"),
-        (bob, "", "👍"),
-        (bob, "👍", "👎"),
-        (alice, "👍🎉", ""),
-        (alice, "", "👎"),
-        (alice, "👎", "👍"),
-    ):
-        bot.telegram.world.publish("message_reaction", reaction(by, answer, before, after), group)
-        await bot.telegram.until_acknowledged()
-    votes = await bot.rows("SELECT person, rank, value FROM vote ORDER BY value")
-    assert votes == [(f"telegram:{bob.id}", 1, -1), (f"telegram:{alice.id}", 1, 1)]
-    assert [button.text for button in answer.buttons][:3] == ["👍 1", "👎 1", "2 👍"]
-    assert [button.text for button in answer.buttons][-2:] == ["Why?", "Share"]
-    assert len(group.bot_messages) == known, "nothing is said about it"
-
-
-async def test_a_reaction_to_a_picture_is_a_vote_on_its_tweet(
-    bot: Stage, group: Chat, alice: User
-) -> None:
-    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
-    picture = await (await alice.says(group, "/picture 2", reply_to=answer)).answer()
-    assert picture.photo
-    loved = reaction(alice, picture, "", "👍")
-    bot.telegram.world.publish("message_reaction", loved, group)
-    await bot.telegram.until_acknowledged()
-    assert await bot.rows("SELECT rank, value FROM vote") == [(2, 1)]
-    assert not picture.buttons
 
 
 async def test_edited_messages_and_other_bots_are_ignored(

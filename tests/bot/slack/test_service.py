@@ -189,7 +189,8 @@ async def test_ignored_events_are_acknowledged(slack: SlackServer, alice: User, 
         await slack.until(lambda: slack.bot_messages)
         assert await slack.redeliver(slack.envelopes[0]) == ""
         await alice.edits(message, "Tea")
-        await alice.reacts(message, "tada")
+        # An app that was set up by an earlier manifest still sends reactions.
+        await slack.tell_event({"type": "reaction_added", "user": alice.id, "reaction": "+1"})
         await slack.tell_event({"type": "team_join", "user": {"id": alice.id}})
         await slack.quiet()
     assert [len(envelope.acks) for envelope in slack.envelopes if not envelope.acked] == []

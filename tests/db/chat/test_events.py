@@ -452,7 +452,7 @@ async def test_only_the_permission_to_send_waits_for_the_disk(
     database: Database, name: str, setting: str
 ) -> None:
     """`answering` must outlive a crash of the server, and takes all before it along."""
-    values = {"take": (NOW,), "done": (None,) * 5}.get(name, ())
+    values = {"take": (NOW,), "done": (None,) * 4}.get(name, ())
     async with database.transaction() as connection:
         await connection.execute(
             "INSERT INTO turn (platform, event_id, process, taken_at)"

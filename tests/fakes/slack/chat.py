@@ -37,7 +37,6 @@ class Chat:
             "chat.getPermalink": self.permalink,
             "chat.unfurl": self.unfurl,
             "reactions.add": self.add_reaction,
-            "reactions.remove": self.remove_reaction,
         }
 
     def post_message(self, arguments: Json) -> Json:
@@ -117,13 +116,6 @@ class Chat:
         if self.workspace.bot.id in message.reactions.get(name, []):
             raise Refusal("already_reacted")
         self.workspace.react(message, self.workspace.bot, name)
-        return {}
-
-    def remove_reaction(self, arguments: Json) -> Json:
-        message, name = self._reaction(arguments)
-        if self.workspace.bot.id not in message.reactions.get(name, []):
-            raise Refusal("no_reaction")
-        self.workspace.unreact(message, self.workspace.bot, name)
         return {}
 
     def _reaction(self, arguments: Json) -> tuple[Message, str]:

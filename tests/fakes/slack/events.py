@@ -107,20 +107,6 @@ def joined(
     return {"member_joined_channel": event}
 
 
-def reacted(
-    message: Message, person: Person, name: str, ts: str, *, change: str = "reaction_added"
-) -> dict[str, Json]:
-    event = {
-        "type": change,
-        "user": person.id,
-        "reaction": name,
-        "item_user": message.author.id,
-        "item": {"type": "message", "channel": message.channel.id, "ts": message.ts},
-        "event_ts": ts,
-    }
-    return {change: event}
-
-
 def _subscription(channel: Channel) -> str:
     return f"message.{_SUBSCRIPTION[channel.kind]}"
 

@@ -85,14 +85,6 @@ class User(Person):
         self.server.workspace.delete(message)
         await self.server.all_begun()
 
-    async def reacts(self, message: Message, name: str) -> None:
-        self.server.workspace.react(message, self, name)
-
-    async def takes_back(self, message: Message, name: str) -> None:
-        """Remove a reaction."""
-        self.server.workspace.unreact(message, self, name)
-        await self.server.all_begun()
-
     async def joins(self, channel: Channel) -> None:
         self.server.workspace.join(channel, self)
         await self.server.all_begun()

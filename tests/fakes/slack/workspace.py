@@ -121,14 +121,6 @@ class Workspace:
 
     def react(self, message: Message, person: Person, name: str) -> None:
         message.reactions.setdefault(name, []).append(person.id)
-        self._publish(message.channel, events.reacted(message, person, name, self.fresh_ts()))
-        self.changes.notify()
-
-    def unreact(self, message: Message, person: Person, name: str) -> None:
-        message.reactions[name].remove(person.id)
-        removed = "reaction_removed"
-        event = events.reacted(message, person, name, self.fresh_ts(), change=removed)
-        self._publish(message.channel, event)
         self.changes.notify()
 
     def join(self, channel: Channel, person: Person, inviter: Person | None = None) -> None:

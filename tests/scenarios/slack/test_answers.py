@@ -23,7 +23,7 @@ async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -
     (answer,) = await slack_bot.replies(1)
     assert is_below_its_headline(answer, asked)
     events = {envelope.event_type for envelope in slack_bot.slack.envelopes}
-    assert events == {"app_mention", "message", "reaction_added"}
+    assert events == {"app_mention", "message"}
 
 
 async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) -> None:

@@ -1,9 +1,6 @@
 """What people press."""
 
-import asyncio
-
 from tests.fakes.slack import Message
-from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
@@ -50,37 +47,6 @@ async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: Slac
     assert labels(answer) == own
     assert await slack_bot.rows("SELECT rank, value FROM vote") == [(3, -1)]
     await slack_bot.replies(2)
-
-
-async def test_a_reaction_counts_as_one_vote_per_person(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    alice, bob = slack_bot.alice, slack_bot.bob
-    await alice.reacts(answer, "+1")
-    await bob.reacts(answer, "thumbsdown::skin-tone-3")
-    await bob.reacts(answer, "tada")
-    votes: list[tuple[object, ...]] = []
-    async with asyncio.timeout(PATIENCE):
-        while len(votes) < 2:
-            await asyncio.sleep(0.05)
-            votes = await slack_bot.rows("SELECT person, rank, value FROM vote ORDER BY value")
-    assert votes == [(f"slack:{bob.id}", 1, -1), (f"slack:{alice.id}", 1, 1)]
-    await slack_bot.slack.until(lambda: labels(answer)[:2] == ["👍 1", "👎 1"])
-    await alice.takes_back(answer, "+1")
-    await slack_bot.slack.until(lambda: labels(answer)[:2] == ["👍", "👎 1"])
-    assert labels(answer)[2:] == [OTHERS, "More", "Why?", "Share"]
-    await slack_bot.replies(1)
-
-
-async def test_a_reaction_to_the_answer_of_a_command_is_a_vote_on_it(
-    slack_bot: SlackStage,
-) -> None:
-    general, alice, slack = slack_bot.general, slack_bot.alice, slack_bot.slack
-    await alice.commands(general, "/prophecy", HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    await slack_bot.bob.mentions_bot(general, "Record harvest of coffee")
-    await slack_bot.replies(2)
-    await alice.reacts(answer, "+1")
-    await slack.until(lambda: "👍 1" in labels(answer))
 
 
 async def test_repeating_a_vote_withdraws_it(slack_bot: SlackStage) -> None:
