@@ -616,5 +616,8 @@ async def test_unexpected_error_is_answered_without_details(
         assert answered.status_code == 500
         assert "the log describes it" in answered.text
         assert "secret" not in answered.text
+        assert answered.headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'none'" in answered.headers["Content-Security-Policy"]
+    assert 'status="500"' in (await coffee_web.get("/metrics")).text
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
