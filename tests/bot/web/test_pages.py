@@ -250,9 +250,11 @@ class TestTimeline:
         assert texts(page, "#texts") == ["All texts, oldest first"]
         assert [link.attributes["href"] for link in page.css(".bars a")] == ["#t2010-01"]
 
-    async def test_invalid_period_is_refused(self, coffee_web: WebStage) -> None:
-        answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")
+    @pytest.mark.parametrize("when", ["2014 from:x", "2015-13", "2015-00", "0000", "٢٠١٥", "20151"])
+    async def test_invalid_period_is_refused(self, coffee_web: WebStage, when: str) -> None:
+        answered = await coffee_web.get("/timeline", q="coffee", when=when)
         assert answered.status_code == 400
+        assert "is no year or month" in answered.text
 
     async def test_short_time_spans_are_counted_by_month(self, database_url: str) -> None:
         database = await Database.open(database_url)
