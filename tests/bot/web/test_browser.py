@@ -109,12 +109,12 @@ async def test_the_link_to_this_page_is_in_sight_and_the_keyboard_begins_before_
     await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
     for path in ("timeline?lang=es", "corpora?lang=es", "?lang=es"):
         await visit.open(path)
-        sides = "(({left, right}) => [left, right])({}.getBoundingClientRect())"
-        link = await visit.read(
-            sides.replace("{}", "document.querySelector('.top [aria-current]')")
+        inside = await visit.read(
+            "(({left, right}, row) => row.left <= left && left < right && right <= row.right + 1)("
+            "...['[aria-current]', 'nav'].map(part =>"
+            " document.querySelector('.top ' + part).getBoundingClientRect()))"
         )
-        row = await visit.read(sides.replace("{}", "document.querySelector('.top nav')"))
-        assert row[0] <= link[0] < link[1] <= row[1] + 1, path
+        assert inside, path
         await visit.browser.press("Tab")
         assert await visit.read("document.activeElement.className") == "skip", path
 

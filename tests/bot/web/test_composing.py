@@ -13,13 +13,14 @@ from aiohttp import web
 from bot.web.application import create_application
 from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
-from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
 from tests.fakes.model import Asked, ModelServer, failure
 from tests.fakes.writer import Writer, drafting
 from tests.patience import PATIENCE
+from tests.programs import require_program
 
 ASKED = {"prompt": "coffee prices", "web": False}
 EVENTS = {"Accept": "text/event-stream"}
@@ -279,9 +280,7 @@ class TestPage:
     async def test_a_browser_asks_again_where_the_stream_breaks_and_says_why_it_is_refused(
         self, environ: dict[str, str]
     ) -> None:
-        program = chromium()
-        if program is None:
-            pytest.skip("there is no chromium")
+        program = require_program("chromium")
         async with (
             served(environ) as service,
             cutting_streams(service.service.address) as cut,
