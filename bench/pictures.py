@@ -6,7 +6,6 @@ page.png to docs/pictures. It needs Chromium, and the extra `pictures`.
 
 import argparse
 import asyncio
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from bot.settings import load_settings
 from bot.web.metrics import Metrics
 from bot.web.service import WebAdapter
 from engine.fetch.client import Fetcher
+from tests.programs import find_program
 
 ASKED = {
     "headline": "Container Ship Wedged Across Canal Halts Trade for Sixth Day",
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER)
     chosen = parser.parse_args(arguments)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = find_program("chromium")
     if chromium is None:
         raise SystemExit("There is no chromium.")
     chosen.folder.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,8 @@ import httpx
 from selectolax.lexbor import LexborHTMLParser
 
 from bench.timing import Output
-from tests.bot.web.browser import Browser, browsing, chromium
+from tests.bot.web.browser import Browser, browsing
+from tests.programs import find_program
 
 WIDTHS = {"phone": (360, 740), "tablet": (768, 1024), "desktop": (1280, 900)}
 _TIMES = 20  # requests for a page, of which the median counts
@@ -121,7 +122,7 @@ async def photograph(browser: Browser, address: str, page: Page, folder: Path) -
 
 async def look(address: str, folder: Path, paths: Sequence[str]) -> None:
     """Write the pictures and print the weights."""
-    program, output = chromium(), Output("screens")
+    program, output = find_program("chromium"), Output("screens")
     if program is None:
         sys.exit("There is no Chromium here.")
     async with httpx.AsyncClient(base_url=address, timeout=60) as client:

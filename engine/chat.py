@@ -176,6 +176,15 @@ class AdmissionState(StrEnum):
     REFUSED = "refused"
 
 
+class AskOutcome(StrEnum):
+    """What became of a stranger's request to be let in."""
+
+    ASKED = "asked"  # now
+    WAITS = "waits"  # asked before
+    FULL = "full"  # too many wait, and the owner is not asked
+    UNREACHABLE = "unreachable"  # there is no owner, or no message reaches them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """A chat that asked the owner for leave; a person's private chat stands for the person."""

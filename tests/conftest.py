@@ -41,6 +41,7 @@ from tests.database import (
 from tests.fakes.pooler import pooler
 from tests.network import only_loopback
 from tests.patience import PATIENCE
+from tests.programs import require_program
 
 # Read before the environment is emptied for the tests.
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
@@ -121,8 +122,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that names programs which are not here: `make setup` installs none."""
     for marker in item.iter_markers("needs"):
-        if missing := [name for name in marker.args if not shutil.which(name)]:
-            pytest.skip(f"needs {' and '.join(missing)}")
+        for name in marker.args:
+            require_program(name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

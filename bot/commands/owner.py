@@ -48,7 +48,9 @@ async def _handle_access(request: Request, services: Services) -> Reply:
             example=words.write_commands(_EXAMPLE),
         )
         return reply_aside(request, text)
-    lines = [words.say("Who asked to use this bot:")]
+    waiting = sum(admission.state is AdmissionState.ASKED for admission in known)
+    lines = [words.count("{number} waits.", "{number} wait.", waiting)] if waiting > 1 else []
+    lines.append(words.say("Who asked to use this bot:"))
     lines += [
         f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}"
         for admission in known

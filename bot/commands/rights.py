@@ -14,7 +14,7 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request
 from db.chat.chats import Access, Chats
-from engine.chat import Admission, AdmissionState, BotOwner
+from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.conversation")
@@ -180,31 +180,29 @@ class Ownership:
             owner, code.strip().upper(), now=request.now, made_since=request.now - CODE_VALID
         )
 
-    async def ask(self, request: Request) -> bool:
-        """Ask the owner to let the chat in, at most once. Return False if that is impossible now.
-
-        Raises StorageError.
-        """
+    async def ask(self, request: Request) -> AskOutcome:
+        """Ask the owner to let the chat in, at most once. Raises StorageError."""
         place = request.place
         owner = await self.access.owner(place.platform)
         if owner is None:
-            return False
+            return AskOutcome.UNREACHABLE
         title = asker_title(request)
-        if not await self.access.ask(
+        outcome = await self.access.ask(
             place.platform,
             place.chat_id,
             title=title,
             language=request.person.language,
             now=request.now,
             thread=place.thread,
-        ):
-            return True
-        if await self._tell_chat(
-            owner.platform, owner.chat, _build_question(owner, request, title)
-        ):
-            return True
+        )
+        if outcome is not AskOutcome.ASKED:
+            return outcome
+        waiting = await self.access.count_waiting(place.platform)
+        question = _build_question(owner, request, title, waiting)
+        if await self._tell_chat(owner.platform, owner.chat, question):
+            return AskOutcome.ASKED
         await self.access.take_back(place.platform, place.chat_id)
-        return False
+        return AskOutcome.UNREACHABLE
 
     async def announce(self, admission: Admission) -> None:
         """Tell a chat that it was let in. A failure is logged."""
@@ -254,7 +252,7 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
     return (Button(label=label, action=Action(name="access", value=value)),)
 
 
-def _build_question(owner: BotOwner, request: Request, title: str) -> Reply:
+def _build_question(owner: BotOwner, request: Request, title: str, waiting: int) -> Reply:
     words, place = words_for(owner.language), request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who
@@ -264,6 +262,14 @@ def _build_question(owner: BotOwner, request: Request, title: str) -> Reply:
         sentence = words.say(
             "{who} asks to use this bot in {title} ({name}).", who=who, title=title, name=name
         )
+    if waiting > 1:
+        many = words.count(
+            "{number} waits for your answer: {command}",
+            "{number} wait for your answer: {command}",
+            waiting,
+            command=words.write_commands("/access"),
+        )
+        sentence = f"{sentence}\n{many}"
     row = (
         *decision_button(words.say("Allow"), AdmissionState.ALLOWED, name),
         *decision_button(words.say("Refuse"), AdmissionState.REFUSED, name),

@@ -6,13 +6,26 @@ from dataclasses import dataclass, replace
 
 from bot.commands.plain_text import may_wait
 from bot.commands.rights import Ownership, asker_title
-from bot.i18n.words import words_for
+from bot.i18n.words import marked, words_for
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
-from engine.chat import AdmissionState, Standing
+from engine.chat import AdmissionState, AskOutcome, Standing
 
 START = "start"
 _ASKING = frozenset({"prophecy", "p", "ask", "find"})  # commands that are answered late too
+
+_HAS_BEEN_ASKED = marked("My owner decides who may use me, and has been asked.")
+_TOLD = {
+    AskOutcome.ASKED: _HAS_BEEN_ASKED,
+    AskOutcome.WAITS: _HAS_BEEN_ASKED,
+    AskOutcome.FULL: marked(
+        "My owner decides who may use me, and has not been asked: too many others wait for an"
+        " answer. Write to me again tomorrow."
+    ),
+    AskOutcome.UNREACHABLE: marked(
+        "My owner decides who may use me, and cannot be reached just now."
+    ),
+}
 
 _REMEMBERED = 1000  # names and people
 
@@ -107,11 +120,11 @@ class Doorkeeper:
             sentence = words.say("My owner decides who may use me. Write to me to ask.")
         elif not request.place.kept:
             sentence = words.say("Write to me in private first: my owner decides who may use me.")
-        elif await self._ownership.ask(request):
-            await self._keep_message(request)
-            sentence = words.say("My owner decides who may use me, and has been asked.")
         else:
-            sentence = words.say("My owner decides who may use me, and cannot be reached just now.")
+            outcome = await self._ownership.ask(request)
+            if outcome in {AskOutcome.ASKED, AskOutcome.WAITS}:
+                await self._keep_message(request)
+            sentence = words.say(_TOLD[outcome])
         return Stop("not let in", reply_aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:

@@ -242,7 +242,8 @@ class Conversation:
                 await self._sender.send(request, partial(adapter.withdraw, request, message))
             return
         admitted, reply = await self._consider_request(request, adapter, crowded=crowded)
-        if reply and not reply.picture and await claim.begin_answer():
+        # A notice, such as of a quota or an error, takes no answer's place.
+        if reply and not (reply.picture or reply.ephemeral) and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
             claim.message = await self._sender.send(admitted, change)
             claim.shows = reply.shows

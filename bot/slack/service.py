@@ -116,7 +116,7 @@ class PushedEvents:
         signature = request.headers.get("X-Slack-Signature", "")
         try:
             return self._verifier.is_valid(body, timestamp, signature)
-        except (ValueError, TypeError):  # not a number, not UTF-8, not ASCII: not from Slack
+        except (OverflowError, TypeError, ValueError):  # no time, not UTF-8, not ASCII
             return False
 
 

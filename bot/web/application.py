@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
@@ -18,11 +19,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.listening import Webhook
+from bot.listening import LARGEST, SAFE_HEADERS, Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
 from bot.web.access import require_own_name, require_own_page
-from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, map_error
+from bot.web.failures import PROBLEM_TYPE, describe_api, map_error
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, add_routes, render_failure
 from bot.web.shared_state import SharedState
@@ -31,20 +32,6 @@ from engine.budget import BudgetSource
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.web")
-
-# Only resources from this server: no other host, no inline script or style.
-_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; media-src 'self'; "
-    "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
 
 # Each of these requests is logged; all others are only counted.
 _ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
@@ -71,11 +58,64 @@ class SafeHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in SAFE_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class Failures:
+    """Answers in place of an application that fails: the framework's own page of an unexpected
+    error would be sent outside all that adds headers and counts."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def note_start(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note_start)
+        except Exception as error:
+            if started:
+                raise
+            response = await _render_failure(Request(scope, receive), error)
+            await response(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses a body that is too large, at every path and before anything else is looked at: by
+    its announced length, or else as soon as more has come."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. Raises HTTPException (413)."""
+        taken = 0
+
+        async def receive_within_limit() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > LARGEST:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return message
+
+        # The server has checked that the length is a number.
+        if scope["type"] == "http" and int(Headers(scope=scope).get("content-length", 0)) > LARGEST:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        await self._app(scope, receive_within_limit, send)
 
 
 class HeadAsGet:
@@ -115,15 +155,10 @@ class OwnRequests:
         self._webhooks = webhooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        try:
-            if scope["type"] == "http" and not self._is_webhook_or_probe(scope):
-                self._check(scope)
-        except Refusal as refused:
-            response = await _render_failure(Request(scope, receive), refused)
-            await response(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+        """Answer one request. Raises Refusal."""
+        if scope["type"] == "http" and not self._is_webhook_or_probe(scope):
+            self._check(scope)
+        await self._app(scope, receive, send)
 
     def _is_webhook_or_probe(self, scope: Scope) -> bool:
         path = scope["path"]
@@ -208,7 +243,7 @@ def create_application(
     if app.state.pages:
         add_pages(app)
         add_routes(app, composing.people, feeds.router)
-    for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
+    for kind in (PresagioError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _render_failure)
     if shared.settings.web.allow_origins:
         app.add_middleware(
@@ -220,6 +255,8 @@ def create_application(
         )
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(OwnRequests, shared=shared, webhooks=platforms)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Failures)
     app.add_middleware(SafeHeaders)
     # The framework names only routes that it made itself.
     named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})

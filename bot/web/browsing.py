@@ -34,6 +34,7 @@ from db.corpus.health import Neighbour, Overview
 from db.search.shown import DocumentLookup
 from engine.errors import UsageError
 from engine.messages import Message
+from engine.query.filters import read_stretch
 from engine.query.results import FindHit, QueryAnswer
 from engine.search import Candidate, order_by_date
 from engine.text.address import address_candidate
@@ -133,7 +134,7 @@ async def read_timeline(
     """
     known = await shared.app.corpus(corpus)
     if when:
-        if not _SPAN.fullmatch(when):
+        if not (_SPAN.fullmatch(when) and read_stretch(when)):
             raise UsageError(Message("{when!r} is no year or month.", when=when))
         query = f"on:{when} {query}"  # in front, where no open quote can swallow it
     found = await find(shared.app, query, corpus=known.name, limit=MAXIMUM)

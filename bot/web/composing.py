@@ -5,10 +5,19 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from bot.i18n.words import Words
+from bot.listening import read_body
 from bot.queries.compose import build_composer
 from bot.query_log import current_source
 from bot.replies.composition import STEPS, source_title
@@ -66,15 +75,35 @@ class ComposeBody(BaseModel):
     web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
 
 
+async def _read_body(request: Request) -> ComposeBody:
+    """Read the body as a dependency after those of the key and the rate: the framework would read
+    it before them. Raises RequestValidationError, HTTPException."""
+    body = await read_body(request)
+    try:
+        return ComposeBody.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestValidationError(
+            [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        ) from None
+
+
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503)
+    responses=describe_problems(400, 401, 403, 404, 409, 413, 429, 503)
     | {200: {"content": {EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": ComposeBody.model_json_schema()}},
+        }
+    },
 )
-async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> Any:
+async def _compose(
+    request: Request, shared: SharedOf, asked: Annotated[ComposeBody, Depends(_read_body)]
+) -> Any:
     """Write from the texts and, for what they lack, the web. Nothing is published.
 
     With `Accept: text/event-stream` the answer is a stream: an event `step` as each step begins,

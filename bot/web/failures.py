@@ -72,6 +72,7 @@ _PROBLEMS: dict[int, _ProblemExample] = {
         "Name another corpus, or another kind.",
         {},
     ),
+    413: ("That is too large.", "Send less.", {}),
     429: ("Too many requests from this address.", "Wait 3 s.", _RETRY_HEADER),
     503: ("The database does not answer.", "Start it.", _RETRY_HEADER),
 }
@@ -142,17 +143,23 @@ def map_error(error: Exception) -> Refusal:
     if isinstance(error, RequestValidationError):
         message, fix = _explain_parameter(error.errors()[0])
         return Refusal(HTTPStatus.BAD_REQUEST, message, fix=fix)
-    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-        return nothing_here()
     if isinstance(error, HTTPException):
-        message = as_message(f"{error.detail}.")
-        return Refusal(HTTPStatus(error.status_code), message, headers=error.headers)
+        return _map_status(error)
     if isinstance(error, PresagioError) and (known := _map_known_error(error)):
         return known
     logger.error("not answered: %s", explain_error(error))
     return Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR, Message("Something went wrong; the log describes it.")
     )
+
+
+def _map_status(error: HTTPException) -> Refusal:
+    status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.NOT_FOUND:
+        return nothing_here()
+    if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return Refusal(status, Message("That is too large."), fix=Message("Send less."))
+    return Refusal(status, as_message(f"{error.detail}."), headers=error.headers)
 
 
 def nothing_here() -> Refusal:

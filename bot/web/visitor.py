@@ -10,12 +10,12 @@ from typing import Annotated
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import Depends, Request
-from starlette.requests import ClientDisconnect
+from starlette.exceptions import HTTPException
 
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
+from bot.listening import read_body
 from bot.replies.dates import read_date
 from bot.reply import MAX_HITS
-from bot.web.failures import Refusal
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
 from engine.corpora import ALL, chosen_corpora, meant_corpora
@@ -140,15 +140,10 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read a short form. Raises Refusal."""
-    body = b""
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > _LONGEST_FORM:
-                raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, Message("The form is too long."))
-    except ClientDisconnect:
-        raise Refusal(HTTPStatus.BAD_REQUEST, Message("The form did not come whole.")) from None
+    """Read a short form. Raises HTTPException."""
+    body = await read_body(request)
+    if len(body) > _LONGEST_FORM:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     read = parse_qs(body.decode("utf-8", "replace"))
     return {name: values[-1] for name, values in read.items()}
 

@@ -9,11 +9,21 @@ import asyncpg
 
 from db.connection import Connection
 from db.pool import Store
-from engine.chat import Admission, AdmissionState, BotOwner, Chat, Listening, PostPicture, Standing
+from engine.chat import (
+    Admission,
+    AdmissionState,
+    AskOutcome,
+    BotOwner,
+    Chat,
+    Listening,
+    PostPicture,
+    Standing,
+)
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)
 _MAX_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
+_ROOM_AFTER = timedelta(days=1)  # after which who waits without an answer makes room for others
 _MAX_USERS = 20
 # Of the states of a person and of the chat in which the person writes, the first counts.
 _BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
@@ -139,10 +149,15 @@ class Access(Store, sql="access"):
         language: str,
         now: datetime,
         thread: str | None = None,
-    ) -> bool:
-        """Note that a chat asks for leave. Return False if it asked before, or too many wait."""
-        asked = platform, chat, title, language, now, _MAX_WAITING, thread
-        return bool(await self._fetch_value("ask", *asked))
+    ) -> AskOutcome:
+        """Note that a chat asks for leave, unless it asked before or too many wait, all of them for
+        less than a day."""
+        asked = platform, chat, title, language, now, _MAX_WAITING, thread, now - _ROOM_AFTER
+        return AskOutcome(await self._fetch_value("ask", *asked))
+
+    async def count_waiting(self, platform: str) -> int:
+        """Return how many chats wait for an answer of the owner."""
+        return int(await self._fetch_value("count_waiting", platform))
 
     async def keep_message(
         self, platform: str, chat: str, message: str, *, thread: str | None, now: datetime

@@ -25,13 +25,31 @@ ON CONFLICT (platform) DO UPDATE
    SET person = excluded.person, chat = excluded.chat, language = excluded.language,
        since = excluded.since
 
--- name: ask(platform, external_id, title, language, since, most, thread)
--- Returns nothing if the chat has asked before, or if too many wait.
-INSERT INTO admission (platform, external_id, title, language, state, since, thread)
-SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7
- WHERE (SELECT count(*) FROM admission WHERE platform = $1 AND state = 'asked') < $6::integer
-ON CONFLICT (platform, external_id) DO NOTHING
-RETURNING true
+-- name: ask(platform, external_id, title, language, since, most, thread, unanswered_since)
+-- Where too many wait, who has waited longest without an answer makes room.
+WITH waiting AS (
+    SELECT external_id, since FROM admission WHERE platform = $1 AND state = 'asked'
+), before AS (
+    SELECT state FROM admission WHERE platform = $1 AND external_id = $2
+), forgotten AS (
+    DELETE FROM admission a
+     USING (SELECT external_id FROM waiting WHERE since < $8 ORDER BY since LIMIT 1) longest
+     WHERE a.platform = $1 AND a.external_id = longest.external_id AND a.state = 'asked'
+       AND (SELECT count(*) FROM waiting) >= $6::integer AND NOT EXISTS (SELECT FROM before)
+    RETURNING true
+), asked AS (
+    INSERT INTO admission (platform, external_id, title, language, state, since, thread)
+    SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7
+     WHERE (SELECT count(*) FROM waiting) - (SELECT count(*) FROM forgotten) < $6::integer
+    ON CONFLICT (platform, external_id) DO NOTHING
+    RETURNING true
+)
+SELECT CASE WHEN EXISTS (SELECT FROM asked) THEN 'asked'
+            WHEN EXISTS (SELECT FROM before) THEN 'waits'
+            ELSE 'full' END
+
+-- name: count_waiting(platform)
+SELECT count(*) FROM admission WHERE platform = $1 AND state = 'asked'
 
 -- name: take_back(platform, external_id)
 DELETE FROM admission WHERE platform = $1 AND external_id = $2 AND state = 'asked'

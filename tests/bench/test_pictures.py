@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bench import pictures
-from tests.bot.web.browser import chromium
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,11 +30,10 @@ def test_the_readme_is_short_and_shows_an_answer_and_the_page() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("chromium")
 def test_the_pictures_command_draws_them_in_the_right_size(
     server_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if chromium() is None:
-        pytest.skip("there is no chromium")
     monkeypatch.setattr("tempfile.tempdir", str(server_folder))
     pictures.main(["--folder", str(server_folder / "drawn")])
     assert size(server_folder / "drawn" / "answer.png") == (1200, 630)

@@ -15,6 +15,7 @@ from bot.cli.main import COMMANDS
 from bot.settings import load_settings
 from bot.settings.sources import section_fields
 from tests.bot.web.stage import web_stage
+from tests.programs import require_program
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
@@ -23,14 +24,6 @@ OPERATING = ROOT / "docs" / "operating.md"
 _METRIC = re.compile(r"\b((?:presagio|process)_\w+)(?:\{([^}]*)\})?")
 _LABEL = re.compile(r"(\w+)=~?\"")
 _ADDED = {"instance", "job", "le"}  # by Prometheus, and of histograms
-
-
-def tool(name: str) -> str:
-    """Return the path of a program, or skip the test."""
-    path = shutil.which(name)
-    if path is None:
-        pytest.skip(f"{name} is not installed")
-    return path
 
 
 def assert_runs(*command: str | Path) -> str:
@@ -101,7 +94,7 @@ class TestFigures:
 
 class TestAlerts:
     def test_alert_rules_are_valid_and_pass_their_tests(self) -> None:
-        promtool = tool("promtool")
+        promtool = require_program("promtool")
         assert_runs(promtool, "check", "rules", ALERTS)
         assert_runs(promtool, "test", "rules", ALERTS.with_name("alerts.test.yml"))
         assert_runs(
@@ -160,7 +153,7 @@ class TestUnit:
         assert closed.items() <= dict(re.findall(r"^(\w+)=(.*)$", self.TEXT, re.M)).items()
         unit = ROOT / "deploy" / "presagio.service"
         said = assert_runs(
-            tool("systemd-analyze"), "security", "--offline=true", "--no-pager", unit
+            require_program("systemd-analyze"), "security", "--offline=true", "--no-pager", unit
         )
         exposure = re.search(r"Overall exposure level for presagio.service: ([\d.]+)", said)
         assert exposure, said
@@ -171,7 +164,7 @@ class TestImage:
     TEXT = (ROOT / "Dockerfile").read_text()
 
     def test_passes_a_linter(self) -> None:
-        assert_runs(tool("hadolint"), "Dockerfile")
+        assert_runs(require_program("hadolint"), "Dockerfile")
 
     def test_copied_files_are_allowed_by_dockerignore(self) -> None:
         shown = [
@@ -204,7 +197,7 @@ class TestCompose:
     SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
 
     def test_is_valid(self, tmp_path: Path) -> None:
-        compose = tool("docker-compose")
+        compose = require_program("docker-compose")
         (tmp_path / ".env").write_text("POSTGRES_PASSWORD=secret\n")
         shutil.copy(ROOT / "compose.yaml", tmp_path)
         files = ("--project-directory", tmp_path, "--file", tmp_path / "compose.yaml")

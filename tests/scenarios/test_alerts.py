@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import yaml
 
 from tests.network import find_free_port
 from tests.patience import PATIENCE
+from tests.programs import require_program
 from tests.scenarios.stage import HEADLINE, Stage
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
@@ -42,9 +42,7 @@ async def page(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
 @contextmanager
 def prometheus(folder: Path, target: str) -> Iterator[str]:
     """Run Prometheus with the rules, hurried; lend its address."""
-    program = shutil.which("prometheus")
-    if program is None:
-        pytest.skip("prometheus is not installed")
+    program = require_program("prometheus")
     folder.mkdir()
     hurried = re.sub(r"for: \w+", "for: 1s", RULES.read_text())
     (folder / "alerts.yml").write_text(hurried)

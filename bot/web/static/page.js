@@ -15,8 +15,10 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   });
 }
 
-// On a narrow screen the pages are listed in a row that may be longer than the screen.
-document.querySelector(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+// On a narrow screen the pages are listed in a row that may be longer than the screen. Its own scroll
+// is set: some browsers begin with the keyboard at what is scrolled into view.
+const here = document.querySelector(".top nav [aria-current]"), row = here?.parentElement;
+if (row) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
 
 for (const field of document.querySelectorAll("form.ask textarea")) {
   field.addEventListener("keydown", (event) => {

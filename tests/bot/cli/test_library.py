@@ -67,14 +67,15 @@ def test_the_language_of_a_document_is_told_by_its_words(
     assert [hit["title"] for hit in found] == ["Barcos"]  # "barcos" is a plural of Spanish alone
 
 
-@pytest.mark.skipif(not Ocr().available, reason="tesseract is not installed")
+@pytest.mark.needs("tesseract")
 def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) -> None:
     lines = ["The harbour of the north cost", "nine million in 1911."]
     (tmp_path / "scan.pdf").write_bytes(scanned(lines))
     done = invoke("ingest", str(tmp_path / "scan.pdf"), "--corpus", "library", "--json")
     assert done.json["inserted"] == 1
     answer = invoke("ask", "What did the harbour cost?", "--corpus", "library")
-    assert "p. 1 (read from a picture)" in answer.out
+    assert "p. 1 · " in answer.out
+    assert "read from a picture" in answer.out
     assert "nine million" in answer.out
     [hit] = invoke("find", "harbour", "--corpus", "library", "--json").json["hits"]
     assert hit["flags"] == ["recognised"]

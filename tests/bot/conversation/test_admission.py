@@ -1,7 +1,7 @@
 """Who may use the bot: the owner, whom the owner lets in, whom the settings name."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
@@ -238,6 +238,29 @@ async def test_an_open_bot_answers_everybody_and_still_has_an_owner(storage: Dat
         usage = (await bot.say("/usage", person=OWNER, place=HOME)).text or ""
     assert "@bob (test:b): 1 search" in usage
     assert "Models cost $0.00 for chats and $0.00 in all." in usage
+
+
+async def test_beyond_a_limit_strangers_are_told_that_nobody_was_asked(
+    bot: Bot, post: Post
+) -> None:
+    await owned(bot)
+
+    async def ask(number: int, *, days: float = 0) -> str | None:
+        person, place = replace(BOB, id=str(number)), replace(BOBS, chat_id=str(number))
+        now = NOW + timedelta(days=days)
+        return (await bot.say(HEADLINE, person=person, place=place, now=now)).text
+
+    told = {await ask(number) for number in range(20)}
+    assert told == {"Mi dueño decide quién puede usarme; ya le he preguntado."}
+    refused = await ask(20) or ""
+    assert refused.startswith("Mi dueño decide quién puede usarme, y no le he preguntado")
+    assert len(post.posted) == 20
+    assert "wait" not in (post.posted[0][1].text or "")
+    assert (post.posted[19][1].text or "").endswith("\n20 wait for your answer: /access")
+    listed = await bot.say("/access", person=OWNER, place=HOME)
+    assert (listed.text or "").startswith("20 wait.\nWho asked to use this bot:")
+    assert await ask(20, days=1.1) in told
+    assert len(post.posted) == 21
 
 
 async def test_the_owner_sees_who_asked(bot: Bot) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,8 +13,9 @@ from bot.conversation.sending import steps_shown
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
-from engine.errors import CorpusNotFound
-from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, until
+from engine.errors import CorpusNotFound, ModelError
+from engine.search import Headline
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read, until
 from tests.bot.prophecies import NOW
 from tests.patience import PATIENCE
 
@@ -52,6 +53,45 @@ async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None
     assert [call[0] for call in bot.engine.calls] == ["Cofee prices soar", "Coffee prices soar"]
     await bot.hear(edited(asked, "Coffee prices soar again"))
     assert len(bot.adapter.changed) == 1
+
+
+class TestNotices:
+    """An edited headline that is not answered keeps the answer that it had."""
+
+    async def test_a_quota_that_is_spent_replaces_no_answer(self, storage: Database) -> None:
+        async with bot_on(storage, limits=ChatSettings(user_daily=1)) as bot:
+            asked = event("Cofee prices soar")
+            assert await bot.hear(asked)
+            await bot.hear(edited(asked, "Coffee prices soar"))
+            assert bot.adapter.changed == []
+            assert len(bot.engine.calls) == 1
+
+    @pytest.mark.parametrize(
+        "error", [CorpusNotFound("There is no corpus."), ModelError("It fails."), ValueError()]
+    )
+    async def test_an_error_replaces_no_answer(self, storage: Database, error: Exception) -> None:
+        async def read_or_fail(text: str, *, now: datetime) -> Headline:
+            if "soar" in text:
+                raise error
+            return await read(text, now=now)
+
+        async with bot_on(storage, read_headline=read_or_fail) as bot:
+            asked = event("Coffee prices fall")
+            assert await bot.hear(asked)
+            await bot.hear(edited(asked, "Coffee prices soar"))
+            assert bot.adapter.changed == []
+
+    async def test_an_answer_replaces_a_notice(self, storage: Database) -> None:
+        async def read_or_fail(text: str, *, now: datetime) -> Headline:
+            if "Cofee" in text:
+                raise CorpusNotFound("There is no corpus.")
+            return await read(text, now=now)
+
+        async with bot_on(storage, read_headline=read_or_fail) as bot:
+            asked = event("Cofee prices soar")
+            assert await bot.hear(asked)
+            await bot.hear(edited(asked, "Coffee prices soar"))
+            assert [reply.hits != () for _, reply in bot.adapter.changed] == [True]
 
 
 async def test_the_edit_survives_a_restart(bot: Bot, storage: Database) -> None:

@@ -22,11 +22,6 @@ _FLAGS = (
 )  # fmt: skip
 
 
-def chromium() -> str | None:
-    """Return the program, if there is one."""
-    return shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 class Browser:
     """One tab. Notes every address that it asks for, and every complaint of the page."""
 

@@ -9,9 +9,10 @@ import pytest
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
-from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
+from tests.programs import require_program
 from tests.scenarios.stage import Stage, staged
 
 
@@ -55,9 +56,7 @@ async def stage(coffee_url: str) -> AsyncIterator[Stage]:
 @pytest.fixture
 async def visit(coffee_url: str) -> AsyncIterator[Visit]:
     """A visit that ends without a complaint of the browser, and without another server asked."""
-    program = chromium()
-    if program is None:
-        pytest.skip("there is no chromium")
+    program = require_program("chromium")
     environ = {"DATABASE_URL": coffee_url}
     async with served(environ) as one, browsing(program) as browser:
         await browser.look_like(width=1280, height=900)

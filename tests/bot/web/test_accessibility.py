@@ -11,12 +11,13 @@ from typing import Any, cast
 import pytest
 from aiohttp import web
 
-from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.test_browser import DESKTOP, PATHS, PHONE
 from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import JUDGED, STATUS, shows
 from tests.fakes.model import Asked, ModelServer, scoring
 from tests.fakes.writer import Writer
+from tests.programs import require_program
 from tests.scenarios.stage import judged_by_words
 
 _AXE = Path(os.environ.get("NODE_PATH", "nowhere")) / "axe-core" / "axe.min.js"
@@ -47,7 +48,7 @@ async def test_no_page_has_a_violation(visit: Visit, dark: bool) -> None:
 async def test_pages_being_judged_or_composed_have_no_accessibility_violation(
     coffee_url: str, dark: bool
 ) -> None:
-    program, judged = chromium(), asyncio.Event()
+    program, judged = require_program("chromium"), asyncio.Event()
 
     async def judge_slowly(asked: Asked, request: web.Request) -> web.StreamResponse:
         await judged.wait()
@@ -58,7 +59,7 @@ async def test_pages_being_judged_or_composed_have_no_accessibility_violation(
             environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
             async with (
                 served(environ, patience="0.1", judge="true") as service,
-                browsing(str(program)) as browser,
+                browsing(program) as browser,
             ):
                 visit = Visit(browser, service.service.address)
                 await browser.look_like(width=PHONE[0], height=PHONE[1], dark=dark)

@@ -91,6 +91,22 @@ async def test_the_keyboard_reaches_everything_and_is_seen(visit: Visit) -> None
     assert await visit.read("document.activeElement.id") == "content"
 
 
+async def test_the_link_to_this_page_is_in_sight_and_the_keyboard_begins_before_it(
+    visit: Visit,
+) -> None:
+    await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
+    for path in ("timeline?lang=es", "corpora?lang=es", "?lang=es"):
+        await visit.open(path)
+        inside = await visit.read(
+            "(({left, right}, row) => row.left <= left && left < right && right <= row.right + 1)("
+            "...['[aria-current]', 'nav'].map(part =>"
+            " document.querySelector('.top ' + part).getBoundingClientRect()))"
+        )
+        assert inside, path
+        await visit.browser.press("Tab")
+        assert await visit.read("document.activeElement.className") == "skip", path
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, dark: bool) -> None:

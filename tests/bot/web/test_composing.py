@@ -13,13 +13,14 @@ from aiohttp import web
 from bot.web.application import create_application
 from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
-from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
 from tests.fakes.model import Asked, ModelServer, failure
 from tests.fakes.writer import Writer, drafting
 from tests.patience import PATIENCE
+from tests.programs import require_program
 
 ASKED = {"prompt": "coffee prices", "web": False}
 EVENTS = {"Accept": "text/event-stream"}
@@ -132,6 +133,14 @@ class TestPrograms:
         assert answered.status_code == status, answered.text
         assert said in answered.json()["message"]
 
+    @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"prompt"', b"\xff", b"[" * 100_000])
+    async def test_a_body_that_is_no_request_is_refused_with_a_message(
+        self, stage: WebStage, body: bytes
+    ) -> None:
+        answered = await stage.client.post("/api/compose", content=body)
+        assert answered.status_code == 400
+        assert answered.json()["message"].startswith("The parameter body is wrong: ")
+
     async def test_private_texts_are_not_written_about(self, environ: dict[str, str]) -> None:
         async with web_stage(environ) as stage:
             async with stage.app.database.connection() as connection:
@@ -153,7 +162,8 @@ class TestPrograms:
     async def test_keys_and_rates_hold(self, environ: dict[str, str]) -> None:
         strict = {**environ, "WEB_API_KEYS": "k", "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "1"}
         async with web_stage(strict) as stage:
-            assert (await stage.client.post("/api/compose", json=ASKED)).status_code == 401
+            for body in ({"json": ASKED}, {"content": b"no JSON"}, {"json": {"prompt": 1}}):
+                assert (await stage.client.post("/api/compose", **body)).status_code == 401
             asked = {"json": ASKED, "headers": speaking("k")}
             assert (await stage.client.post("/api/compose", **asked)).status_code == 200  # type: ignore[arg-type]  # the table has the types
             assert (await stage.client.post("/api/compose", **asked)).status_code == 429  # type: ignore[arg-type]  # as above
@@ -175,6 +185,7 @@ class TestPrograms:
             "403",
             "404",
             "409",
+            "413",
             "429",
             "503",
         }
@@ -269,9 +280,7 @@ class TestPage:
     async def test_a_browser_asks_again_where_the_stream_breaks_and_says_why_it_is_refused(
         self, environ: dict[str, str]
     ) -> None:
-        program = chromium()
-        if program is None:
-            pytest.skip("there is no chromium")
+        program = require_program("chromium")
         async with (
             served(environ) as service,
             cutting_streams(service.service.address) as cut,

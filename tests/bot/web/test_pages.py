@@ -246,9 +246,11 @@ class TestTimeline:
         assert texts(page, "#texts") == ["All texts, oldest first"]
         assert [link.attributes["href"] for link in page.css(".bars a")] == ["#t2010-01"]
 
-    async def test_invalid_period_is_refused(self, coffee_web: WebStage) -> None:
-        answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")
+    @pytest.mark.parametrize("when", ["2014 from:x", "2015-13", "2015-00", "0000", "٢٠١٥", "20151"])
+    async def test_invalid_period_is_refused(self, coffee_web: WebStage, when: str) -> None:
+        answered = await coffee_web.get("/timeline", q="coffee", when=when)
         assert answered.status_code == 400
+        assert "is no year or month" in answered.text
 
     async def test_short_time_spans_are_counted_by_month(self, database_url: str) -> None:
         database = await Database.open(database_url)
@@ -545,5 +547,8 @@ async def test_unexpected_error_is_answered_without_details(
         assert answered.status_code == 500
         assert "the log describes it" in answered.text
         assert "secret" not in answered.text
+        assert answered.headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'none'" in answered.headers["Content-Security-Policy"]
+    assert 'status="500"' in (await coffee_web.get("/metrics")).text
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text

@@ -11,7 +11,7 @@ import pytest
 
 from bot import listening as connections
 from bot.adapter import AdapterFailed
-from bot.listening import Connections
+from bot.listening import LARGEST, Connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
@@ -213,6 +213,75 @@ async def test_slow_bytes_do_not_extend_the_request_timeout(
         await closed
         assert clock() - begun >= 0.5
         writer.close()
+
+
+async def until_answered(reader: asyncio.StreamReader) -> bytes:
+    """Return the head of an answer."""
+    async with asyncio.timeout(_SECONDS):
+        return await reader.readuntil(b"\r\n\r\n")
+
+
+def request_head(method: str, path: str, *lines: str) -> bytes:
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
+
+
+class TestBodies:
+    @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+    async def test_an_announced_body_that_is_too_large_is_refused_at_every_path(
+        self, coffee_url: str, method: str
+    ) -> None:
+        paths = ("/", "/compose", "/api/compose", "/api/search", "/api/admin/reload", "/healthz",
+                 "/metrics", "/static/page.css", "/nothing-here")  # fmt: skip
+        async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as one:
+            for path in paths:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+                writer.write(request_head(method, path, "Content-Length: 200000000"))
+                answered = await until_answered(reader)
+                assert answered.startswith(b"HTTP/1.1 413 "), path
+                assert b"nosniff" in answered
+                writer.transport.abort()
+
+    async def test_a_body_of_unknown_length_is_read_up_to_the_limit(self, coffee_url: str) -> None:
+        async with served({"DATABASE_URL": coffee_url}) as one:
+            for path in ("/api/compose", "/compose"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+                writer.write(request_head("POST", path, "Transfer-Encoding: chunked"))
+                answering = asyncio.create_task(until_answered(reader))
+                part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+                for _ in range(2 * LARGEST // len(part)):
+                    writer.write(part)
+                    await writer.drain()
+                assert (await answering).startswith(b"HTTP/1.1 413 "), path
+                writer.transport.abort()
+
+    async def test_a_body_comes_in_no_more_than_some_pieces(self, coffee_url: str) -> None:
+        async with served({"DATABASE_URL": coffee_url}) as one:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+            writer.write(request_head("POST", "/api/compose", "Transfer-Encoding: chunked"))
+            writer.write(b"1\r\nx\r\n" * 20_000)
+            assert (await until_answered(reader)).startswith(b"HTTP/1.1 400 ")
+            await until_closed(reader)
+            writer.close()
+
+    @pytest.mark.parametrize("length", ["Content-Length: 900000", "Transfer-Encoding: chunked"])
+    async def test_without_a_key_no_body_is_read(self, coffee_url: str, length: str) -> None:
+        async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as one:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+            writer.write(request_head("POST", "/api/compose", length))
+            assert (await until_answered(reader)).startswith(b"HTTP/1.1 401 ")
+            writer.transport.abort()
+
+    async def test_what_is_no_request_is_answered_with_the_headers_of_every_response(
+        self, coffee_url: str
+    ) -> None:
+        async with served({"DATABASE_URL": coffee_url}) as one:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+            writer.write(b"no HTTP at all\r\n\r\n")
+            answered = await until_answered(reader)
+            assert answered.startswith(b"HTTP/1.1 400 ")
+            assert b"nosniff" in answered
+            assert b"default-src 'none'" in answered
+            writer.close()
 
 
 async def test_an_answer_that_takes_longer_than_a_request_may_is_given(

@@ -13,11 +13,12 @@ from aiohttp import web
 
 from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
-from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import web_stage
 from tests.bot.web.test_service import Served, served
 from tests.fakes.model import Asked, ModelServer, Step, failure, scoring
 from tests.patience import PATIENCE
+from tests.programs import require_program
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
@@ -131,9 +132,7 @@ async def shows(visit: Visit, expression: str, said: str) -> None:
 async def hastening(address: str) -> AsyncIterator[Visit]:
     """Lend a browser on whose pages no wait is long: `waits` notes how long each should have been,
     `skip` lets that many milliseconds pass, `heard` counts events of streams."""
-    program = chromium()
-    if program is None:
-        pytest.skip("there is no chromium")
+    program = require_program("chromium")
     async with browsing(program) as browser:
         await browser.call("Page.addScriptToEvaluateOnNewDocument", source=_HASTE)
         yield Visit(browser, address)
@@ -241,9 +240,7 @@ class TestPage:
         assert not slow.go.is_set()
 
     async def test_a_browser_replaces_the_candidates(self, judging: Served, slow: Slow) -> None:
-        program = chromium()
-        if program is None:
-            pytest.skip("there is no chromium")
+        program = require_program("chromium")
         async with browsing(program) as browser:
             await browser.look_like(width=360, height=800)
             visit = Visit(browser, judging.service.address)
@@ -260,9 +257,7 @@ class TestPage:
     async def test_a_browser_asks_again_where_the_stream_breaks(
         self, judging: Served, slow: Slow
     ) -> None:
-        program = chromium()
-        if program is None:
-            pytest.skip("there is no chromium")
+        program = require_program("chromium")
         async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
             visit = Visit(browser, cut.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
@@ -288,9 +283,7 @@ class TestPage:
         assert (slow.server.calls, count_jobs()) == (1, 0)
 
     async def test_refused_stream_ends_the_being_judged_state(self, judging: Served) -> None:
-        program = chromium()
-        if program is None:
-            pytest.skip("there is no chromium")
+        program = require_program("chromium")
         async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
             cut.instead = REFUSED % 404
             visit = Visit(browser, cut.address)

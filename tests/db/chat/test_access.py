@@ -1,12 +1,12 @@
 """Admissions outlive a group that gets another id, and nobody can flood the owner."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from db.chat.chats import Access, Chats, Quotas, Waiting
 from db.pool import Database
-from engine.chat import AdmissionState
+from engine.chat import AdmissionState, AskOutcome
 
 NOW = datetime(2026, 1, 8, 12, tzinfo=UTC)
 
@@ -25,13 +25,24 @@ async def test_a_migrated_group_stays_admitted(access: Access, database: Databas
 
 
 async def test_at_most_twenty_requests_for_access_wait(access: Access) -> None:
-    asked = [
-        await access.ask("telegram", str(n), title=None, language="en", now=NOW) for n in range(25)
-    ]
-    assert sum(asked) == 20
+    async def ask(chat: int, *, minutes: int = 0) -> AskOutcome:
+        now = NOW + timedelta(minutes=minutes)
+        return await access.ask("telegram", str(chat), title=None, language="en", now=now)
+
+    outcomes = [await ask(number, minutes=number) for number in range(25)]
+    assert outcomes == [AskOutcome.ASKED] * 20 + [AskOutcome.FULL] * 5
+    assert await access.count_waiting("telegram") == 20
+    assert await ask(7) is AskOutcome.WAITS
     await access.decide("telegram", "0", AdmissionState.REFUSED, now=NOW)
-    assert await access.ask("telegram", "99", title=None, language="en", now=NOW)
-    assert not await access.ask("telegram", "0", title=None, language="en", now=NOW)
+    assert await ask(99) is AskOutcome.ASKED
+    assert await ask(0) is AskOutcome.WAITS
+    # The longest waiting without an answer make room after a day.
+    assert await ask(3, minutes=24 * 60 + 3) is AskOutcome.WAITS
+    assert await ask(100, minutes=24 * 60 + 1) is AskOutcome.ASKED  # 99 asked at the very beginning
+    assert await ask(101, minutes=24 * 60 + 1) is AskOutcome.FULL
+    assert await ask(101, minutes=24 * 60 + 2) is AskOutcome.ASKED
+    assert await access.count_waiting("telegram") == 20
+    assert await ask(1, minutes=24 * 60 + 2) is AskOutcome.FULL
 
 
 async def test_access_of_the_person_overrides_access_of_the_chat(access: Access) -> None:

@@ -1,7 +1,6 @@
 """What the fetcher brings home, and how it gives up."""
 
 import asyncio
-import shutil
 import socket
 import ssl
 import subprocess
@@ -45,6 +44,7 @@ from tests.fakes.web import (
     stalled,
 )
 from tests.patience import PATIENCE
+from tests.programs import require_program
 
 Answered = tuple[int, int, int, str, tuple[str, int]]  # one row of socket.getaddrinfo
 LIMITS = FetchLimits(seconds=PATIENCE, bytes=100_000)
@@ -342,9 +342,7 @@ async def test_an_untrusted_certificate_is_a_failure(tmp_path: Path, fetcher: Fe
 
 
 def _self_signed(folder: Path) -> ssl.SSLContext:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is absent: no certificate can be made")
+    openssl = require_program("openssl")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     request = (
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"

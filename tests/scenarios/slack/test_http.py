@@ -62,7 +62,9 @@ async def test_messages_commands_and_buttons_come_over_one_address(http_bot: Sla
 
 
 @pytest.mark.parametrize(
-    "signing", [Signing(secret="wrong"), Signing(age=3600), Signing(age=-3600)], ids=repr
+    "signing",
+    [Signing(secret="wrong"), Signing(age=3600), Signing(age=-3600), Signing(age=10**400)],
+    ids=["secret", "past", "future", "400 digits"],
 )
 async def test_a_request_without_a_fresh_slack_signature_is_refused(
     http_bot: SlackStage, request_url: RequestUrl, signing: Signing

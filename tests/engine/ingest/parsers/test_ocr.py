@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[4]
 
-needs_tesseract = pytest.mark.skipif(not Ocr().available, reason="tesseract is not installed")
+needs_tesseract = pytest.mark.needs("tesseract")
 
 
 def _picture() -> bytes:
