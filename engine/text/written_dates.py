@@ -8,7 +8,6 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from engine.errors import RecordError
-from engine.ingest.dates import iso_form, written_at
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 
@@ -56,6 +55,7 @@ _HOURS = {
     **{"EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "ART": -3, "BRT": -3, "EST": -5, "EDT": -4},
     **{"CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7},
 }
+_SHORT_MONTHS = {names[0][:3].capitalize(): number for number, names in enumerate(_MONTHS, start=1)}
 _TURN = 70  # two digits: 69 is 2069, 70 is 1970
 
 
@@ -88,55 +88,28 @@ def find_day_order(values: Iterable[object]) -> DayOrder:
     return next(iter(seen), DayOrder.UNDECIDED if is_open else DayOrder.NEEDLESS)
 
 
-def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool | None) -> datetime:
-    """Return the moment in UTC that people mean by a time; one without a zone is in `zone`.
+def iso_form(text: str) -> str:
+    """Return a time of ISO 8601, or X's "Thu May 23 02:54:59 +0000 2019", in the former's spelling.
+
+    Raises ValueError for anything else that begins with no digit.
+    """
+    if text[:1].isdigit():
+        return text.replace(" +", "+").replace(" -", "-")  # 2013-02-08 04:20:27 +0000
+    words = text.split()
+    if len(words) != 6 or words[1] not in _SHORT_MONTHS:
+        raise ValueError(text)
+    _weekday, month, day, clock, zone, year = words
+    return f"{year}-{_SHORT_MONTHS[month]:02}-{day:0>2}T{clock}{zone}"
+
+
+def read_written_date(value: object, is_day_first: bool | None) -> datetime:
+    """Return the moment that people mean by a time, without a zone where they name none.
 
     Times are ISO 8601, days of three numbers or with the name of the month, each with a clock and a
     zone or without; seconds, milliseconds and so on since 1970; and days as Excel counts them. A
-    day without a clock is that day of UTC in any zone, so that it is shown as it was written.
-    Raises RecordError, also where `zone` or `is_day_first` is needed and None.
+    day without a clock is that day of UTC. Raises RecordError for what is not a time as a whole,
+    also where `is_day_first` is needed and None.
     """
-    moment = _read_written_date(value, is_day_first)
-    if moment.tzinfo is None:
-        if zone is None:
-            raise RecordError(
-                Message(
-                    "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
-                    " the zone with --timezone",
-                    value=str(value)[:40],
-                )
-            )
-        moment = moment.replace(tzinfo=zone)
-    return written_at(moment)
-
-
-def names_zone(value: object) -> bool | None:
-    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
-    if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
-        return None
-    try:
-        return _read_written_date(value, True).tzinfo is not None
-    except RecordError:
-        try:
-            return _read_written_date(value, False).tzinfo is not None
-        except RecordError:
-            return None
-
-
-def is_time(value: object) -> bool:
-    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
-        return False
-    for order in (True, False):
-        try:
-            _read_written_date(value, order)
-        except RecordError:
-            continue
-        return True
-    return False
-
-
-def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise RecordError(Message("no date"))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -152,6 +125,32 @@ def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
         return moment if len(text) > 10 else moment.replace(tzinfo=UTC)
     except (ValueError, ArithmeticError, OSError) as exc:
         raise _refuse_time(value) from exc
+
+
+def names_zone(value: object) -> bool | None:
+    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
+    if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        return read_written_date(value, True).tzinfo is not None
+    except RecordError:
+        try:
+            return read_written_date(value, False).tzinfo is not None
+        except RecordError:
+            return None
+
+
+def is_time(value: object) -> bool:
+    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
+        return False
+    for order in (True, False):
+        try:
+            read_written_date(value, order)
+        except RecordError:
+            continue
+        return True
+    return False
 
 
 def _refuse_time(value: object) -> RecordError:
