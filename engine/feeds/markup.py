@@ -8,7 +8,6 @@ import re
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -89,16 +88,6 @@ def feed_language(code: object) -> str | None:
     """Return the ISO 639-1 code at the start of a code such as "en-US"."""
     found = _LANGUAGE.match(code) if isinstance(code, str) else None
     return found[1].lower() if found else None
-
-
-def iso_date(written: object) -> datetime | None:
-    """Read an RFC 3339 date; one without a zone is taken as UTC. Return None for anything else."""
-    try:
-        date = datetime.fromisoformat(written) if isinstance(written, str) else None
-        # Converted to UTC here, so that no zone pushes it out of range later.
-        return date and (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def hash_of(*texts: str) -> str:

@@ -1,22 +1,21 @@
 """Parses feeds (RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed), in separate processes."""
 
-import calendar
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from engine.errors import FeedUnreadable
+from engine.feeds.dates import find_order_of_days, read_feed_date
 from engine.feeds.feed import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
 from engine.feeds.markup import (
     LONGEST_SUMMARY,
     MAX_ENTRIES,
     feed_language,
     hash_of,
-    iso_date,
     markup_text,
     parse_markup,
     plain_words,
@@ -29,6 +28,7 @@ from engine.text.clean import make_storable
 
 _VERSION = "jsonfeed.org/version/"
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
+_DATES = ("published", "updated", "created")
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
@@ -62,7 +62,7 @@ def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
         summary=plain_words(
             next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
-        published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
+        published=_read_published(item, ("date_published", "date_modified"), is_day_first=None),
         author=_read_author(item),
         tags=tags_of(_as_list(item.get("tags"))),
     )
@@ -101,9 +101,12 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
         )
-    feed = found.feed
+    feed, entries = found.feed, found.entries[:MAX_ENTRIES]
+    is_day_first = find_order_of_days(
+        entry[name] for entry in entries for name in _DATES if name in entry
+    )
     return ParsedFeed(
-        entries=tuple(_read_entry(entry, url) for entry in found.entries[:MAX_ENTRIES]),
+        entries=tuple(_read_entry(entry, url, is_day_first) for entry in entries),
         title=plain_words(feed.get("title")) or None,
         link=web_link(feed.get("link"), url),
         language=feed_language(feed.get("language")),
@@ -111,27 +114,26 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
     )
 
 
-def _read_entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
+def _read_entry(entry: Mapping[str, Any], url: str, is_day_first: bool | None) -> FeedEntry:
     contents = entry.get("content") or [{}]
     return FeedEntry(
         identity=make_storable(str(entry.get("id") or "")),
         title=plain_words(entry.get("title")),
         link=web_link(entry.get("link"), url),
         summary=plain_words(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
-        published=_read_published(entry),
+        published=_read_published(entry, _DATES, is_day_first=is_day_first),
         author=plain_words(entry.get("author"), 200) or None,
         tags=tags_of(tag.get("term") for tag in entry.get("tags") or ()),
     )
 
 
-def _read_published(entry: Mapping[str, Any]) -> datetime | None:
-    names = ("published_parsed", "updated_parsed", "created_parsed")
-    for parsed in filter(None, (entry[name] for name in names if name in entry)):
-        try:
-            return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
-        except (ValueError, OverflowError, OSError):  # not a valid calendar date
-            continue
-    return None
+def _read_published(
+    item: Mapping[str, Any], names: Iterable[str], *, is_day_first: bool | None
+) -> datetime | None:
+    """Return the first date under `names` that can be read."""
+    written = (item[name] for name in names if name in item)
+    dates = (read_feed_date(date, is_day_first=is_day_first) for date in written)
+    return next(filter(None, dates), None)
 
 
 def _read_ttl(feed: Mapping[str, Any]) -> float | None:

@@ -28,22 +28,28 @@ _ZONE = re.compile(
 _ZONE_OF_DAY = re.compile(r"(?<=\d)\s*(UTC|GMT|Z)$", re.IGNORECASE)
 _YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
+_BEFORE_COMMA = re.compile(r"\s*[^\W\d_]+\.?,")
 _BETWEEN = re.compile(r"[\s,./·-]+")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|º|ª)?")
 _FILLERS = frozenset(("de", "del", "el", "of", "the", "at", "a", "las", "la", "t", "on"))
-_MONTHS = (
-    ("january", "enero"),
-    ("february", "febrero"),
-    ("march", "marzo"),
-    ("april", "abril"),
-    ("may", "mayo"),
-    ("june", "junio"),
-    ("july", "julio"),
-    ("august", "agosto"),
-    ("september", "septiembre", "setiembre"),
-    ("october", "octubre"),
-    ("november", "noviembre"),
-    ("december", "diciembre"),
+# In English first; also in Spanish, German, French, Italian, Portuguese, Dutch and Russian, without
+# accents. Any beginning of three letters or more will do.
+_MONTHS = tuple(
+    tuple(names.split())
+    for names in (
+        "january enero januar janvier gennaio janeiro январь января",
+        "february febrero februar fevrier febbraio fevereiro февраль февраля",
+        "march marzo marz mars marco maart mrt март марта",
+        "april abril avril aprile апрель апреля",
+        "may mayo mai maggio maio mei маи мая",
+        "june junio juni juin giugno junho июнь июня",
+        "july julio juli juillet luglio julho июль июля",
+        "august agosto aout augustus август августа",
+        "september septiembre setiembre septembre settembre setembro сентябрь сентября",
+        "october octubre oktober octobre ottobre outubro октябрь октября",
+        "november noviembre novembre novembro ноябрь ноября",
+        "december diciembre dezember decembre dicembre dezembro декабрь декабря",
+    )
 )
 _WEEKDAYS = (
     *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
@@ -54,6 +60,8 @@ _HOURS = {
     **{"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2},
     **{"EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "ART": -3, "BRT": -3, "EST": -5, "EDT": -4},
     **{"CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7},
+    **{"UT": 0, "MEZ": 1, "MESZ": 2, "HKT": 8, "SGT": 8, "KST": 9, "AEST": 10, "AEDT": 11},
+    **{"AKST": -9, "AKDT": -8, "HST": -10, "NZST": 12, "NZDT": 13},
 }
 _SHORT_MONTHS = {names[0][:3].capitalize(): number for number, names in enumerate(_MONTHS, start=1)}
 _TURN = 70  # two digits: 69 is 2069, 70 is 1970
@@ -246,7 +254,7 @@ def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
     if found := _YEAR_LAST.fullmatch(text):
         return _read_year_last(found, is_day_first)
     words = [folded for word in _BETWEEN.split(text) if (folded := _fold(word))]
-    left = [word for word in words if word not in _FILLERS and not _is_weekday(word)]
+    left = _drop_weekday([word for word in words if word not in _FILLERS], text)
     months = [number for word in left if (number := _month_named(word))]
     numbers = [found[1] for word in left if (found := _DAY.fullmatch(word))]
     years = [word for word in left if len(word) == 4 and word.isascii() and word.isdigit()]
@@ -255,6 +263,23 @@ def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
     if len(left) == 3 and len(months) == 1 and len(numbers) == 2:  # 23-may-19
         return _whole_year(numbers[1]), months[0], int(numbers[0])
     raise ValueError(text)
+
+
+def _drop_weekday(words: list[str], text: str) -> list[str]:
+    """Return the words without the weekday: a known one, or any word with a comma before a month.
+
+    "Mar" is a weekday in Spanish and a month in English.
+    """
+    spoken = [word for word in words if word.isalpha()]
+    if len(spoken) != 2:
+        return words
+    comes_first = _month_named(spoken[1]) is not None
+    day = spoken[0] if comes_first else spoken[1]
+    is_weekday = _is_weekday(day) or (comes_first and _BEFORE_COMMA.match(text) is not None)
+    left = list(words)
+    if is_weekday:
+        left.remove(day)
+    return left
 
 
 def _read_year_last(found: re.Match[str], is_day_first: bool | None) -> tuple[int, int, int]:
