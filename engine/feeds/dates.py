@@ -25,7 +25,8 @@ def read_feed_date(written: object, *, is_day_first: bool | None = None) -> date
         return None
     try:
         date = read_written_date(_spell_plainly(written), is_day_first)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+        zoned = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).replace(microsecond=0)
     except (RecordError, OverflowError):
         return None
 

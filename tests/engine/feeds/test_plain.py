@@ -54,7 +54,6 @@ def test_plain_words_takes_linear_time_on_hostile_markup(piece: str) -> None:
         ("javascript:alert(1)", None),
         ("data:text/html,x", None),
         ("https://[::1", None),
-        ("https://e.org/a b", None),
         ("https://e.org/" + "a" * 3000, None),
         ("", None),
         (None, None),
