@@ -275,7 +275,7 @@ def address_of(written: str) -> str:
     """Return what a person wrote as a web address. Raises FetchRefused."""
     written = written.strip().strip("<>")
     url = web_link(written if _SCHEME.match(written) else f"https://{written}", "")
-    if url is None:
+    if url is None or " " in written:
         raise FetchRefused(
             Message(
                 "{host} was not opened: it is no address of the public web.",

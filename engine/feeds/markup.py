@@ -8,15 +8,15 @@ import re
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
 
 from engine.errors import FeedUnreadable
+from engine.feeds.mending import mend_link, mend_markup
 from engine.messages import Message
-from engine.text.clean import clean_for_display
+from engine.text.clean import clean_for_display, make_storable
 
 MAX_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
 LONGEST_TITLE = 1_000
@@ -28,14 +28,23 @@ _MARKUP_PER_TEXT = 10  # markup beyond this multiple of the longest text is cut 
 
 _OPAQUE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--[^<>]*--|!\[CDATA\[|![^<>]*)>")
+_ELEMENT = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)\b([^<>]*)>")
+_COMMENT = re.compile(r"<!--[^<>]*-->")
+_SCRIPT = re.compile(r"<(script|style)\b(?:(?!</\1).)*+</\1\s*>", re.IGNORECASE | re.DOTALL)
+_ELEMENT_NAMES = """
+    a abbr acronym b bdi bdo big blockquote br center cite code del dfn div em font h1 h2 h3 h4 h5
+    h6 hr i img ins kbd li mark nobr ol p pre q s samp small span strike strong sub sup tt u ul wbr
+"""
+_TEXT_ELEMENTS = frozenset(_ELEMENT_NAMES.split())
+_ALONE = frozenset(("br", "hr", "img", "wbr"))
 _INLINE = re.compile(
     r"</?(?:a|abbr|b|bdi|cite|code|em|font|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>",
     re.IGNORECASE,
 )
 _BLANKS = re.compile(r"\s+")
 _LANGUAGE = re.compile(r"\s*([a-z]{2})(?=[-_\s]|$)", re.IGNORECASE)
-_DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
-_UTF8 = "application/xml; charset=utf-8"
+_DECLARED = re.compile(rb"<\?xml\b[^>]{1,500}\bencoding\b", re.IGNORECASE)
+_DECLARED_WITHIN = 2_000  # bytes: caches put blank lines and comments before the declaration
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # RSS 0.90 and 0.91 name a document type and declare nothing in it.
 _HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
@@ -56,7 +65,13 @@ def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
 
 
 def _without_tags(text: str) -> str:
+    text = _without_sections(text)
     return _TAG.sub(" ", _INLINE.sub("", _OPAQUE.sub(" ", text))) if "<" in text else text
+
+
+def _without_sections(text: str) -> str:
+    """Return text without the marks of CDATA, which some programs escape."""
+    return text.replace("<![CDATA[", " ").replace("]]>", " ") if "<![CDATA[" in text else text
 
 
 def _cut_text(text: str, longest: int) -> str:
@@ -65,12 +80,41 @@ def _cut_text(text: str, longest: int) -> str:
     return text[: longest - 1].rsplit(" ", 1)[0] + "…"
 
 
+def title_words(markup: str | None) -> str:
+    """Return the words of a title in one line, with the tags that it speaks of.
+
+    Only tags that are surely markup go: text elements that are closed or have attributes. "How the
+    <video> element broke" is plain, whatever the feed says about its type.
+    """
+    text = (markup or "")[: LONGEST_TITLE * _MARKUP_PER_TEXT]
+    text = _drop_text_elements(clean_for_display(_drop_text_elements(text)))
+    return _cut_text(_BLANKS.sub(" ", text).strip(), LONGEST_TITLE)
+
+
+def _drop_text_elements(text: str) -> str:
+    text = _without_sections(text)
+    if "<" not in text:
+        return text
+    text = _SCRIPT.sub(" ", _COMMENT.sub(" ", text))
+    tags = [(found[1], found[2].lower()) for found in _ELEMENT.finditer(text)]
+    closed = {name for slash, name in tags if slash} & {name for slash, name in tags if not slash}
+
+    def replace_tag(found: re.Match[str]) -> str:
+        name, rest = found[2].lower(), found[3]
+        is_markup = name in closed or name in _ALONE or "=" in rest or rest.strip() == "/"
+        if name not in _TEXT_ELEMENTS or not is_markup:
+            return found[0]
+        return "" if _INLINE.fullmatch(found[0]) else " "
+
+    return _ELEMENT.sub(replace_tag, text)
+
+
 def web_link(link: object, base: str) -> str | None:
     """Return `link` as an absolute http(s) address, or None if it is not one or is far too long."""
     if not isinstance(link, str) or not link.strip():
         return None
     try:
-        absolute = clean_for_display(urljoin(base, link.strip()))
+        absolute = make_storable(urljoin(base, mend_link(link))).replace("&amp;", "&")
         parts = urlsplit(absolute)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
@@ -91,16 +135,6 @@ def feed_language(code: object) -> str | None:
     return found[1].lower() if found else None
 
 
-def iso_date(written: object) -> datetime | None:
-    """Read an RFC 3339 date; one without a zone is taken as UTC. Return None for anything else."""
-    try:
-        date = datetime.fromisoformat(written) if isinstance(written, str) else None
-        # Converted to UTC here, so that no zone pushes it out of range later.
-        return date and (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
 def hash_of(*texts: str) -> str:
     """Return the SHA-256 of `texts` in hexadecimal."""
     return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
@@ -109,19 +143,21 @@ def hash_of(*texts: str) -> str:
 def markup_text(body: bytes, content_type: str | None = None) -> str:
     """Decode the bytes of a document as UTF-8 if nearly all are, otherwise as declared.
 
-    The text has no XML declaration and no characters that XML forbids. Never raises. Servers and
-    authors often declare the wrong encoding, and text in another encoding is hardly ever valid
-    UTF-8.
+    The text is mended (engine.feeds.mending) and has no characters that XML forbids. Never raises.
+    Servers and authors often declare the wrong encoding, and text in another encoding is hardly
+    ever valid UTF-8.
     """
     text = _as_utf8(body)
     if text is None:
+        declared = _DECLARED.search(body, 0, _DECLARED_WITHIN)
+        body = body[declared.start() :] if declared else body
         headers = {"content-type": content_type} if content_type else {}
         from feedparser.encodings import (  # noqa: PLC0415 - feedparser is loaded to read a feed
             convert_to_utf8,
         )
 
         text = convert_to_utf8(headers, body, {}).decode("utf-8", "replace")
-    return without_forbidden(_DECLARATION.sub("", text.lstrip("\ufeff"))).lstrip()
+    return mend_markup(without_forbidden(text.lstrip("\ufeff"))).lstrip()
 
 
 def without_forbidden(text: str) -> str:
@@ -202,20 +238,14 @@ def parse_markup(text: str, url: str | None = None) -> Any:
     a type of their own, nest too deeply, or are damaged beyond reading.
     """
     _require_harmless(text)
-    body = text.encode("utf-8", "replace")
+    body = _HARMLESS_TYPE.sub("", text, count=1).encode("utf-8", "replace")
     _require_flat(body)
-    headers = {"content-type": _UTF8} | ({"content-location": url} if url is not None else {})
-    import feedparser  # noqa: PLC0415 - as above
+    from engine.feeds.elements import parse_elements  # noqa: PLC0415 - as above
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # feedparser's deprecation warnings
         try:
-            return feedparser.parse(
-                body,
-                response_headers=headers,
-                resolve_relative_uris=False,
-                sanitize_html=False,  # markup is removed later
-            )
+            return parse_elements(body, url or "")
         except MemoryError:
             raise
         except Exception as exc:  # anything that its lenient parser raises

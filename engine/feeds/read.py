@@ -1,26 +1,28 @@
 """Parses feeds (RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed), in separate processes."""
 
-import calendar
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from engine.errors import FeedUnreadable
+from engine.feeds.dates import find_order_of_days, read_feed_date
 from engine.feeds.feed import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
 from engine.feeds.markup import (
     LONGEST_SUMMARY,
     MAX_ENTRIES,
     feed_language,
     hash_of,
-    iso_date,
     markup_text,
     parse_markup,
     plain_words,
     tags_of,
+    title_words,
     web_link,
 )
 from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
@@ -28,16 +30,15 @@ from engine.messages import Message
 from engine.text.clean import make_storable
 
 _VERSION = "jsonfeed.org/version/"
+_HTML_TYPE = re.compile(r"^(?:\s*$|.*html)")
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
+_DATES = ("published", "updated", "created")
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
 def read_json_feed(text: str, url: str) -> ParsedFeed:
     """Read a feed that came from `url`. Raises FeedUnreadable if it is not one."""
-    try:
-        feed = orjson.loads(text)
-    except orjson.JSONDecodeError as exc:
-        raise FeedUnreadable(Message("The answer is broken JSON, not a feed.")) from exc
+    feed = _load_json(text)
     if not isinstance(feed, dict) or _VERSION not in str(feed.get("version")):
         raise FeedUnreadable(Message("The answer is JSON, but not a JSON Feed."))
     items = feed.get("items")
@@ -47,22 +48,33 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
             for item in _as_list(items)[:MAX_ENTRIES]
             if isinstance(item, dict)
         ),
-        title=plain_words(_as_text(feed.get("title"))) or None,
+        title=title_words(_as_text(feed.get("title"))) or None,
         link=web_link(feed.get("home_page_url"), url),
         language=feed_language(feed.get("language")),
     )
 
 
+def _load_json(text: str) -> object:
+    """Return what JSON says. The strict parser, which is faster, refuses halves of characters."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text, strict=False)
+        except (ValueError, RecursionError) as exc:
+            raise FeedUnreadable(Message("The answer is broken JSON, not a feed.")) from exc
+
+
 def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
     names = ("summary", "content_text", "content_html")
     return FeedEntry(
-        identity=_as_text(item.get("id")),
-        title=plain_words(_as_text(item.get("title"))),
+        identity=make_storable(_as_text(item.get("id"))),
+        title=title_words(_as_text(item.get("title"))),
         link=web_link(item.get("url") or item.get("external_url"), url),
         summary=plain_words(
             next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
-        published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
+        published=_read_published(item, ("date_published", "date_modified"), is_day_first=None),
         author=_read_author(item),
         tags=tags_of(_as_list(item.get("tags"))),
     )
@@ -97,41 +109,55 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
     found = parse_markup(text, url)
-    if not found.get("version") and not found.entries:
+    if not found.version and not found.entries:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
         )
-    feed = found.feed
+    feed, entries = found.feeddata, found.entries[:MAX_ENTRIES]
+    is_day_first = find_order_of_days(
+        entry[name] for entry in entries for name in _DATES if name in entry
+    )
     return ParsedFeed(
-        entries=tuple(_read_entry(entry, url) for entry in found.entries[:MAX_ENTRIES]),
-        title=plain_words(feed.get("title")) or None,
-        link=web_link(feed.get("link"), url),
+        entries=tuple(_read_entry(entry, url, is_day_first) for entry in entries),
+        title=title_words(feed.get("title") or feed.get("dc_title")) or None,
+        link=web_link(_choose_link(feed), url),
         language=feed_language(feed.get("language")),
         ttl=_read_ttl(feed),
     )
 
 
-def _read_entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
+def _read_entry(entry: Mapping[str, Any], url: str, is_day_first: bool | None) -> FeedEntry:
     contents = entry.get("content") or [{}]
     return FeedEntry(
         identity=make_storable(str(entry.get("id") or "")),
-        title=plain_words(entry.get("title")),
-        link=web_link(entry.get("link"), url),
+        title=title_words(entry.get("title") or entry.get("dc_title")),
+        link=web_link(_choose_link(entry), url),
         summary=plain_words(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
-        published=_read_published(entry),
+        published=_read_published(entry, _DATES, is_day_first=is_day_first),
         author=plain_words(entry.get("author"), 200) or None,
         tags=tags_of(tag.get("term") for tag in entry.get("tags") or ()),
     )
 
 
-def _read_published(entry: Mapping[str, Any]) -> datetime | None:
-    names = ("published_parsed", "updated_parsed", "created_parsed")
-    for parsed in filter(None, (entry[name] for name in names if name in entry)):
-        try:
-            return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
-        except (ValueError, OverflowError, OSError):  # not a valid calendar date
-            continue
-    return None
+def _choose_link(item: Mapping[str, Any]) -> object:
+    """Return the first link to a page, whatever its type, or else a guid that is an address."""
+    pages = [
+        link
+        for link in item.get("links") or ()
+        if link.get("href") and "alternate" in str(link.get("rel", "")).split()
+    ]
+    texts = (link["href"] for link in pages if _HTML_TYPE.search(str(link.get("type", ""))))
+    guid = item.get("id") if item.get("is_permalink") else None
+    return next(texts, pages[0]["href"] if pages else guid)
+
+
+def _read_published(
+    item: Mapping[str, Any], names: Iterable[str], *, is_day_first: bool | None
+) -> datetime | None:
+    """Return the first date under `names` that can be read."""
+    written = (item[name] for name in names if name in item)
+    dates = (read_feed_date(date, is_day_first=is_day_first) for date in written)
+    return next(filter(None, dates), None)
 
 
 def _read_ttl(feed: Mapping[str, Any]) -> float | None:

@@ -6,7 +6,7 @@ only the caller knows the current time.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import PurePosixPath
@@ -14,12 +14,11 @@ from urllib.parse import SplitResult, urlsplit
 
 from engine.errors import RecordError
 from engine.messages import Message
+from engine.text.written_dates import iso_form, read_written_date
 
 _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "0", "no", ""})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
-_MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 
 def text_of(value: object) -> str:
@@ -144,6 +143,27 @@ def from_seconds(value: object) -> datetime:
         ) from exc
 
 
+def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool | None) -> datetime:
+    """Return the moment in UTC that people mean by a time; one without a zone is in `zone`.
+
+    `read_written_date` says which times. A day without a clock is that day of UTC in any zone, so
+    that it is shown as it was written. Raises RecordError, also where `zone` or `is_day_first` is
+    needed and None.
+    """
+    moment = read_written_date(value, is_day_first)
+    if moment.tzinfo is None:
+        if zone is None:
+            raise RecordError(
+                Message(
+                    "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
+                    " the zone with --timezone",
+                    value=str(value)[:40],
+                )
+            )
+        moment = moment.replace(tzinfo=zone)
+    return written_at(moment)
+
+
 def written_at(moment: datetime) -> datetime:
     """Check a time that a format parsed itself; one without a zone is taken as UTC."""
     return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
@@ -169,20 +189,6 @@ def _read_time(value: object) -> datetime:
         raise RecordError(
             Message("the time {value!r} cannot be read or does not exist", value=value[:40])
         ) from exc
-
-
-def iso_form(text: str) -> str:
-    """Return a time of ISO 8601, or X's "Thu May 23 02:54:59 +0000 2019", in the former's spelling.
-
-    Raises ValueError for anything else that begins with no digit.
-    """
-    if text[:1].isdigit():
-        return text.replace(" +", "+").replace(" -", "-")  # 2013-02-08 04:20:27 +0000
-    words = text.split()
-    if len(words) != 6 or words[1] not in _MONTHS:
-        raise ValueError(text)
-    _weekday, month, day, clock, zone, year = words
-    return f"{year}-{_MONTHS[month]:02}-{day:0>2}T{clock}{zone}"
 
 
 def _month_first(text: str) -> str:

@@ -4,11 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
-from engine.ingest.dates import made_id
+from engine.ingest.dates import made_id, read_written_time
 from engine.ingest.records import TableLayout
-from engine.ingest.written_dates import (
-    read_written_time,
-)
 
 RowMap = Mapping[str, object]
 _THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")

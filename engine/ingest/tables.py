@@ -18,15 +18,10 @@ from engine.errors import RecordError, UnknownFormat, UsageError
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
 from engine.ingest.table_cells import RowMap, fit_row, read_cell, translate_row
-from engine.ingest.written_dates import (
-    DayOrder,
-    find_day_order,
-    is_time,
-    names_zone,
-)
 from engine.messages import Message
 from engine.text.clean import make_storable
 from engine.text.language import detect_language
+from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
 UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 USUAL_ZONE = "UTC"

@@ -30,6 +30,7 @@ from engine.ingest.dates import (
     read_number,
     read_string,
     read_strings,
+    read_written_time,
     text_of,
 )
 from engine.ingest.exchange import is_exported, kind_at, read_cells
@@ -54,7 +55,6 @@ from engine.ingest.tables import (
     names_fields,
     sniff_table,
 )
-from engine.ingest.written_dates import read_written_time
 from engine.messages import Message
 from engine.values import Flag, Kind
 

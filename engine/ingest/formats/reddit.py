@@ -9,11 +9,10 @@ from collections.abc import Generator, Mapping, Sequence
 from io import StringIO
 
 from engine.errors import RecordError
-from engine.ingest.dates import as_mapping, read_string
+from engine.ingest.dates import as_mapping, read_string, read_written_time
 from engine.ingest.reader import CsvReader, Reader, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
-from engine.ingest.written_dates import read_written_time
 from engine.messages import Message
 from engine.values import Flag, Kind
 

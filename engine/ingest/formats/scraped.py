@@ -20,6 +20,7 @@ from engine.ingest.dates import (
     read_number,
     read_string,
     read_strings,
+    read_written_time,
     read_zoned_time,
     text_of,
 )
@@ -28,7 +29,6 @@ from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_ob
 from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD, read_whole
-from engine.ingest.written_dates import read_written_time
 from engine.messages import Message
 from engine.values import Flag, Kind
 

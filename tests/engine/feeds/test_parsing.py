@@ -20,7 +20,7 @@ from tests.patience import PATIENCE, movable_time
 
 GOOD = rss(item("The port is closed", link="https://e.org/1", more="<category>Sea</category>"))
 # Nested beyond a lenient parser's patience, behind something that a strict one stops at.
-ENDLESS = rss("<item><title>&bad;" + "<a>" * 1_000_000)
+ENDLESS = rss("<item><title></item>" + "<a>" * 1_000_000)
 MEGABYTE = 2**20
 
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from engine.errors import RecordError
-from engine.ingest.dates import iso_form, written_at
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 
@@ -29,22 +28,28 @@ _ZONE = re.compile(
 _ZONE_OF_DAY = re.compile(r"(?<=\d)\s*(UTC|GMT|Z)$", re.IGNORECASE)
 _YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
+_BEFORE_COMMA = re.compile(r"\s*[^\W\d_]+\.?,")
 _BETWEEN = re.compile(r"[\s,./·-]+")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|º|ª)?")
 _FILLERS = frozenset(("de", "del", "el", "of", "the", "at", "a", "las", "la", "t", "on"))
-_MONTHS = (
-    ("january", "enero"),
-    ("february", "febrero"),
-    ("march", "marzo"),
-    ("april", "abril"),
-    ("may", "mayo"),
-    ("june", "junio"),
-    ("july", "julio"),
-    ("august", "agosto"),
-    ("september", "septiembre", "setiembre"),
-    ("october", "octubre"),
-    ("november", "noviembre"),
-    ("december", "diciembre"),
+# In English first; also in Spanish, German, French, Italian, Portuguese, Dutch and Russian, without
+# accents. Any beginning of three letters or more will do.
+_MONTHS = tuple(
+    tuple(names.split())
+    for names in (
+        "january enero januar janvier gennaio janeiro январь января",
+        "february febrero februar fevrier febbraio fevereiro февраль февраля",
+        "march marzo marz mars marco maart mrt март марта",
+        "april abril avril aprile апрель апреля",
+        "may mayo mai maggio maio mei маи мая",
+        "june junio juni juin giugno junho июнь июня",
+        "july julio juli juillet luglio julho июль июля",
+        "august agosto aout augustus август августа",
+        "september septiembre setiembre septembre settembre setembro сентябрь сентября",
+        "october octubre oktober octobre ottobre outubro октябрь октября",
+        "november noviembre novembre novembro ноябрь ноября",
+        "december diciembre dezember decembre dicembre dezembro декабрь декабря",
+    )
 )
 _WEEKDAYS = (
     *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
@@ -55,7 +60,10 @@ _HOURS = {
     **{"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2},
     **{"EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "ART": -3, "BRT": -3, "EST": -5, "EDT": -4},
     **{"CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7},
+    **{"UT": 0, "MEZ": 1, "MESZ": 2, "HKT": 8, "SGT": 8, "KST": 9, "AEST": 10, "AEDT": 11},
+    **{"AKST": -9, "AKDT": -8, "HST": -10, "NZST": 12, "NZDT": 13},
 }
+_SHORT_MONTHS = {names[0][:3].capitalize(): number for number, names in enumerate(_MONTHS, start=1)}
 _TURN = 70  # two digits: 69 is 2069, 70 is 1970
 
 
@@ -88,55 +96,28 @@ def find_day_order(values: Iterable[object]) -> DayOrder:
     return next(iter(seen), DayOrder.UNDECIDED if is_open else DayOrder.NEEDLESS)
 
 
-def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool | None) -> datetime:
-    """Return the moment in UTC that people mean by a time; one without a zone is in `zone`.
+def iso_form(text: str) -> str:
+    """Return a time of ISO 8601, or X's "Thu May 23 02:54:59 +0000 2019", in the former's spelling.
+
+    Raises ValueError for anything else that begins with no digit.
+    """
+    if text[:1].isdigit():
+        return text.replace(" +", "+").replace(" -", "-")  # 2013-02-08 04:20:27 +0000
+    words = text.split()
+    if len(words) != 6 or words[1] not in _SHORT_MONTHS:
+        raise ValueError(text)
+    _weekday, month, day, clock, zone, year = words
+    return f"{year}-{_SHORT_MONTHS[month]:02}-{day:0>2}T{clock}{zone}"
+
+
+def read_written_date(value: object, is_day_first: bool | None) -> datetime:
+    """Return the moment that people mean by a time, without a zone where they name none.
 
     Times are ISO 8601, days of three numbers or with the name of the month, each with a clock and a
     zone or without; seconds, milliseconds and so on since 1970; and days as Excel counts them. A
-    day without a clock is that day of UTC in any zone, so that it is shown as it was written.
-    Raises RecordError, also where `zone` or `is_day_first` is needed and None.
+    day without a clock is that day of UTC. Raises RecordError for what is not a time as a whole,
+    also where `is_day_first` is needed and None.
     """
-    moment = _read_written_date(value, is_day_first)
-    if moment.tzinfo is None:
-        if zone is None:
-            raise RecordError(
-                Message(
-                    "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
-                    " the zone with --timezone",
-                    value=str(value)[:40],
-                )
-            )
-        moment = moment.replace(tzinfo=zone)
-    return written_at(moment)
-
-
-def names_zone(value: object) -> bool | None:
-    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
-    if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
-        return None
-    try:
-        return _read_written_date(value, True).tzinfo is not None
-    except RecordError:
-        try:
-            return _read_written_date(value, False).tzinfo is not None
-        except RecordError:
-            return None
-
-
-def is_time(value: object) -> bool:
-    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
-        return False
-    for order in (True, False):
-        try:
-            _read_written_date(value, order)
-        except RecordError:
-            continue
-        return True
-    return False
-
-
-def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise RecordError(Message("no date"))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -152,6 +133,32 @@ def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
         return moment if len(text) > 10 else moment.replace(tzinfo=UTC)
     except (ValueError, ArithmeticError, OSError) as exc:
         raise _refuse_time(value) from exc
+
+
+def names_zone(value: object) -> bool | None:
+    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
+    if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        return read_written_date(value, True).tzinfo is not None
+    except RecordError:
+        try:
+            return read_written_date(value, False).tzinfo is not None
+        except RecordError:
+            return None
+
+
+def is_time(value: object) -> bool:
+    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
+        return False
+    for order in (True, False):
+        try:
+            read_written_date(value, order)
+        except RecordError:
+            continue
+        return True
+    return False
 
 
 def _refuse_time(value: object) -> RecordError:
@@ -247,7 +254,7 @@ def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
     if found := _YEAR_LAST.fullmatch(text):
         return _read_year_last(found, is_day_first)
     words = [folded for word in _BETWEEN.split(text) if (folded := _fold(word))]
-    left = [word for word in words if word not in _FILLERS and not _is_weekday(word)]
+    left = _drop_weekday([word for word in words if word not in _FILLERS], text)
     months = [number for word in left if (number := _month_named(word))]
     numbers = [found[1] for word in left if (found := _DAY.fullmatch(word))]
     years = [word for word in left if len(word) == 4 and word.isascii() and word.isdigit()]
@@ -256,6 +263,23 @@ def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
     if len(left) == 3 and len(months) == 1 and len(numbers) == 2:  # 23-may-19
         return _whole_year(numbers[1]), months[0], int(numbers[0])
     raise ValueError(text)
+
+
+def _drop_weekday(words: list[str], text: str) -> list[str]:
+    """Return the words without the weekday: a known one, or any word with a comma before a month.
+
+    "Mar" is a weekday in Spanish and a month in English.
+    """
+    spoken = [word for word in words if word.isalpha()]
+    if len(spoken) != 2:
+        return words
+    comes_first = _month_named(spoken[1]) is not None
+    day = spoken[0] if comes_first else spoken[1]
+    is_weekday = _is_weekday(day) or (comes_first and _BEFORE_COMMA.match(text) is not None)
+    left = list(words)
+    if is_weekday:
+        left.remove(day)
+    return left
 
 
 def _read_year_last(found: re.Match[str], is_day_first: bool | None) -> tuple[int, int, int]:

@@ -1,0 +1,221 @@
+"""Feeds as programs and people write them: no character, sign or element takes news away."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.feeds.feed import FeedEntry
+from engine.feeds.mending import mend_link, mend_markup
+from engine.feeds.read import read_feed
+from tests.engine.feeds.documents import URL, item, rss
+from tests.patterns import grows_faster, needs_timer
+
+LINK = "https://news.example.org/a/1"
+DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+
+
+def read(*items: str) -> Sequence[FeedEntry]:
+    return read_feed(rss(*items), None, URL).entries
+
+
+def read_atom(entry: str) -> FeedEntry:
+    body = f'<feed xmlns="http://www.w3.org/2005/Atom"><entry>{entry}</entry></feed>'
+    (found,) = read_feed(body.encode(), None, URL).entries
+    return found
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *("&#55357;&#56832;", "&#xD83D;&#xDE00;", "&#xd800;", "&#57343;", "&#x110000;", "&#0;"),
+        *("&#00000;", "&#x0;", "&#11;", "&#xFFFE;", "&#65535;", "&#xFFFFFFFFFF;",),
+        *(f"&#{'9' * 400};",),
+        *("&amp;#55357;", "<![CDATA[&#xD83D;]]>", "&#x1F;"),
+    ],
+)  # fmt: skip
+def test_a_reference_to_no_character_costs_itself_alone(reference: str) -> None:
+    first, second = read(item(f"The pier {reference} opens"), item("Second &#8211; &#x1F600;"))
+    assert (first.title, second.title) == ("The pier opens", "Second – 😀")
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("R&D at AT&T", "R&D at AT&T"),
+        ("S&P 500, M&S; Q&A & more", "S&P 500, M&S; Q&A & more"),
+        ("Caf&eacute;&nbsp;&mdash; open&hellip;", "Café — open…"),
+        ("A &nosuch; name &", "A &nosuch; name &"),
+        ("&AMP; &lt;3 &#60;3", "& <3 <3"),
+        ("Tom &amp;amp; Ann&amp;#8217;s", "Tom & Ann’s"),
+        ("<![CDATA[R&D at AT&T &eacute;]]>", "R&D at AT&T é"),
+    ],
+)
+def test_an_ampersand_that_names_nothing_is_one(written: str, title: str) -> None:
+    assert [entry.title for entry in read(item(written))] == [title]
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("&lt;![CDATA[The pier opens]]&gt;", "The pier opens"),
+        ("&lt;![CDATA[ &lt;b&gt;The pier&lt;/b&gt; opens ]]&gt;", "The pier opens"),
+        ("&lt;![CDATA[Rates &gt; 3%: the pier opens]]&gt;", "Rates > 3%: the pier opens"),
+        ("<![CDATA[&lt;![CDATA[The pier opens]]&gt;]]>", "The pier opens"),
+        ("How the &lt;video&gt; element broke", "How the <video> element broke"),
+        ("Why &lt;br&gt;s and &lt;pre&gt; matter", "Why s and <pre> matter"),
+        ("CSS, &amp;lt;pre&amp;gt; and more", "CSS, <pre> and more"),
+        ("The &lt;b&gt; element, explained", "The <b> element, explained"),
+        ("Using List&lt;String&gt; in &lt;code&gt;Java&lt;/code&gt;", "Using List<String> in Java"),
+        ("&lt;em&gt;The&lt;/em&gt; &lt;a href='x'&gt;pier&lt;/a&gt;&lt;br/&gt;open", "The pier open"),
+        ("&amp;lt;i&amp;gt;The pier&amp;lt;/i&amp;gt; opens", "The pier opens"),
+        ("x&lt;script&gt;a&lt;b&lt;/script&gt;y", "x y"),
+        ("How &lt;script&gt; loads", "How <script> loads"),
+        ("&lt;!-- note --&gt;The pier", "The pier"),
+    ],
+)  # fmt: skip
+def test_a_title_keeps_the_tags_that_it_speaks_of(written: str, title: str) -> None:
+    assert [entry.title for entry in read(item(written))] == [title]
+
+
+def test_titles_of_markup_keep_the_tags_that_they_speak_of() -> None:
+    plain = read_atom("<title>Use &lt;main&gt; once</title>")
+    xhtml = read_atom(
+        '<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">The <em>new</em>'
+        " &lt;main&gt;</div></title>"
+    )
+    assert (plain.title, xhtml.title) == ("Use <main> once", "The new <main>")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        f"<dc:title {DC}>the-pier-slug</dc:title><title>The pier opens</title>",
+        f"<title>The pier opens</title><dc:title {DC}>the-pier-slug</dc:title>",
+        f"<dc:title {DC}>The pier opens</dc:title>",
+        '<d:title xmlns:d="http://purl.org/dc/terms/">slug</d:title><title>The pier opens</title>',
+    ],
+)
+def test_the_own_title_wins_over_that_of_dublin_core(more: str) -> None:
+    assert [entry.title for entry in read(f"<item>{more}</item>")] == ["The pier opens"]
+
+
+@pytest.mark.parametrize("order", ["{inner}{outer}", "{outer}{inner}"])
+def test_an_item_inside_an_item_takes_nothing_from_it(order: str) -> None:
+    inner = item("Inner news", link=LINK, guid="2")
+    outer = "<title>Outer news</title><link>https://news.example.org/o</link><guid>1</guid>"
+    entries = read(f"<item>{order.format(inner=inner, outer=outer)}</item>", item("Last news"))
+    assert {entry.title: entry.link for entry in entries} == {
+        "Inner news": LINK,
+        "Outer news": "https://news.example.org/o",
+        "Last news": None,
+    }
+
+
+TEXTS = {
+    "windows-1251": "Капитан порта ушёл",
+    "koi8-r": "Капитан порта ушёл",
+    "iso-8859-7": "Ο λιμενάρχης παραιτήθηκε",
+    "iso-8859-2": "Příliš žluťoučký kůň",
+    "windows-1255": "מנהל הנמל התפטר",
+    "shift_jis": "港湾局長が辞任",
+    "euc-jp": "港湾局長が辞任",
+    "gb2312": "港务局长辞职",
+    "big5": "港務局長辭職",
+    "euc-kr": "항만 책임자 사임",
+}
+
+
+@pytest.mark.parametrize(
+    "before", ["", "\n\n", " \t\r\n", "<!-- cached -->", "\n<!-- one -->\n<!-- two -->\n"]
+)
+@pytest.mark.parametrize(("encoding", "text"), TEXTS.items())
+def test_a_declared_encoding_counts_behind_blank_lines_and_comments(
+    before: str, encoding: str, text: str
+) -> None:
+    prolog = f'{before}<?xml version="1.0" encoding="{encoding}"?>'
+    body = rss(item(text), prolog=prolog).decode().encode(encoding)
+    assert [entry.title for entry in read_feed(body, "application/rss+xml", URL).entries] == [text]
+
+
+@pytest.mark.parametrize(
+    ("written", "link"),
+    [
+        *((f"<link>{LINK}</link>", LINK), (f"<link>\n  {LINK}\n </link>", LINK)),
+        ("<link>https://news.example.org/a/\n  1</link>", LINK),
+        ("<link>https://news.example.org/a b/1</link>", "https://news.example.org/a%20b/1"),
+        ("<link>www.example.org/a/1</link>", "https://www.example.org/a/1"),
+        *(("<link>news.example.org/a/1</link>", LINK), ("<link>/a/1</link>", LINK)),
+        ("<link>other.example/a/1</link>", "https://other.example/a/1"),
+        ("<link>index.php/a/1</link>", "https://news.example.org/feeds/index.php/a/1"),
+        (f"<link>http://{LINK}</link>", LINK),
+        *(("<link>https//news.example.org/a/1</link>", LINK),),
+        (f'<link uri="at://did:plc:abc/post/3">{LINK}</link>', LINK),
+        (f'<link href="{LINK}"/>', LINK),
+        (f"<link/><guid>{LINK}</guid>", LINK),
+        (f'<link></link><guid isPermaLink="True">{LINK}</guid>', LINK),
+        *((f'<guid isPermaLink="false">{LINK}</guid>', None), ("<guid>98765</guid>", None)),
+        *(("<guid>tag:example.org,2026:1</guid>", None), ("<guid>a-b-c</guid>", None)),
+        (f"<link>{LINK}</link><link>https://news.example.org/comments</link>", LINK),
+        (f"<link>{LINK}?x=1&copy=2&reg=3&sect=4</link>", f"{LINK}?x=1&copy=2&reg=3&sect=4"),
+        (f"<link>{LINK}?x=1&amp;copy;=2</link>", f"{LINK}?x=1&copy;=2"),
+        (f"<link>{LINK}?x=1&amp;amp;y=2</link>", f"{LINK}?x=1&y=2"),
+        *(("<link>javascript:alert(1)</link>", None), ("<link>mailto:a@example.org</link>", None)),
+    ],
+)  # fmt: skip
+def test_the_link_of_an_item_is_read_as_people_write_it(written: str, link: str | None) -> None:
+    (entry,) = read(f"<item><title>The pier opens</title>{written}</item>")
+    assert entry.link == link
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        *('type="text/html; charset=utf-8"', 'type="text/plain"', 'type="application/json"'),
+        *('type=""', 'type="html"', 'rel="alternate nofollow"', 'rel="alternate" type="text/HTML"'),
+    ],
+)
+def test_a_link_to_a_page_may_have_any_type(link: str) -> None:
+    entry = read_atom(f'<title>x</title><id>https://cms.example/1</id><link {link} href="{LINK}"/>')
+    assert entry.link == LINK
+
+
+def test_a_page_is_linked_rather_than_data_and_other_relations() -> None:
+    entry = read_atom(
+        '<title>x</title><link rel="replies" href="/c"/><link rel="enclosure" href="/e.mp3"/>'
+        f'<link type="application/json" href="/a.json"/><link type="text/html" href="{LINK}"/>'
+    )
+    assert entry.link == LINK
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        r'"id": "1", "title": "The \ud83d pier opens"',
+        r'"id": "\udfc6", "title": "The \udfc6pier opens"',
+        '"id": "1", "title": "The\tpier opens"',
+        '"id": "1", "title": "The pier opens", "_x": NaN',
+    ],
+)
+def test_a_json_feed_survives_half_characters_and_loose_spelling(fields: str) -> None:
+    body = f'{{"version": "https://jsonfeed.org/version/1.1", "items": [{{{fields}}}]}}'
+    (entry,) = read_feed(body.encode(), None, URL).entries
+    assert entry.title == "The pier opens"
+    entry.identity.encode()
+
+
+@given(st.text())
+def test_mended_text_can_be_mended_again_without_a_change(text: str) -> None:
+    assert mend_markup(mend_markup(text)) == mend_markup(text)
+    mend_link(text)
+
+
+@needs_timer
+@pytest.mark.parametrize("piece", ["&", "<![CDATA[", "<!--", "&#x", "&a", "&#1;", "a.", "http:/"])
+def test_mending_takes_linear_time_on_hostile_text(piece: str) -> None:
+    def use(text: str) -> None:
+        mend_markup(text)
+        mend_link(text[:10_000])
+
+    assert not grows_faster(lambda size: piece * (size // len(piece)), use, 1_000_000)
