@@ -48,7 +48,6 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
     corpus = _link(home, ".voices a")
-    year = await _follow(client, corpus, ".bars a")
     found = [
         Page("home", "/"),
         Page("home-es", "/?lang=es"),
@@ -57,8 +56,7 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
         Page("document", _link(answer, ".card .when a")),
         Page("corpora", "/corpora"),
         Page("corpus", corpus),
-        Page("year", year),
-        Page("month", await _follow(client, year, ".months a")),
+        Page("month", await _follow(client, corpus, ".months a")),
         Page("on-this-day", f"{corpus}/on-this-day"),
         Page("most-liked", f"{corpus}/most-liked"),
         Page("ask", "/ask"),

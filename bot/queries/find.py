@@ -1,6 +1,5 @@
 """Answers queries of the dialect: text in, hits with receipts out."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -28,7 +27,7 @@ from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
 from engine.prophecy.question import describe_partial_vectors, fetch_similarities, question_of
-from engine.query.find import DEFAULT_LIMIT, Finder
+from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
 from engine.query.parser import parse_query
 from engine.query.query import Filter, Plan, Query
@@ -167,15 +166,6 @@ async def _find_nearest(
     )
     notice = describe_partial_vectors(question)
     return replace(found, notices=(*found.notices, notice)) if notice else found
-
-
-async def count_months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, int]:
-    """Return the number of texts that match the query of `found`, by month, without empty months.
-
-    Raises storage errors.
-    """
-    index = DialectIndex(app.database)
-    return await Finder(index, app.settings.find).months(corpus, found.expanded)
 
 
 def _list_named_corpora(query: Query, *, negated: bool) -> list[str]:

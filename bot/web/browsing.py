@@ -1,24 +1,24 @@
-"""The pages to look at: timelines, and single texts."""
+"""The pages of an archive: its months, this day, the most liked, what meets a query, each text."""
 
 import asyncio
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
-from math import ceil
+from functools import partial
+from itertools import groupby
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, Response
 
 from bot.i18n.words import Words
 from bot.media import Media
-from bot.queries.find import count_months, find
+from bot.queries.find import find
 from bot.replies.dates import say_age
 from bot.reply import name_flags, say_date
 from bot.web.api import DocumentOf
-from bot.web.examples import count_by_month, count_spans, draw_bars
+from bot.web.examples import choose_examples
 from bot.web.failures import nothing_here
-from bot.web.foretold import list_foretold_by
+from bot.web.foretold import list_foretold_by, list_posted, view_post
 from bot.web.rendering import (
     Piece,
     archived_address,
@@ -29,21 +29,18 @@ from bot.web.rendering import (
 )
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, say_span
+from bot.web.visitor import ProphecyForm, VisitorOf, find_visitor, format_day, list_choices
 from db.corpus.health import Neighbour, Overview
-from db.search.shown import DocumentLookup
-from engine.errors import UsageError
-from engine.messages import Message
-from engine.query.filters import read_stretch
+from db.search.shown import ArchiveText, DocumentLookup
 from engine.query.results import FindHit, QueryAnswer
-from engine.search import Candidate, order_by_date
+from engine.search import FIRST_MOMENT, Candidate, order_by_date
 from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
-MAXIMUM = 300  # texts on one page
-_SPAN = re.compile(r"\d{4}(-\d{2})?")
-_YEARS = 3  # shorter periods are counted by month
-
+ON_A_PAGE = 30
+MAXIMUM = 300  # texts that meet a query
+_FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
+_LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
@@ -52,8 +49,8 @@ browsing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_reques
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineEntry:
-    """One text."""
+class ArchiveEntry:
+    """One text as lists show it."""
 
     id: str
     day: str
@@ -67,119 +64,186 @@ class TimelineEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """A year ("2015") or a month ("2015-03") with its texts; "" holds those without a date."""
+class MonthView:
+    """A month with its texts."""
 
-    name: str
-    title: str  # the name as people write it
-    texts: int  # in total
-    entries: Sequence[TimelineEntry]  # the texts that are shown
-    percent: int  # of the span with the most texts
+    when: str  # "2015-03"
+    name: str  # as people write it
+    texts: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
-    """All spans from the first text to the last, empty ones included."""
+class DateSpan:
+    """Texts that a page lists: of a span of time, or of one day of every year."""
 
-    found: QueryAnswer
-    spans: Sequence[Span]
-    by_year: bool
-
-    @property
-    def texts(self) -> int:
-        """Return the total number of texts."""
-        return sum(span.texts for span in self.spans)
-
-    @property
-    def shown(self) -> int:
-        """Return the number of texts on the page."""
-        return sum(len(span.entries) for span in self.spans)
-
-    @property
-    def alike(self) -> int:
-        """Return how many texts are left out because they nearly repeat a listed one."""
-        return sum(hit.alike for hit in self.found.hits)
-
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether all texts are listed, but for repeats."""
-        return self.texts <= self.shown + self.alike
-
-    def summary(self, words: Words) -> str:
-        """Return how many texts there are, and how many of them are listed."""
-        if self.alike and self.is_whole:
-            return words.count(
-                "{texts} texts say that; {number} that repeats another is left out.",
-                "{texts} texts say that; {number} that repeat others are left out.",
-                self.alike,
-                texts=words.number(self.texts),
-            )
-        if not self.is_whole:
-            return words.say(
-                "{texts} texts say that; the best {shown} are listed.",
-                texts=words.number(self.texts),
-                shown=words.number(self.shown),
-            )
-        return words.count("{number} text says that.", "{number} texts say that.", self.texts)
+    begins: datetime = FIRST_MOMENT
+    ends: datetime = _LAST_MOMENT
+    month: int | None = None
+    day: int | None = None
 
 
-async def read_timeline(
-    shared: SharedState, query: str, corpus: str, words: Words, when: str = ""
-) -> Timeline:
-    """Return the counts and the best hits of a dialect query, oldest first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveDay:
+    """Texts under one heading; those that continue a thread stand with the day it begins on."""
 
-    `when` is the year ("2015") or month ("2015-03") that is looked at; "" is the whole time.
-
-    Raises CorpusNotFound, UsageError, StorageError.
-    """
-    known = await shared.app.corpus(corpus)
-    if when:
-        if not (_SPAN.fullmatch(when) and read_stretch(when)):
-            raise UsageError(Message("{when!r} is no year or month.", when=when))
-        query = f"on:{when} {query}"  # in front, where no open quote can swallow it
-    found = await find(shared.app, query, corpus=known.name, limit=MAXIMUM)
-    if found.hits and found.corpus != known.name:  # the query names another corpus
-        known = await shared.app.corpus(found.corpus)
-    lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
-    ids = [hit.document.candidate.id for hit in found.hits]
-    marked = await DocumentLookup(shared.app.database).mark_words(known, ids, lexemes)
-    counted = await count_months(shared.app, known, found) if found.hits else {}
-    by_year = len(count_spans(counted, by_year=True)) > _YEARS
-    texts = count_spans(counted, by_year=by_year)
-    entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}
-    for hit in sorted(found.hits, key=_by_date):
-        candidate = hit.document.candidate
-        text = marked.get(candidate.id, candidate.text)
-        # A text added between the two queries may have no span.
-        span = format_day(hit.created_at)[: 4 if by_year else 7]
-        entries.setdefault(span, []).append(
-            describe_entry(candidate, hit.document.engagement, text, known, words)
-        )
-    if (undated := found.counts.passing - sum(counted.values())) > 0:
-        texts[""] = max(undated, len(entries.get("", ())))
-    maximum = max(texts.values(), default=0)
-    spans = [
-        Span(
-            name=name,
-            title=say_span(name, words),
-            texts=number,
-            entries=entries.get(name, ()),
-            percent=ceil(100 * number / maximum),
-        )
-        for name, number in texts.items()
-    ]
-    return Timeline(found=found, spans=spans, by_year=by_year)
+    day: str = ""  # ISO; "" where texts are not listed by date
+    title: str = ""  # the day as people write it
+    texts: list[tuple[ArchiveEntry, bool]] = field(default_factory=list)  # continues a thread?
 
 
-def _by_date(hit: FindHit) -> tuple[object, ...]:
-    return (*order_by_date(hit.created_at), hit.document.candidate.id)
+@browsing.get("/corpora")
+async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
+    return render_template(
+        request,
+        "corpora.html",
+        corpora=[(corpus, await _say_span(shared, corpus, visitor.words)) for corpus in corpora],
+    )
+
+
+@browsing.get("/corpora/{name}")
+async def _show_corpus(
+    request: Request, shared: SharedOf, visitor: VisitorOf, name: str
+) -> Response:
+    known, words = await shared.app.corpora.get(name), visitor.words
+    years = await _list_years(shared, known, words)
+    months = [month for _, listed in years for month in listed]
+    return render_template(
+        request,
+        "corpus.html",
+        corpus=known,
+        asked=ProphecyForm(headline="", date=None, corpus=known.name),
+        years=years,
+        busiest=max(months, key=lambda month: (month.texts, month.when), default=None),
+        span=await _say_span(shared, known, words),
+        lately=[view_post(*posted, visitor) for posted in await list_posted(shared, [known])],
+        examples=await choose_examples(shared, known, words),
+    )
+
+
+async def _list_years(
+    shared: SharedState, corpus: Corpus, words: Words
+) -> list[tuple[str, list[MonthView]]]:
+    """Return the years in which there are texts, with the months. Figures may be some minutes
+    old. Raises StorageError."""
+    count = partial(Overview(shared.app.database).months, corpus)
+    counted = await shared.kept.get(("months", corpus.id, corpus.documents), count)
+    months = (
+        MonthView(when=when, name=words.month(int(when[:4]), int(when[5:])), texts=texts)
+        for when, texts in counted.items()
+    )
+    return [(year, [*listed]) for year, listed in groupby(months, key=lambda m: m.when[:4])]
+
+
+async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:
+    """Return the dates of the first and the last text, as far as known; the same date once."""
+    moments = await shared.app.corpora.span(corpus)
+    dates = (words.date(moment.astimezone(UTC)) for moment in moments if moment)
+    return list(dict.fromkeys(dates))
+
+
+@browsing.get("/corpora/{name}/most-liked")
+async def _show_liked(
+    request: Request, shared: SharedOf, visitor: VisitorOf, name: str
+) -> Response:
+    known, words = await shared.app.corpora.get(name), visitor.words
+    liked = await DocumentLookup(shared.app.database).list_most_liked(known, limit=ON_A_PAGE)
+    texts = [(_describe_archived(text, known, words), False) for text in liked]
+    days = [ArchiveDay(texts=texts)] if texts else []
+    return render_template(
+        request,
+        "texts.html",
+        corpus=known,
+        heading=words.say("Most liked"),
+        when="",
+        years=(),
+        days=days,
+        page=1,
+        more=False,
+    )
+
+
+@browsing.get("/corpora/{name}/on-this-day")
+async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
+    known, today = await shared.app.corpora.get(name), shared.now().astimezone(UTC)
+    heading = f"{visitor.words.say('On this day')}: {visitor.words.day(today)}"
+    span = DateSpan(month=today.month, day=today.day)
+    return await _list_texts(request, shared, known, span, heading=heading)
+
+
+@browsing.get("/corpora/{name}/{year:int}/{month:int}")
+async def _show_month(
+    request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
+) -> Response:
+    known, words = await shared.app.corpora.get(name), visitor.words
+    if not (1 <= year < _LAST_MOMENT.year and 1 <= month <= 12):
+        raise nothing_here()
+    begins = datetime(year, month, 1, tzinfo=UTC)
+    ends = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    span, when = DateSpan(begins=begins, ends=ends), f"{year:04}-{month:02}"
+    years = [listed for listed in await _list_years(shared, known, words) if listed[0] == when[:4]]
+    heading = words.month(year, month)
+    return await _list_texts(request, shared, known, span, heading=heading, when=when, years=years)
+
+
+async def _list_texts(
+    request: Request,
+    shared: SharedState,
+    corpus: Corpus,
+    span: DateSpan,
+    *,
+    heading: str,
+    when: str = "",
+    years: Sequence[tuple[str, Sequence[MonthView]]] = (),
+) -> Response:
+    """Return a page of texts by date."""
+    given = request.query_params.get("page", "")
+    number = int(given) if given.isdecimal() and len(given) < 6 else 1
+    skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
+    texts = await DocumentLookup(shared.app.database).list_texts(
+        corpus,
+        span.begins,
+        span.ends,
+        month=span.month,
+        day=span.day,
+        limit=ON_A_PAGE + 1,
+        offset=skipped,
+    )
+    return render_template(
+        request,
+        "texts.html",
+        corpus=corpus,
+        heading=heading,
+        when=when,
+        years=years,
+        days=_group_by_day(texts[:ON_A_PAGE], corpus, find_visitor(request).words),
+        page=skipped // ON_A_PAGE + 1,
+        more=len(texts) > ON_A_PAGE,
+    )
+
+
+def _group_by_day(texts: Sequence[ArchiveText], corpus: Corpus, words: Words) -> list[ArchiveDay]:
+    """Return the days on which texts, or the threads that they continue, begin."""
+    days: list[ArchiveDay] = []
+    for text in texts:
+        moment = text.candidate.created_at
+        day = format_day(moment)
+        if not days or (not text.continues and days[-1].day != day):
+            title = words.date(moment.astimezone(UTC)) if moment else ""
+            days.append(ArchiveDay(day=day, title=title))
+        days[-1].texts.append((_describe_archived(text, corpus, words), text.continues))
+    return days
+
+
+def _describe_archived(text: ArchiveText, corpus: Corpus, words: Words) -> ArchiveEntry:
+    return describe_entry(text.candidate, text.engagement, text.candidate.text, corpus, words)
 
 
 def describe_entry(
     found: Candidate, engagement: int, text: str, corpus: Corpus, words: Words
-) -> TimelineEntry:
+) -> ArchiveEntry:
     """Return a text as lists show it, with marks in `text`."""
-    return TimelineEntry(
+    return ArchiveEntry(
         id=found.external_id,
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
@@ -206,27 +270,74 @@ def _say_likes(number: int, words: Words) -> str:
 
 @browsing.get("/timeline")
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    values = request.query_params
+    values, words = request.query_params, visitor.words
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
     query = values.get("q", "").strip()[:LONGEST_TEXT]
-    words = visitor.words
-    when = values.get("when", "").strip()
-    found = await read_timeline(shared, query, chosen, words, when) if query else None
-    notices = [words.render(notice) for notice in found.found.notices] if found else []
-    bars = () if found else draw_bars(await count_by_month(shared, await shared.app.corpus(chosen)))
+    found = await find(shared.app, query, corpus=chosen, limit=MAXIMUM) if query else None
     return render_template(
         request,
         "timeline.html",
         query=query,
-        when=when if found else "",
-        title=say_span(when, words) if found else "",
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
-        timeline=found,
-        bars=bars,
-        summary=found.summary(words) if found else None,
-        notice=" ".join(notices) or None,
+        found=found,
+        entries=await _list_found(shared, found, words) if found and found.hits else [],
+        is_whole=not found or _is_whole(found),
+        summary=_summarise(found, words) if found else None,
+        notice=" ".join(words.render(notice) for notice in found.notices) if found else None,
     )
+
+
+async def _list_found(shared: SharedState, found: QueryAnswer, words: Words) -> list[ArchiveEntry]:
+    """Return the best hits of a dialect query, oldest first, with marks. Raises StorageError."""
+    corpus = await shared.app.corpus(found.corpus)  # the query may name another than the form
+    lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
+    hits = [hit.document for hit in sorted(found.hits, key=_by_date)]
+    ids = [hit.candidate.id for hit in hits]
+    marked = await DocumentLookup(shared.app.database).mark_words(corpus, ids, lexemes)
+    return [
+        describe_entry(
+            hit.candidate,
+            hit.engagement,
+            marked.get(hit.candidate.id, hit.candidate.text),
+            corpus,
+            words,
+        )
+        for hit in hits
+    ]
+
+
+def _by_date(hit: FindHit) -> tuple[object, ...]:
+    return (*order_by_date(hit.created_at), hit.document.candidate.id)
+
+
+def _count_alike(found: QueryAnswer) -> int:
+    """Return how many texts are left out because they nearly repeat a listed one."""
+    return sum(hit.alike for hit in found.hits)
+
+
+def _is_whole(found: QueryAnswer) -> bool:
+    """Tell whether all texts are listed, but for repeats."""
+    return found.counts.passing <= len(found.hits) + _count_alike(found)
+
+
+def _summarise(found: QueryAnswer, words: Words) -> str:
+    """Return how many texts there are, and how many of them are listed."""
+    texts, alike = found.counts.passing, _count_alike(found)
+    if not _is_whole(found):
+        return words.say(
+            "{texts} texts say that; the best {shown} are listed.",
+            texts=words.number(texts),
+            shown=words.number(len(found.hits)),
+        )
+    if alike:
+        return words.count(
+            "{texts} texts say that; {number} that repeats another is left out.",
+            "{texts} texts say that; {number} that repeat others are left out.",
+            alike,
+            texts=words.number(texts),
+        )
+    return words.count("{number} text says that.", "{number} texts say that.", texts)
 
 
 @browsing.get("/documents/{corpus}/{id:path}")

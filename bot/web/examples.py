@@ -1,10 +1,9 @@
-"""The figures of a corpus by year and month, and headlines for visitors to try."""
+"""Headlines for visitors to try."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import read_date
@@ -12,7 +11,6 @@ from bot.web.foretold import ForetoldView, list_posted, view_foretold
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day
-from db.corpus.health import Overview
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
@@ -36,59 +34,6 @@ STOCK = (
     marked("Workers strike for higher pay"),
     marked("World Cup final decided on penalties"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A year ("2015") or a month ("2015-03") with its texts."""
-
-    name: str
-    texts: int
-    percent: int  # of the one with the most texts
-
-
-def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
-    """Return a bar for each year of these months ("2012-03") from the first to the last, or for
-    each month of one `year`. What has few texts has a bar too."""
-    texts = count_spans(counted, by_year=not year)
-    if year:
-        months = (f"{year}-{month:02}" for month in range(1, 13))
-        texts = {name: texts.get(name, 0) for name in months}
-    maximum = max(texts.values(), default=0) or 1
-    return [
-        Bar(name=name, texts=number, percent=ceil(100 * number / maximum))
-        for name, number in texts.items()
-    ]
-
-
-def count_spans(counted: Mapping[str, int], *, by_year: bool) -> dict[str, int]:
-    """Return the texts of all years, or of all months, from the first of these months ("2012-03")
-    to the last."""
-    length = 4 if by_year else 7
-    texts = dict.fromkeys((month[:length] for month in list_months(counted)), 0)
-    for month, number in counted.items():
-        texts[month[:length]] += number
-    return texts
-
-
-def list_months(counted: Mapping[str, int]) -> list[str]:
-    """Return all months from the first of `counted` to the last, with those between them."""
-    if not counted:
-        return []
-    first, last = min(counted), max(counted)
-    every = (
-        f"{year:04}-{month:02}"
-        for year in range(int(first[:4]), int(last[:4]) + 1)
-        for month in range(1, 13)
-    )
-    return [month for month in every if first <= month <= last]
-
-
-async def count_by_month(shared: SharedState, corpus: Corpus) -> Mapping[str, int]:
-    """Return the texts of a corpus by month ("2012-03"), at most some minutes old. Raises
-    StorageError."""
-    count = partial(Overview(shared.app.database).months, corpus)
-    return await shared.kept.get(("months", corpus.id, corpus.documents), count)
 
 
 @dataclass(frozen=True, slots=True)

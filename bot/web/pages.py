@@ -17,7 +17,6 @@ from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
 from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
 from bot.reply import format_signature, name_flags, say_date
-from bot.web.archive import archive
 from bot.web.browsing import browsing
 from bot.web.examples import choose_examples, find_bundled_lead
 from bot.web.failures import Refusal
@@ -133,7 +132,7 @@ def add_routes(app: FastAPI, *routers: APIRouter) -> None:
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, browsing, archive, sharing, reference)
+    add_routes(app, router, browsing, sharing, reference)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 

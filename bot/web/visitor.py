@@ -226,11 +226,6 @@ def _build_request(shared: SharedState, asked: ProphecyForm) -> SearchRequest:
     )
 
 
-def say_span(span: str, words: Words) -> str:
-    """Return a year ("2015") or a month ("2015-03") as people write it, "" for none."""
-    return words.month(int(span[:4]), int(span[5:])) if len(span) == 7 else span
-
-
 def format_day(moment: datetime | None) -> str:
     """Return the day (UTC) in ISO format, or "" if there is none."""
     return moment.astimezone(UTC).date().isoformat() if moment else ""

@@ -30,7 +30,7 @@ from db.search.rows import (
 )
 from db.search.statements import CLASSES, build_scored_select, posted_values
 from engine.query.filters import Conditions
-from engine.query.query import Chain, LanguageQuery, Plan
+from engine.query.query import Chain, LanguageQuery
 from engine.query.results import FoundDocument, FoundDocuments
 from engine.search import Term
 from engine.values import Corpus
@@ -51,8 +51,6 @@ _CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != 
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
 RANKED = (*SCORING, "any", *NEWEST)
 NEAREST = (*NEWEST, "vector")
-ALLOWED = ("queries", "query_languages", *_CONDITIONS)
-MATCHING = ("any", *ALLOWED)
 
 
 class DialectIndex(Readings):
@@ -130,22 +128,6 @@ class DialectIndex(Readings):
                 documents=[_read_near_document(row) for row in rows if row["id"] is not None],
             )
             return await _add_places(reader, corpus, found)
-
-    async def months(
-        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, *, plan: Plan
-    ) -> dict[str, int]:
-        """Return how many documents `plan` would find in each month (UTC) that has any."""
-        words = plan is Plan.RANKED
-        wanted = {query.language: _build_tsquery(query) for query in queries} if words else {}
-        if not all(wanted.values()):
-            return {}
-        asked = _split_by_language(corpus, wanted) if words else _exclude_words(queries)
-        values = _shared_values(corpus, asked, [], required, 0) | {"any": _join_patterns(wanted)}
-        statement = months_statement(name_partition(corpus.id), words=words)
-        bound = [values[name] for name in (MATCHING if words else ALLOWED)]
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, *bound, local=_PLAN)
-        return {row["month"]: row["documents"] for row in rows}
 
 
 def _read_near_document(row: asyncpg.Record) -> FoundDocument:
@@ -330,16 +312,6 @@ def nearest_statement(table: str, embedding: str) -> str:
     names = _build_placeholders(NEAREST) | {"document": table, "embedding": embedding}
     names["passes"] = _fill_find("passes", names)
     return _fill_with_columns("nearest", names | {"allowed": _fill_find("allowed", names)})
-
-
-@lru_cache(maxsize=512)
-def months_statement(table: str, *, words: bool) -> str:
-    """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
-    names = _build_placeholders(MATCHING if words else ALLOWED) | {"document": table}
-    names["passes"] = _fill_find("passes", names)
-    if words:
-        names["branches"] = _build_branches(names)
-    return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
 
 
 def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+
+import asyncpg
 
 from db.connection import load_statements
 from db.corpus.corpora import CorpusReader, about_corpus
@@ -68,14 +69,6 @@ class DocumentOrigin:
     category: str | None
 
 
-class Order(StrEnum):
-    """Which texts of an archive come first."""
-
-    OLDEST = "oldest"
-    NEWEST = "newest"
-    LIKES = "likes"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveText:
     """A text as the pages of an archive list it."""
@@ -110,26 +103,24 @@ class DocumentLookup(CorpusReader, sql="shown"):
         *,
         month: int | None = None,
         day: int | None = None,
-        order: Order = Order.OLDEST,
         limit: int,
         offset: int = 0,
     ) -> Sequence[ArchiveText]:
         """Return texts from `begins` until before `ends`, of this month and day of a year (UTC) if
-        they are given; threads stand together unless the most liked come first."""
+        they are given, oldest first; threads stand together."""
         statement = about_corpus("overview", "texts", corpus.id)
         async with self._database.read_anywhere() as reader:
             # A plan for any span takes half a minute for a year: it expects too few rows.
             rows = await reader.fetch(
-                statement, begins, ends, month, day, order.value, limit, offset, local=_PLAN
+                statement, begins, ends, month, day, limit, offset, local=_PLAN
             )
-        return [
-            ArchiveText(
-                candidate=read_candidate(row),
-                engagement=row["engagement"],
-                continues=row["continues"] and order is not Order.LIKES,
-            )
-            for row in rows
-        ]
+        return [_read_archived(row, continues=row["continues"]) for row in rows]
+
+    async def list_most_liked(self, corpus: Corpus, *, limit: int) -> Sequence[ArchiveText]:
+        """Return the texts with the most likes and reposts."""
+        statement = about_corpus("overview", "most_liked", corpus.id)
+        async with self._database.read_anywhere() as reader:
+            return [_read_archived(row) for row in await reader.fetch(statement, limit)]
 
     async def find_existing_ids(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
         """Return those of the ids at the source that a document has."""
@@ -206,6 +197,12 @@ class DocumentLookup(CorpusReader, sql="shown"):
         """Return how many documents pass the dates and the tag."""
         dates = (filters.since, filters.before)
         return int(await self._read_value(corpus, "count", corpus.id, *dates, tag))
+
+
+def _read_archived(row: asyncpg.Record, *, continues: bool = False) -> ArchiveText:
+    return ArchiveText(
+        candidate=read_candidate(row), engagement=row["engagement"], continues=continues
+    )
 
 
 def _mark_words(text: str, chosen: Collection[str]) -> str:

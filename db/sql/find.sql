@@ -98,16 +98,6 @@ SELECT NULL::bigint AS matching, counts.passing, 1 - best.distance AS cosine, {c
   LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY best.distance, d.created_at, d.id
 
--- name: matching
-SELECT created_at FROM ({branches}) AS found WHERE passes
-
--- name: months
-SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS documents
-  FROM ({found}) AS found
- WHERE created_at IS NOT NULL
- GROUP BY 1
- ORDER BY 1
-
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
 d.dated_by, d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions,

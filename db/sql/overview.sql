@@ -16,7 +16,7 @@ UNION ALL
 
 -- Texts of a span of time or of one day of every year; what continues a text that stands in the
 -- same span stands below it, however late it came.
--- name: texts(begins, ends, month, day, first, limit, offset)
+-- name: texts(begins, ends, month, day, limit, offset)
 WITH RECURSIVE chosen AS (
     SELECT id, external_id, text, context, created_at, author, url, lang, length, platform, flags,
            dated_by, engagement, thread_id, reply_to
@@ -39,10 +39,15 @@ WITH RECURSIVE chosen AS (
 )
 SELECT *, row_number() OVER (w ORDER BY created_at, id) > 1 AS continues
   FROM threads WINDOW w AS (PARTITION BY thread)
- ORDER BY CASE WHEN $5::text = 'likes' THEN engagement END DESC,
-          CASE WHEN $5 = 'newest' THEN min(created_at) OVER w END DESC,
-          CASE WHEN $5 = 'oldest' THEN min(created_at) OVER w END, thread, created_at, id
- LIMIT $6 OFFSET $7
+ ORDER BY min(created_at) OVER w, thread, created_at, id
+ LIMIT $5 OFFSET $6
+
+-- name: most_liked(limit)
+SELECT id, external_id, text, context, created_at, author, url, lang, length, platform, flags,
+       dated_by, engagement
+  FROM {document}
+ ORDER BY engagement DESC, created_at, id
+ LIMIT $1
 
 -- The texts of one thread: what a text answers, what that answers, and what answers it, by the same
 -- author.

@@ -212,14 +212,6 @@ class FindIndex(Reads, Protocol):
     ) -> FoundDocuments:
         """Return the newest `limit` documents without any excluded term, ties by id."""
 
-    async def months(
-        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, *, plan: Plan
-    ) -> Mapping[str, int]:
-        """Return the number of documents that `plan` would find, by month (UTC, "2012-03").
-
-        Months without documents are left out.
-        """
-
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
@@ -287,18 +279,6 @@ class Finder:
             hits=tuple(shown),
             notices=(*query.notices, *receipts.notices()),
         )
-
-    async def months(self, corpus: Corpus, expanded: Query) -> Mapping[str, int]:
-        """Return the number of documents that match a query, by month (UTC, "2012-03").
-
-        Months without any are left out. Near-identical documents each count. Raises the errors of
-        the index.
-        """
-        plan = await self._plan_search(corpus, expanded)
-        if plan.plan is Plan.NOTHING:
-            return {}
-        required = combine_conditions(expanded.filters)
-        return await self._index.months(corpus, plan.by_language, required, plan=plan.plan)
 
     async def _plan_search(self, corpus: Corpus, query: Query) -> PlannedSearch:
         texts = [make_searchable(unit.text) for unit in list_units(query)]

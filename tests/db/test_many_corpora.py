@@ -149,7 +149,6 @@ async def _found(database: Database) -> None:
     for query in ("rust -snow", "-snow", "from:ana rust"):
         found = await Finder(index).find(corpus, parse_query(query))
         assert found.hits
-        assert await Finder(index).months(corpus, found.expanded)
 
 
 async def _commented(database: Database) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.web.archive import ON_A_PAGE
-from bot.web.examples import draw_bars, list_months
+from bot.web.browsing import ON_A_PAGE
 from bot.web.rendering import archived_address, link_pieces
 from db.pool import Database
 from engine.corpora import Document
@@ -56,10 +55,6 @@ async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: We
     assert texts(page, "h1") == ["July 2016"]
     assert texts(page, QUOTES) == [*thread, "Something else"]
     assert len(page.css(".continues")) == 2
-    newest = await quotes(archive, "/corpora/ana/2016/7", sort="newest")
-    assert newest == ["Something else", *thread]
-    likes = await quotes(archive, "/corpora/ana/2016/7", sort="likes")
-    assert likes[0] == "The thread begins"
     assert await quotes(archive, "/corpora/ana/2016/8") == []
 
 
@@ -73,23 +68,25 @@ async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
     ]  # fmt: skip
     assert one(page, ".entries time").attributes["datetime"] == "2016-07-01T09:00Z"
     assert "Times are in UTC." in texts(page, ".hint")
-    spanish = read(await archive.get("/corpora/ana/on-this-day", sort="newest", lang="es"))
-    assert texts(spanish, "h2.day") == ["1 de junio de 2018", "1 de junio de 2017"]
+    spanish = read(await archive.get("/corpora/ana/on-this-day", lang="es"))
+    assert texts(spanish, "h2.day") == ["1 de junio de 2017", "1 de junio de 2018"]
     # Where only the date was told, it is midnight.
-    assert texts(spanish, ".entries time") == ["23:00", "1 de junio de 2017"]
+    assert texts(spanish, ".entries time") == ["1 de junio de 2017", "23:00"]
 
 
-async def test_list_sorted_by_likes_shows_a_date_per_text(archive: WebStage) -> None:
+async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana/most-liked"))
+    assert texts(page, "h1") == ["Most liked"]
     assert texts(page, "h2.day") == []
+    assert texts(page, QUOTES)[:3] == ["Of June", "A year on", "The thread begins"]
     assert texts(page, ".entries time")[:2] == ["June 1, 2017", "June 1, 2018"]
     assert "Times are in UTC." not in texts(page, ".hint")
+    later = read(await archive.get("/corpora/ana/most-liked", page=2))
+    assert texts(later, QUOTES) == texts(page, QUOTES)
 
 
-async def test_year_and_most_liked_pages_sort_by_likes(archive: WebStage) -> None:
-    assert await quotes(archive, "/corpora/ana/2017") == ["Of June"]
-    assert (await quotes(archive, "/corpora/ana/most-liked"))[:2] == ["Of June", "A year on"]
-    liked = texts(read(await archive.get("/corpora/ana/2018")), ".entries .when")
+async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> None:
+    liked = texts(read(await archive.get("/corpora/ana/2018/6")), ".entries .when")
     assert "7 likes and reposts" in liked[0]
     found = texts(read(await archive.get("/timeline", q="June")), ".entries .when")
     assert found == ["June 1, 2017 · @ana · 90 likes and reposts"]
@@ -119,15 +116,15 @@ async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(database_url
             assert (await stage.get("/corpora/ana/2016/07", page=strange)).status_code == 200
 
 
-async def test_corpus_bars_link_to_years_and_year_bars_to_months(
-    archive: WebStage,
-) -> None:
+async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana"))
-    years = [str(link.attributes["href"]) for link in page.css(".bars a")]
-    assert years == ["/corpora/ana/2016", "/corpora/ana/2017", "/corpora/ana/2018"]
-    page = read(await archive.get(years[0]))
-    assert [link.attributes["href"] for link in page.css(".months a")] == ["/corpora/ana/2016/07"]
-    assert one(page, ".months a .unseen").text() == "July 2016: 4 texts"
+    months = [str(link.attributes["href"]) for link in page.css(".months a")]
+    assert months == ["/corpora/ana/2016/07", "/corpora/ana/2017/06", "/corpora/ana/2018/06"]
+    assert texts(page, ".months .unseen")[0] == "July 2016: 4 texts"
+    assert texts(page, ".facts dd")[-1] == "July 2016 · 4"
+    page = read(await archive.get(months[0]))
+    (link,) = page.css(".months a")
+    assert (link.attributes["href"], link.attributes["aria-current"]) == (months[0], "page")
     for path in ("/corpora", "/corpora/ana/2016/07", "/documents/ana/3"):
         within = read(await archive.get(path))
         assert texts(within, ".top [aria-current]") == ["Archives"]
@@ -146,7 +143,7 @@ async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStag
 
 
 @pytest.mark.parametrize(
-    "path", ["/2016/13", "/2016/0", "/0/1", "/9999/1", "/99999999999/1", "/nothing"]
+    "path", ["/2016", "/2016/13", "/2016/0", "/0/1", "/9999/1", "/99999999999/1", "/nothing"]
 )
 async def test_invalid_month_is_not_found(archive: WebStage, path: str) -> None:
     assert (await archive.get(f"/corpora/ana{path}")).status_code == 404
@@ -156,26 +153,12 @@ async def test_private_archives_are_not_walked_through(database_url: str) -> Non
     async with web_stage({"DATABASE_URL": database_url}) as stage:
         await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
         await fill(stage.app.database, "open", Kind.TWEETS, [text_of("1", "tea")])
-        for path in ("", "/2012", "/2012/3", "/on-this-day", "/most-liked"):
+        for path in ("", "/2012/3", "/on-this-day", "/most-liked"):
             assert (await stage.get(f"/corpora/diary{path}")).status_code == 404, path
         listed = await stage.get("/corpora")
         assert "diary" not in listed.text
         when = one(read(listed), ".voices .when").text()
         assert " – " not in when, "a single text has one date"
-
-
-def test_draw_bars_includes_empty_years_and_months() -> None:
-    counted = {"2017-11": 1, "2019-02": 4}
-    assert [(bar.name, bar.texts, bar.percent) for bar in draw_bars(counted)] == [
-        ("2017", 1, 25), ("2018", 0, 0), ("2019", 4, 100),
-    ]  # fmt: skip
-    months = draw_bars(counted, "2019")
-    assert [bar.name for bar in months][::11] == ["2019-01", "2019-12"]
-    assert (months[1].texts, months[1].percent) == (4, 100)
-    assert draw_bars({}) == []
-    few = draw_bars({"2009-05": 56, "2011-10": 12_236})
-    assert [bar.percent for bar in few] == [1, 0, 100]  # what has texts has a bar
-    assert list_months({"2019-11": 1, "2020-02": 1}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
 
 
 X = "https://x.com/ana/status/1"

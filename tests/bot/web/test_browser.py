@@ -16,7 +16,6 @@ PATHS = (
     "documents/demo/1",
     "corpora/demo",
     "corpora",
-    "corpora/demo/2012",
     "corpora/demo/2012/3",
     "ask?question=What+of+coffee",
     "corpora/demo/on-this-day",
