@@ -33,7 +33,7 @@ async def _press_vote(request: Request, action: Action, services: Services, *, v
     words, answers = request.words, services.stores.answers
     withdrawn = await answers.withdraw(answer, rank, request.who, value)
     if not withdrawn:
-        await answers.vote(answer, rank, request.who, value, now=request.now)
+        await answers.vote(answer, rank, request.who, value)
     toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
     if action.value.endswith(f".{OWN}"):
         return replace(

@@ -193,11 +193,9 @@ class Answers(Store, sql="conversation"):
             withdraw = self._sql["withdraw_vote"]
             return bool(await connection.fetchval(withdraw, answer.id, rank, person, value))
 
-    async def vote(
-        self, answer: Answer, rank: int, person: str, value: int, *, now: datetime
-    ) -> None:
+    async def vote(self, answer: Answer, rank: int, person: str, value: int) -> None:
         """Store a person's vote (1 or -1) on one hit, replacing an earlier one."""
-        await self._execute("vote", answer.id, rank, person, value, now)
+        await self._execute("vote", answer.id, rank, person, value)
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""

@@ -157,10 +157,9 @@ DELETE FROM answer a WHERE asked_at < $1 AND NOT EXISTS (SELECT FROM vote WHERE 
 DELETE FROM vote WHERE answer_id = $1 AND rank = $2 AND person = $3 AND value = $4
 RETURNING true
 
--- name: vote(answer_id, rank, person, value, voted_at)
-INSERT INTO vote (answer_id, rank, person, value, voted_at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (answer_id, rank, person) DO UPDATE
-   SET value = excluded.value, voted_at = excluded.voted_at
+-- name: vote(answer_id, rank, person, value)
+INSERT INTO vote (answer_id, rank, person, value) VALUES ($1, $2, $3, $4)
+ON CONFLICT (answer_id, rank, person) DO UPDATE SET value = excluded.value
 
 -- name: tallies(answer_id)
 SELECT rank, count(*) FILTER (WHERE value > 0) AS up, count(*) FILTER (WHERE value < 0) AS down

@@ -3,16 +3,21 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from db import migrate as module
+from db.chat.answers import Answers, prophecy_to_json
+from db.chat.chats import Chats
 from db.corpus.corpora import Corpora, create_partition
 from db.migrate import Migration, check_migrations, list_migrations, migrate, select_pending
 from db.pool import Database, PoolSettings
+from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
+from tests.bot.prophecies import make_hit, make_prophecy
 from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.patience import PATIENCE, movable_time
@@ -264,3 +269,48 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
         ("d", False, False, None, "{}"),
     ]
     await assert_exact(empty, await Corpora(empty).get("lib"))
+
+
+async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
+    empty: Database,
+) -> None:
+    last = next(each.version for each in list_migrations() if each.name == "retired") - 1
+    async with empty.connection() as connection:
+        await migrate(connection, version=last)
+        for platform in ("web", "telegram"):
+            answer = await connection.fetchval(
+                "WITH met AS (INSERT INTO chat (platform, external_id, private)"
+                "             VALUES ($1, 'page', false) RETURNING id)"
+                " INSERT INTO answer (chat_id, asked_at, first, last, prophecy)"
+                " SELECT id, now(), 0, 3, $2::text::json FROM met RETURNING id",
+                platform,
+                prophecy_to_json(make_prophecy(make_hit())),
+            )
+            await connection.execute(
+                "INSERT INTO vote (answer_id, rank, person, value, voted_at)"
+                " VALUES ($1, 1, 'somebody', 1, now())",
+                answer,
+            )
+            await connection.execute(
+                "INSERT INTO wall_decision VALUES ($1, 1, true, now())", answer
+            )
+            await connection.execute(
+                "INSERT INTO turn (platform, event_id, process, state, taken_at, answered_by,"
+                " answer_id, first, last, language)"
+                " VALUES ($1, 'asked', 1, 'done', now(), 'm1', $2, 0, 3, 'es')",
+                platform,
+                answer,
+            )
+        await connection.execute("INSERT INTO voting_key VALUES (current_date, 'key')")
+    await empty.migrate()
+    await empty.require_current()
+    async with empty.connection() as connection:
+        for table in ("wall_decision", "voting_key"):
+            assert await connection.fetchval("SELECT to_regclass($1)", table) is None
+        assert await connection.fetchval("SELECT count(*) FROM answer") == 1
+    chat = await Chats(empty).find_chat("telegram", "page")
+    assert chat
+    (favourite,) = await Answers(empty).favourites(chat, 9)
+    assert favourite.tally == Tally(up=1)
+    assert await Answers(empty).about(chat, "m1", "", now=datetime.now(UTC))
+    assert await Chats(empty).find_chat("web", "page") is None

@@ -95,7 +95,7 @@ async def test_a_headline_asked_and_voted_for_in_a_chat_stands_on_no_page(
     number = await answers.keep(chat, None, answer)
     stored = await answers.get(chat, number)
     assert stored
-    await answers.vote(stored, 1, "test:somebody", 1, now=NOW)
+    await answers.vote(stored, 1, "test:somebody", 1)
     assert await holding(coffee_web, WORD) == []
 
 

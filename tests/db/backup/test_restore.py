@@ -420,7 +420,7 @@ UNRELEASED = (
     "ALTER TABLE subscription DROP COLUMN timed_from CASCADE",  # this and the next came later
     "ALTER TABLE corpus DROP COLUMN placed_postings",
     "ALTER TABLE item DROP COLUMN page_labels",
-    "ALTER TABLE turn DROP answer_id, DROP first, DROP last, DROP language",
+    "ALTER TABLE turn DROP answer_id, DROP first, DROP last",
     "DELETE FROM migration",
     f"INSERT INTO migration VALUES (1, 'core', '{migrate._UNRELEASED}')",
 )

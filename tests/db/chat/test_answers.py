@@ -107,7 +107,7 @@ async def test_a_person_has_one_vote_a_hit_and_may_change_it(answers: Answers, c
     kept = await keep(answers, chat, answer())
     assert await answers.tallies(kept) == {}
     for person, rank, value in (("a", 1, 1), ("b", 1, 1), ("a", 1, 1), ("a", 2, 1), ("b", 1, -1)):
-        await answers.vote(kept, rank, person, value, now=NOW)
+        await answers.vote(kept, rank, person, value)
     assert await answers.tallies(kept) == {1: Tally(up=1, down=1), 2: Tally(up=1)}
 
 
@@ -121,7 +121,7 @@ async def test_favourites_are_sorted_by_votes(
     for where, rank, sum_of_votes in votes:
         for person in range(abs(sum_of_votes)):
             value = 1 if sum_of_votes > 0 else -1
-            await answers.vote(where, rank, str(person), value, now=NOW)
+            await answers.vote(where, rank, str(person), value)
     found = await answers.favourites(chat, 5)
     assert [(f.headline.text, f.hit.rank, f.tally.up) for f in found] == [
         ("two", 2, 2),
@@ -133,8 +133,8 @@ async def test_favourites_are_sorted_by_votes(
 
 async def test_votes_for_and_against_cancel_each_other(answers: Answers, chat: Chat) -> None:
     kept = await keep(answers, chat, answer())
-    await answers.vote(kept, 1, "a", 1, now=NOW)
-    await answers.vote(kept, 1, "b", -1, now=NOW)
+    await answers.vote(kept, 1, "a", 1)
+    await answers.vote(kept, 1, "b", -1)
     assert await answers.favourites(chat, 5) == []
 
 
@@ -145,7 +145,7 @@ async def test_old_answers_are_forgotten_unless_somebody_voted(
     forgotten = await keep(answers, chat, answer(asked_at=old))
     voted = await keep(answers, chat, answer(asked_at=old))
     recent = await keep(answers, chat, answer(asked_at=young))
-    await answers.vote(voted, 1, "a", -1, now=old)
+    await answers.vote(voted, 1, "a", -1)
     await answers.forget(now=NOW)
     assert await answers.get(chat, forgotten.id or 0) is None
     assert await answers.get(chat, voted.id or 0)

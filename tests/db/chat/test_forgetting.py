@@ -30,7 +30,7 @@ async def stored(database: Database) -> Mapping[str, Chat]:
     for person in (ANA, BOB):
         chat = await chats.meet("telegram", person, private=True, title=None)
         await _everything(database, chat, person, event=f"telegram:{person}:1")
-        await Answers(database).vote(answer, 1, f"telegram:{person}", 1, now=NOW)
+        await Answers(database).vote(answer, 1, f"telegram:{person}", 1)
         await _composed(database, group, person)
         await _asked(database, group, person)
         await Access(database).allow("telegram", person, title=f"@{person}", language="en", now=NOW)
@@ -43,7 +43,7 @@ async def stored(database: Database) -> Mapping[str, Chat]:
 async def _everything(database: Database, chat: Chat, person: str, *, event: str) -> Answer:
     given = Answer(prophecy=make_prophecy(make_hit(1)), asked_at=NOW, first=0, last=1)
     answer = replace(given, id=await Answers(database).keep(chat, None, given))
-    await Answers(database).vote(answer, 1, f"telegram:{person}", 1, now=NOW)
+    await Answers(database).vote(answer, 1, f"telegram:{person}", 1)
     await _asked(database, chat, person)
     await Waiting(database).keep(chat, None, f"/find {person}", written_at=None, now=NOW)
     await Quotas(database).use(f"chat:{chat.id}", now=NOW)
