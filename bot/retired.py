@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-_NO_WALL = "The page has no votes: it shows what was posted from feeds. Take the setting out."
+_NO_WALL = "The page has no votes: it shows what was posted from feeds."
 
 # By the name on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
     "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
-    "wall": "Nobody votes on the page any more: it shows what was posted from feeds.",
+    "wall": _NO_WALL,
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {

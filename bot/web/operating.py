@@ -27,8 +27,7 @@ _ANSWERS = {"search", "score"}
 _AT_START = {"search.corpus", "search.limit"}
 # Applied at once by the web adapter.
 _WEB = {
-    "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",
-    "web.requests_per_minute", "web.answers_per_minute",
+    "web.corpora", "web.examples", "web.hosts", "web.requests_per_minute", "web.answers_per_minute",
 }  # fmt: skip
 
 probes = APIRouter(tags=["operate"])

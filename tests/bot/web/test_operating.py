@@ -8,6 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
+from bot.settings.sources import section_fields
+from bot.web import operating
 from db.logs import JobOutcomes, RunOutcome
 from db.model_cache import Ledger
 from engine.budget import BudgetSource
@@ -22,6 +24,11 @@ _LASTING = {
     "presagio_model_cost_usd_total",
     "presagio_model_tokens_total",
 }
+
+
+def test_the_settings_that_a_reload_applies_exist() -> None:
+    names = {f"{section}.{key}" for section, key, _ in section_fields()}
+    assert names >= operating._WEB | operating._AT_START
 
 
 class TestHealth:
