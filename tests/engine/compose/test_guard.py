@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.compositions import Flaw, find_faults, measure_guard, read_labelled
 from engine.compose.composition import DraftSentence
 from engine.compose.days import Days, find_mentions
 from engine.compose.figures import find_figures
@@ -23,12 +24,11 @@ from engine.compose.quotations import (
     stands_in,
 )
 from engine.compose.superlatives import find_superlatives
-from engine.evaluate.compositions import Flaw, find_faults, measure_guard, read_labelled
 from engine.text.language import detect_language
 from engine.values import DateKind
 from tests.engine.compose.bench import passage
 
-LABELLED = Path(__file__).parents[3] / "examples" / "guarded.jsonl"
+LABELLED = Path(__file__).parents[3] / "bench" / "guarded.jsonl"
 CLAIMS = Path(__file__).parents[3] / "bench" / "claims.jsonl"
 
 
