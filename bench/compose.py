@@ -23,13 +23,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from bench.compositions import Flaw, find_faults, read_labelled
 from bench.timing import Output, milliseconds
 from bot.app import App, open_app
 from bot.queries.compose import compose_parts
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, Composition
 from engine.compose.run import Composer
-from engine.evaluate.compositions import Flaw, find_faults, read_labelled
 from engine.values import Corpus
 from engine.web.results import WebFindings, WebPage
 from tests.fakes.model import ModelServer, slow

@@ -25,11 +25,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bench.timing import Output, mean_interval, milliseconds, open_token_counter, progress
-from bot.app import App, open_app
-from bot.settings import load_settings
-from db.search.shown import DocumentLookup
-from engine.evaluate.measures import (
+from bench.measures import (
     RIGHT,
     TOP,
     JudgedHeadline,
@@ -38,6 +34,10 @@ from engine.evaluate.measures import (
     read_headlines,
     read_qrels,
 )
+from bench.timing import Output, mean_interval, milliseconds, open_token_counter, progress
+from bot.app import App, open_app
+from bot.settings import load_settings
+from db.search.shown import DocumentLookup
 from engine.judge.answer import MIN_SCORE
 from engine.judge.judge import HEADLINE_LENGTH
 from engine.prophecy.expand import MAX_PHRASES

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from bench.measures import JudgedHeadline, read_headlines, read_qrels
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
-from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise

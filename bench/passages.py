@@ -23,13 +23,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 
+from bench.measures import RIGHT, read_headlines, read_qrels
 from bench.timing import Output, milliseconds
 from bot.app import App, open_app
 from bot.queries.compose import build_finder
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourcePassage
 from engine.compose.select import Chooser, extract_topic
-from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.search import Mode
 from engine.values import Corpus
 

@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from bench.measures import JudgedHeadline
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
 from bench.unjudged import Collection, ask, load, open_archives, read_collections
 from bot.app import App
-from engine.evaluate.measures import JudgedHeadline
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject

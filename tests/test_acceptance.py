@@ -11,11 +11,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from bench.measures import read_headlines
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.evaluate.measures import read_headlines
 from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
 from engine.prophecy.headline import read_headline

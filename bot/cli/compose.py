@@ -1,10 +1,8 @@
 """`presagio compose`: tweets from evidence, from the command line."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,12 +21,10 @@ from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
 from bot.replies.composition import STEPS, composition_reply
-from bot.signals import run_until_signal
 from engine.compose.composition import ComposeRequest, Composition, StepName
-from engine.compose.record import RunRecord, read_record, record_parts, replay_parts, save_record
 from engine.compose.run import Composer
 from engine.contracts.composition import ComposeAnswer
-from engine.errors import ModelError, UsageError
+from engine.errors import ModelError
 from engine.settings.models import Voice
 
 if TYPE_CHECKING:
@@ -58,12 +54,6 @@ class ComposeOptions:
         typer.Option("--voice", help="How it writes. Default: compose.voice of the settings."),
     ] = None
     explain: Annotated[bool, typer.Option("--explain", help="Show every step.")] = False
-    record: Annotated[
-        Path | None, typer.Option("--record", help="Write what the run was given to this file.")
-    ] = None
-    replay: Annotated[
-        Path | None, typer.Option("--replay", help="Repeat a recorded run; takes no prompt.")
-    ] = None
     json: Json = False
 
 
@@ -71,7 +61,18 @@ async def write_composition(
     app: "App", prompt: str, options: ComposeOptions, *, now: datetime, output: Output
 ) -> None:
     """Write the tweets, or why there are none."""
-    request = ComposeRequest(
+    words = words_for(DEFAULT, operator=True)
+    composition = await Composer(compose_parts(app)).compose(
+        await build_request(app, prompt, options),
+        now=now,
+        progress=_build_progress(output, words),
+    )
+    print_composition(composition, options, output, words)
+
+
+async def build_request(app: "App", prompt: str, options: ComposeOptions) -> ComposeRequest:
+    """Return what is to be written about, and from what. Raises CorpusNotFound."""
+    return ComposeRequest(
         prompt=prompt,
         corpora=tuple(await corpora_for(app, options.corpus or ())),
         language=options.language or None,
@@ -80,26 +81,6 @@ async def write_composition(
         variants=options.variants,
         web=not options.no_web,
     )
-    words, parts = words_for(DEFAULT, operator=True), compose_parts(app)
-    record = RunRecord(request=request, now=now, settings=parts.settings)
-    if options.record:
-        parts = record_parts(parts, record)
-    try:
-        composition = await Composer(parts).compose(
-            request, now=now, progress=_build_progress(output, words)
-        )
-    finally:
-        if options.record:
-            save_record(record, options.record)
-    print_composition(composition, options, output, words)
-
-
-async def write_again(record: Path, options: ComposeOptions, *, output: Output) -> None:
-    """Repeat a recorded run, without database and model. Raises InputError."""
-    recorded = read_record(record)
-    parts = replay_parts(recorded, clock=time.perf_counter)
-    composition = await Composer(parts).compose(recorded.request, now=recorded.now)
-    print_composition(composition, options, output, words_for(DEFAULT, operator=True))
 
 
 def print_composition(
@@ -125,8 +106,8 @@ def _build_progress(output: Output, words: Words) -> Callable[[StepName], None] 
 def command(
     context: typer.Context,
     prompt: Annotated[
-        str | None, typer.Argument(help="What to write about, in quotes.", callback=parse_string)
-    ] = None,
+        str, typer.Argument(help="What to write about, in quotes.", callback=parse_string)
+    ],
     *,
     options: ComposeOptions,
 ) -> None:
@@ -135,11 +116,4 @@ def command(
     Example: presagio compose "Coffee prices" --corpus demo --variants 3
     """
     output = Output.of_process()
-    if (prompt is None) is (options.replay is None):
-        raise UsageError("Give a prompt, or --replay FILE.")
-    if options.replay:
-        run_until_signal(write_again(options.replay, options, output=output))
-    else:
-        run_in_app(
-            context, write_composition, prompt or "", options, now=read_clock(), output=output
-        )
+    run_in_app(context, write_composition, prompt, options, now=read_clock(), output=output)

@@ -19,7 +19,6 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
-from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NO_MODEL
@@ -41,10 +40,8 @@ class RecordedJudge:
     People saw what several searches proposed; a text that they did not see counts as 0.
     """
 
-    def __init__(
-        self, headlines: Sequence[JudgedHeadline], labels: Mapping[str, Mapping[str, int]]
-    ) -> None:
-        self._labels = {headline.headline: labels.get(headline.qid, {}) for headline in headlines}
+    def __init__(self, labels: Mapping[str, Mapping[str, int]]) -> None:
+        self._labels = labels  # by headline and id of the text
 
     async def judge(
         self,
@@ -97,7 +94,7 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     await load_demo(app, output=output)
     judged, by_words = judged_by_people(app), _replace_judge(app, None, None)
     output.line()
-    *headlines, last = _read_headlines()
+    *headlines, last = _read_rows("headlines.jsonl")
     for row in headlines:
         await _answer_row(judged, row, now=now, output=output)
     output.remark("The last headline twice: by words alone, and as people judged it.")
@@ -120,11 +117,12 @@ async def _answer_row(app: App, row: Mapping[str, str], *, now: datetime, output
 
 def judged_by_people(app: App) -> App:
     """Return the app with recorded judgments in place of those of a model."""
-    judge = RecordedJudge(
-        read_headlines(bundled_file("judged.headlines.jsonl")),
-        read_qrels(bundled_file("judged.qrels.tsv")),
-    )
-    return _replace_judge(app, judge, app.retrieval.meaning)
+    headlines = {row["qid"]: row["headline"] for row in _read_rows("judged.headlines.jsonl")}
+    labels: dict[str, dict[str, int]] = {headline: {} for headline in headlines.values()}
+    for line in bundled_file("judged.qrels.tsv").read_text(encoding="utf-8").splitlines():
+        qid, text_id, label = line.split("\t")
+        labels[headlines[qid]][text_id] = int(label)
+    return _replace_judge(app, RecordedJudge(labels), app.retrieval.meaning)
 
 
 def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | None) -> App:
@@ -132,8 +130,8 @@ def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | Non
     return replace(app, prophet=retrieval.prophet(app.settings.prophecy))
 
 
-def _read_headlines() -> list[Mapping[str, str]]:
-    lines = bundled_file("headlines.jsonl").read_text(encoding="utf-8").splitlines()
+def _read_rows(name: str) -> list[Mapping[str, str]]:
+    lines = bundled_file(name).read_text(encoding="utf-8").splitlines()
     return [orjson.loads(line) for line in lines]
 
 

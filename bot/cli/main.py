@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from bot.retired import explain_retired_command
+from bot.retired import explain_retired_command, explain_retired_option
 from engine.errors import PresagioError, UsageError
 
 # Help is plain text; -h is short for --help.
@@ -38,7 +38,6 @@ _ELSEWHERE = {
     "serve": ("serve", "serve_command"),
     "run-once": ("serve", "run_once"),
     "mcp": ("serve", "mcp_command"),
-    "eval": ("evaluate", ""),
     "slack": ("config", "slack_commands"),
     "forget": ("log", "forget_command"),
     "backup": ("database", "backup"),
@@ -177,7 +176,6 @@ _GROUPS = {
         "doctor": "Check what works, and say how to fix what does not.",
         "log": "Show the last searches, newest first.",
         "forget": "Delete what is stored about a person or a chat.",
-        "eval": "Measure answers against judged headlines.",
         "init": "Create or update the tables.",
         "backup": "Write the whole database to a file, while others work in it.",
         "restore": "Load a backup into an empty database.",
@@ -207,6 +205,13 @@ def _mention_quotes(error: Any) -> None:
         error.message = f"{message}. Put the text in quotes."
 
 
+def _refuse_retired_option(error: Any) -> None:
+    """Raise UsageError where an option is one that is gone."""
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
+    if context and (explanation := explain_retired_option(context.command.name, option)):
+        raise UsageError(explanation) from error
+
+
 class Commands(TyperGroup):
     """All commands, none of them imported."""
 
@@ -229,6 +234,7 @@ class Commands(TyperGroup):
             error.message = _reword_message(error.message)
             raise
         except TyperException as error:
+            _refuse_retired_option(error)
             _mention_quotes(error)
             raise
 

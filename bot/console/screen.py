@@ -230,15 +230,6 @@ class Output:
         for row in cells:
             self.line(_align_row(row, widths))
 
-    def measures(
-        self, measures: Mapping[str, object], rows: Sequence[Mapping[str, object]]
-    ) -> None:
-        """Write measures, one on a line, and the rows that they sum up."""
-        for name, value in measures.items():
-            self.line(f"{name}: {_format_figure(value)}")
-        self.line()
-        self.table([{name: _format_figure(value) for name, value in row.items()} for row in rows])
-
     def rows(
         self,
         rows: Sequence[Mapping[str, object]],
@@ -265,12 +256,6 @@ class Output:
 
 def _csv_cell(value: object) -> str:
     return guard_cell(" ".join(map(str, value)) if isinstance(value, list) else value)
-
-
-def _format_figure(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_format_figure(part)}" for name, part in value.items())
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _format_cell(value: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from itertools import combinations
+from itertools import product
 
 _MONTHS: Mapping[str, int] = {
     word: number
@@ -94,9 +94,7 @@ _WEEKDAY = re.compile(
     r"|mercole|giove|vener)dì|sabato|domenica))\b|(?P<japanese>[月火水木金土日]曜日)"
 )
 _LATER = re.compile(
-    r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes|später|danach|davor|zuvor"
-    r"|plus tard|après|avant|depois|mais tarde|dopo|più tardi|prima|後|前)",
-    re.IGNORECASE,
+    r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes)", re.IGNORECASE
 )
 _CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::|h|時)(?P<minute>[0-5]\d)(?![\d:])")
 
@@ -110,14 +108,6 @@ class Day:
     month: int | None = None
     day: int | None = None
     weekday: int | None = None  # 0 = Monday
-
-    def within(self, other: "Day") -> bool:
-        """Return whether `other` has every part that this has; a year may be missing in either."""
-        if self.weekday is not None:
-            return self.weekday == other.weekday
-        pairs = ((self.month, other.month), (self.day, other.day))
-        years = self.year is None or other.year is None or self.year == other.year
-        return years and all(mine is None or mine == its for mine, its in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,65 +128,89 @@ class Mention:
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """Return the dates in a text. A year alone is a number, not a date."""
     found: list[Mention] = []
+    taken = bytearray(len(text))
     for candidate in _find_candidates(text):
-        if all(candidate.end <= other.start or other.end <= candidate.start for other in found):
+        if not any(taken[candidate.start : candidate.end]):
             found.append(candidate)
+            taken[candidate.start : candidate.end] = b"1" * (candidate.end - candidate.start)
     return tuple(found)
 
 
 def without_dates(text: str) -> str:
     """Return the text with its dates blanked, so that their digits are not read as numbers."""
-    for mention in find_mentions(text):
-        text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
-    return text
+    parts, at = [], 0
+    for mention in sorted(find_mentions(text), key=lambda mention: mention.start):
+        parts += [text[at : mention.start], " " * (mention.end - mention.start)]
+        at = mention.end
+    return "".join((*parts, text[at:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The dates that some texts hold, and the days on which they were written."""
+    """The dates that some texts hold, and the days on which they were written.
 
-    mentioned: tuple[Day, ...]
+    `held` are their weekdays, and each date also without its parts: (2021, 3, 28), (2021, 3, None)
+    and so on; where any year will do, it is 0.
+    """
+
+    held: frozenset[tuple[int | None, ...]]
     years: frozenset[int]
+    dated_years: frozenset[int]
+    ordinals: frozenset[int]  # of whole dates
 
     @classmethod
     def of(cls, texts: Iterable[str], written: Iterable[datetime] = ()) -> "Days":
         """Collect the dates of texts, and of the moments at which they were written."""
-        parts, days = list(texts), [_day_of(moment.date()) for moment in written]
+        parts, days = list(texts), {_day_of(moment.date()) for moment in written}
         for text in parts:
-            days += [reading for mention in find_mentions(text) for reading in mention.readings]
-        days += [
-            Day(day.shown, weekday=weekday)
-            for day in days
-            if (weekday := _weekday_of(day)) is not None
-        ]
+            days.update(day for mention in find_mentions(text) for day in mention.readings)
+        whole = [known for day in days if (known := _date_of(day))]
+        held: set[tuple[int | None, ...]] = {(day.weekday,) for day in days}
+        held |= {(known.weekday(),) for known in whole}
+        for day in days:
+            if day.weekday is None:
+                held |= set(product({day.year, 0}, {day.month, None}, {day.day, None}))
         years = {int(year) for text in parts for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)}
-        return cls(tuple(days), frozenset(years | {day.year for day in days if day.year}))
-
-    @property
-    def dated_years(self) -> frozenset[int]:
-        """The years of the dates."""
-        return frozenset(day.year for day in self.mentioned if day.year)
+        dated = {day.year for day in days if day.year}
+        return cls(
+            held=frozenset(held),
+            years=frozenset(years | dated),
+            dated_years=frozenset(dated),
+            ordinals=frozenset(known.toordinal() for known in whole),
+        )
 
     def are_apart(self, days: int, months: int) -> bool:
         """Return whether two of the dates are so many days or months apart."""
-        known = sorted({known_day for day in self.mentioned if (known_day := _date_of(day))})
-        pairs = list(combinations(known, 2))
-        if days:
-            leeway = 3 if days % 7 == 0 else 0  # "two weeks later"
-            return any(abs((later - first).days - days) <= leeway for first, later in pairs)
-        between = [round((later - first).days / _DAYS_A_MONTH) for first, later in pairs]
-        if months % 12 == 0:
-            years = sorted(self.dated_years)
-            between += [12 * (last - first) for first, last in combinations(years, 2)]
-        return months in between
+        if max(days, months) > date.max.toordinal():
+            return False
+        leeway = 3 if days % 7 == 0 else 0  # "two weeks later"
+        gaps = list(range(days - leeway, days + leeway + 1))
+        if not days:
+            near = range(int((months - 1) * _DAYS_A_MONTH), int((months + 1) * _DAYS_A_MONTH))
+            gaps = [gap for gap in near if gap > 0 and round(gap / _DAYS_A_MONTH) == months]
+        if any(day + gap in self.ordinals for day in self.ordinals for gap in gaps):
+            return True
+        between, rest = divmod(months, 12)
+        return (
+            bool(between)
+            and not rest
+            and any(y + between in self.dated_years for y in self.dated_years)
+        )
 
     def holds(self, mention: Mention) -> bool:
-        """Return whether one reading of the date occurs."""
-        return any(
-            reading.within(day) and (reading.year is None or day.year or reading.year in self.years)
-            for reading in mention.readings
-            for day in self.mentioned
-        )
+        """Return whether one reading of the date occurs; a year may be missing in either."""
+        return any(map(self._holds_reading, mention.readings))
+
+    def _holds_reading(self, day: Day) -> bool:
+        if day.weekday is not None:
+            return (day.weekday,) in self.held
+        rest = (day.month, day.day)
+        if day.year is None:
+            return (0, *rest) in self.held
+        if rest == (None, None):
+            return day.year in self.years
+        undated = day.year in self.years and (None, *rest) in self.held
+        return undated or (day.year, *rest) in self.held
 
 
 def tells_time_between(text: str, end: int) -> bool:
@@ -251,10 +265,6 @@ def _read_day(found: re.Match[str]) -> Day:
 
 def _day_of(day: date) -> Day:
     return Day(day.isoformat(), day.year, day.month, day.day)
-
-
-def _weekday_of(day: Day) -> int | None:
-    return known.weekday() if (known := _date_of(day)) else None
 
 
 def _date_of(day: Day) -> date | None:

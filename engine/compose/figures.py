@@ -2,7 +2,7 @@
 
 "3,2 millones", "3.2M", "3,200,000" and "three million two hundred thousand" are one number. What
 it counts is its unit: per cent, a currency, a measure, a year, a place in an order, a label such
-as "page 12", or else the words that follow it.
+as "page 12", or else the words that follow it. Words are read in English and Spanish.
 """
 
 import re
@@ -16,20 +16,18 @@ from engine.text.terms import folded_words
 
 PERCENT, YEAR, PLACE, LABEL = "%", "year", "place", "label"
 _MONEY: Mapping[str, str] = {
-    "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos dollari ドル",
-    "€": "€ eur euro euros ユーロ",
-    "£": "£ gbp pound pounds libra libras sterline",
-    "¥": "¥ yen yuan 円 元",
+    "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos",
+    "€": "€ eur euro euros",
+    "£": "£ gbp pound pounds libra libras",
+    "¥": "¥ yen yuan",
 }
 _CURRENCIES = {word: sign for sign, words in _MONEY.items() for word in words.split()}
 _SCALES: Mapping[str, int] = {
     word: 10**power
     for power, words in {
-        3: "k thousand thousands mil tausend mille mila",
-        6: "m mn mm mio million millions millón millon millones millionen milhão milhões milione "
-        "milioni",
-        9: "b bn mrd billion billions milliarde milliarden milliard milliards bilhão bilhões "
-        "miliardo miliardi",
+        3: "k thousand thousands mil",
+        6: "m mn mm million millions millón millon millones",
+        9: "b bn billion billions",
         12: "t tn trillion trillions billón billon billones",
     }.items()
     for word in words.split()
@@ -37,41 +35,34 @@ _SCALES: Mapping[str, int] = {
 # Each measure with the words for it, and how many of its first one they are.
 MEASURES: Mapping[str, Mapping[str, str]] = {
     "metre": {
-        "1": "metre metres meter meters metro metros mètre mètres metri メートル",
-        "1000": "km kms kilometre kilometres kilometer kilometers kilómetro kilómetros quilômetro "
-        "quilômetros quilómetros kilomètre kilomètres chilometro chilometri キロ",
+        "1": "metre metres meter meters metro metros",
+        "1000": "km kms kilometre kilometres kilometer kilometers kilómetro kilómetros",
         "0.01": "cm centimetre centimetres centimeter centimeters centímetro centímetros",
         "0.001": "mm millimetre millimetres millimeter millimeters milímetro milímetros",
     },
-    "mile": {"1": "mile miles milla millas meile meilen milha milhas miglio miglia マイル"},
+    "mile": {"1": "mile miles milla millas"},
     "foot": {"1": "foot feet ft"},
     "kilogram": {
-        "1": "kg kilo kilos kilogram kilograms kilogramo kilogramos kilogramm",
-        "1000": "tonne tonnes ton tons tonelada toneladas tonnen tonnellate トン",
-        "0.001": "gram grams gramo gramos gramm",
+        "1": "kg kilo kilos kilogram kilograms kilogramo kilogramos",
+        "1000": "tonne tonnes ton tons tonelada toneladas",
+        "0.001": "gram grams gramo gramos",
     },
-    "litre": {"1": "litre litres liter liters litro litros litri"},
+    "litre": {"1": "litre litres liter liters litro litros"},
     "gallon": {"1": "gallon gallons"},
-    "barrel": {"1": "barrel barrels barril barriles barris"},
-    "hectare": {"1": "ha hectare hectares hectárea hectáreas hektar"},
+    "barrel": {"1": "barrel barrels barril barriles"},
+    "hectare": {"1": "ha hectare hectares hectárea hectáreas"},
     "acre": {"1": "acre acres"},
     "km/h": {"1": "km/h kmh kph"},
     "mph": {"1": "mph"},
     "degree": {"1": "degree degrees grado grados °c °f °"},
-    "second": {"1": "second seconds segundo segundos sekunden secondes secondi 秒"},
-    "hour": {
-        "60": "hour hours hora horas stunde stunden heure heures ora ore 時間",
-        "1": "minute minutes minuto minutos minuten minuti",
-    },
-    "day": {
-        "1": "day days día días tag tage tagen jour jours dia dias giorno giorni 日間",
-        "7": "week weeks semana semanas woche wochen semaine semaines settimana settimane 週間",
-    },
+    "second": {"1": "second seconds segundo segundos"},
+    "hour": {"60": "hour hours hora horas", "1": "minute minutes minuto minutos"},
+    "day": {"1": "day days día días dia dias", "7": "week weeks semana semanas"},
     "month": {
-        "1": "month months mes meses monat monate monaten mois mês mese mesi か月 ヶ月 カ月",
-        "12": "year years año años jahr jahre jahren an ans année années ano anos anno anni 年間",
-        "120": "decade decades década décadas jahrzehnte décennies decenni",
-        "1200": "century centuries siglo siglos jahrhunderte siècles secoli",
+        "1": "month months mes meses",
+        "12": "year years año años",
+        "120": "decade decades década décadas",
+        "1200": "century centuries siglo siglos",
     },
 }
 _UNITS: Mapping[str, tuple[str, Decimal]] = {
@@ -82,25 +73,23 @@ _UNITS: Mapping[str, tuple[str, Decimal]] = {
 }
 _AMBIGUOUS = frozenset({"m", "b", "t"})  # also metres, bytes and tonnes
 _SPACES = "\u00a0\u2009\u202f"
-_CJK = "\u3041-\u30ff\u4e00-\u9fff"
+_UNSPACED = "\u3041-\u30ff\u4e00-\u9fff"  # letters that stand beside digits without a space
 _NUMBER = re.compile(
-    rf"(?<!\w)(?<![^\W\d_]-)(?<!\d[.,])(?P<before>US\$|[$€£¥])?[ {_SPACES}]?"
+    rf"(?:(?<!\w)|(?<=[{_UNSPACED}]))(?<![^\W\d_]-)(?<!\d[.,])(?P<before>US\$|[$€£¥])?[ {_SPACES}]?"
     rf"(?P<digits>\d{{1,3}}(?:(?P<group>[ .,’'{_SPACES}])\d{{3}}(?!\d))"
-    rf"(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?![\d{_CJK}])"
-    r"(?P<suffix>(?:st|nd|rd|th|s|º|ª|er|ème|e)\b)?",
+    rf"(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\d)"
+    r"(?P<suffix>(?:st|nd|rd|th|s|º|ª|er)\b)?",
     re.IGNORECASE,
 )
 _PERCENT = re.compile(
-    r"\s?[%％]|パーセント|[\s-]?(?:per\s?cent|percent|pct|percentage[\s-]points?|por\s?cien(?:to)?"
-    r"|prozent(?:punkte)?|pour\s?cent|por\s?cento|per\s?cento|puntos porcentuales"
-    r"|punto porcentual|pp)\b",
+    r"\s?[%％]|[\s-]?(?:per\s?cent|percent|pct|percentage[\s-]points?|por\s?cien(?:to)?"
+    r"|puntos porcentuales|punto porcentual|pp)\b",
     re.IGNORECASE,
 )
 _YEAR_DIGITS = re.compile(r"(?:1\d|20|21)\d\d")
 _BEFORE_YEAR = re.compile(
     r"\b(?:in|since|from|until|till|by|of|during|after|before|between|circa|around|early|late|mid"
-    r"|year|years|spring|summer|autumn|fall|winter|en|desde|hasta|de|del|durante|entre|año|im|seit"
-    r"|bis|ab|vor|nach|jahr|em|ano|dal|nel|del|dans|depuis|jusqu'en|anno)\s\Z",
+    r"|year|years|spring|summer|autumn|fall|winter|en|desde|hasta|de|del|durante|entre|año)\s\Z",
     re.IGNORECASE,
 )
 _NOT_BEFORE_YEAR = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]++)\s\Z")
@@ -111,14 +100,14 @@ _CLAUSE = re.compile(r"[.;:!?()\[\]“”«»\"—]|,\s")
 _MAX_COUNTED = 3  # words after a number that may say what it counts
 # Words between a number and what it counts: "45 of the drivers", "30 more boats".
 _WITHIN = frozenset(
-    "of the its their de del los las sus der die des do da dos das di des les more other".split()  # noqa: SIM905 - a list of words, not of strings
+    {"of", "the", "its", "their", "de", "del", "los", "las", "sus", "more", "other"}
 )
-_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o|und|bis|et|e)\s?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o)\s?", re.IGNORECASE)
 _LABELLED = re.compile(
     r"(?:\b(?:pages?|pp?\.|sections?|chapters?|articles?|artículos?|art\.|releases?|versions?"
     r"|versión|no\.|nº|n°|number|número|fig(?:ure|\.)|tables?|tabla|vol(?:ume|\.)|route|ruta|room"
     r"|phase|fase|line|línea|flight|vuelo|paragraph|item|part|parte|act|ley|law|decree|decreto"
-    r"|capítulo|páginas?|type|tipo|model|modelo|kapitel|seite|step|level|nivel|channel|canal)"
+    r"|capítulo|páginas?|type|tipo|model|modelo|step|level|nivel|channel|canal)"
     r"|§|#)\s?\Z",
     re.IGNORECASE,
 )
@@ -129,18 +118,15 @@ def _build_alternation(words: Iterable[str]) -> str:
 
 
 _SCALE = re.compile(
-    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b|milhões\b))?(?P<scale>{_build_alternation(_SCALES)})\b",
+    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b))?(?P<scale>{_build_alternation(_SCALES)})\b",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(
-    r"[\s-]?(?:(?:de|US|of|di|d')\s?)?"
-    r"(?P<currency>[€$£¥]|ドル|ユーロ|円|元|"
-    rf"(?:{_build_alternation(w for w in _CURRENCIES if w.isascii())}"
-    r"|dólar|dólares)\b)",
+    rf"[\s-]?(?:(?:de|US|of)\s?)?(?P<currency>[€$£¥]|(?:{_build_alternation(_CURRENCIES)})\b)",
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_build_alternation(_UNITS)})(?![^\W\d_{_CJK}])",
+    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_build_alternation(_UNITS)})(?![^\W\d_])",
     re.IGNORECASE,
 )
 
@@ -160,6 +146,7 @@ class Figure:
     counted: tuple[str, ...] = ()
     may_be_year: bool = False
     factor: Decimal = Decimal(1)  # of the measure as written: 1000 for km
+    scale: Decimal = Decimal(1)  # of a word after the digits: 1000000 for "5 million"
 
     @property
     def written(self) -> frozenset[Decimal]:
@@ -167,14 +154,19 @@ class Figure:
         return frozenset(value / self.factor for value in self.values)
 
     @property
+    def digits(self) -> frozenset[Decimal]:
+        """What the digits alone say: 5 for "5 million km"."""
+        return frozenset(value / self.scale for value in self.written)
+
+    @property
     def may_be_any_unit(self) -> bool:
         """Whether the number stands alone, so that its unit may stand elsewhere."""
         return not self.unit and not self.counted
 
 
-def find_figures(text: str) -> list[Figure]:
-    """Return the numbers in a text, in order."""
-    found = [*_in_digits(text), *_in_words(text)]
+def find_figures(text: str, *, in_words: bool = True) -> list[Figure]:
+    """Return the numbers in a text, in order; without `in_words` only those in digits."""
+    found = [*_in_digits(text), *(_in_words(text) if in_words else ())]
     ordered = _share_units(text, sorted(found, key=lambda figure: figure.start))
     return [
         _tell_year(text, replace(figure, counted=_read_counted_words(text, figure)))
@@ -213,17 +205,20 @@ def _in_digits(text: str) -> Iterator[Figure]:
             last = frozenset({Decimal(lasts[start])})
             yield Figure(found["digits"], last, YEAR, start, found.end("digits"))
             continue
-        values = _read_digits(found["digits"])
+        values, scale = _read_digits(found["digits"]), 1
         end = found.end()
-        scale = _SCALE.match(text, end)
-        if scale:
-            factor = _SCALES[scale["scale"].casefold()] * (1000 if scale["thousands"] else 1)
-            scaled = {value * factor for value in values}
-            values = values | scaled if scale["scale"].casefold() in _AMBIGUOUS else scaled
-            end = scale.end()
-        yield _with_unit(
+        if word := _SCALE.match(text, end):
+            scale = _SCALES[word["scale"].casefold()] * (1000 if word["thousands"] else 1)
+            end = word.end()
+            scaled = {value * scale for value in values}
+            if word["scale"].casefold() in _AMBIGUOUS:
+                values, scale = values | scaled, 1
+            else:
+                values = scaled
+        figure = _with_unit(
             text, found.start(), end, values, before=found["before"], suffix=found["suffix"]
         )
+        yield replace(figure, scale=Decimal(scale)) if scale > 1 else figure
 
 
 def _with_unit(

@@ -187,7 +187,7 @@ class GuardedDrafts:
     findings: Mapping[DraftSentence, tuple[Finding, ...]]
     passages: Sequence[SourcePassage]
     before: Mapping[DraftSentence, tuple[int, ...]]  # what sentences before it cite
-    any_language: bool = False
+    language: str | None = None  # of what was to be written, if anything tells
 
     @property
     def leads(self) -> Mapping[str, str]:
@@ -206,17 +206,14 @@ class GuardedDrafts:
     def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
         """Return the faults for which what became of a sentence must not be shown."""
         before = self.before.get(_drop_line_start(original), ())
-        found = check_sentence(sentence, self.passages, before, any_language=self.any_language)
+        found = check_sentence(sentence, self.passages, before, language=self.language)
         return [finding for finding in found if finding.vetoes]
 
 
 def guard_drafts(
-    drafts: Sequence[Draft], passages: Sequence[SourcePassage], *, any_language: bool = False
+    drafts: Sequence[Draft], passages: Sequence[SourcePassage], *, language: str | None = None
 ) -> GuardedDrafts:
-    """Apply the guard to every sentence of the drafts.
-
-    With `any_language`, sentences whose numbers in words it cannot read pass.
-    """
+    """Apply the guard to every sentence of the drafts, which are to be in this language."""
     before: dict[DraftSentence, tuple[int, ...]] = {}
     for draft in drafts:
         cited: tuple[int, ...] = ()
@@ -224,10 +221,10 @@ def guard_drafts(
             before[sentence] = tuple(dict.fromkeys((*before.get(sentence, ()), *cited)))
             cited += sentence.sources
     findings = {
-        sentence: check_sentence(sentence, passages, cited, any_language=any_language)
+        sentence: check_sentence(sentence, passages, cited, language=language)
         for sentence, cited in before.items()
     }
-    return GuardedDrafts(tuple(drafts), findings, passages, before, any_language)
+    return GuardedDrafts(tuple(drafts), findings, passages, before, language)
 
 
 def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
@@ -284,7 +281,7 @@ def finish_drafts(
     shown = list(dict.fromkeys(draft for draft in drafts if has_citations(draft)))
     return FinishedVariants(
         variants=tuple(
-            _build_variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
+            _build_variant(draft, result, facts, checked=verdicts is not None, threads=threads)
             for draft in shown
         ),
         sources=_number_sources(shown, passages, facts),
@@ -352,14 +349,9 @@ def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
 
 
 def _build_variant(
-    draft: Draft,
-    passages: Sequence[SourcePassage],
-    facts: Sequence[Fact],
-    *,
-    checked: bool,
-    threads: bool,
+    draft: Draft, result: GuardedDrafts, facts: Sequence[Fact], *, checked: bool, threads: bool
 ) -> Variant:
-    numbers, sources = number_passages([draft]), _number_sources([draft], passages, facts)
+    numbers, sources = number_passages([draft]), _number_sources([draft], result.passages, facts)
     texts = [tweet_text(tweet, numbers) for tweet in draft]
     tweets = [Tweet(text=text, length=tweet_length(text)) for text in texts]
     if threads or len(tweets) > 1:
@@ -369,18 +361,18 @@ def _build_variant(
         tweets=tuple(tweets),
         unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
         checked=checked,
-        warnings=_find_warnings(sentences, passages),
+        warnings=_find_warnings(sentences, result),
         sources=sources,
     )
 
 
 def _find_warnings(
-    sentences: Sequence[DraftSentence], passages: Sequence[SourcePassage]
+    sentences: Sequence[DraftSentence], result: GuardedDrafts
 ) -> tuple[Message, ...]:
     found: dict[Message, None] = {}
     cited: tuple[int, ...] = ()
     for sentence in sentences:
-        findings = check_sentence(sentence, passages, cited, any_language=True)
+        findings = check_sentence(sentence, result.passages, cited, language=result.language)
         found |= {finding.message: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
     return tuple(found)

@@ -1,11 +1,15 @@
 """What code can check in a sentence: its citations, numbers, dates, quotations, superlatives. Pure.
 
+Numbers in words, units and superlatives are read in English and Spanish. Where the sentence or a
+text that it cites is in another language, its numbers are compared by their digits.
+
 Names only warn: on supported sentences they are what raises false alarms. Swapped names, negations
 and comparisons pass; `engine.compose.finish` asks a model about those.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -22,7 +26,6 @@ from engine.compose.days import (
 )
 from engine.compose.figures import Figure, find_figures
 from engine.compose.held_figures import Figures, Holding
-from engine.compose.number_words import READ_LANGUAGES
 from engine.compose.quantities import Quantities, find_amounts
 from engine.compose.quotations import (
     find_quotations,
@@ -33,8 +36,9 @@ from engine.compose.quotations import (
 from engine.compose.superlatives import find_superlatives
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
-from engine.text.language import NAMES, detect_language
+from engine.text.language import detect_language
 
+_WORDS_READ = frozenset({None, "en", "es"})  # in a language that nobody can tell, words are tried
 _LONGEST_MENTION = 3  # words
 _HASHTAG = re.compile(r"#\w+")
 _NUMBERING = re.compile(r"^\s*\(?\d{1,2}\)")  # "1)" and "(2)": the number of a line, not a claim
@@ -71,7 +75,6 @@ class GuardFault(StrEnum):
     DATE = "date"
     QUOTATION = "quotation"
     SUPERLATIVE = "superlative"
-    LANGUAGE = "language"
     ELSEWHERE = "elsewhere"  # a number of another sentence of the source
     NAME = "name"
 
@@ -88,9 +91,6 @@ _MESSAGES: Mapping[GuardFault, Callable[[str], Message]] = {
         "No cited source holds the quotation “{words}”.", words=words
     ),
     GuardFault.SUPERLATIVE: lambda words: Message("No cited source says “{words}”.", words=words),
-    GuardFault.LANGUAGE: lambda words: Message(
-        "Its numbers and superlatives in words cannot be read: {words}.", words=words
-    ),
     GuardFault.ELSEWHERE: lambda words: Message(
         "The number {words} stands in a sentence about something else.", words=words
     ),
@@ -130,8 +130,10 @@ class Witness:
     clock_times: frozenset[tuple[int, int]]
     normal_text: str
     words: frozenset[str]
-    handles: frozenset[str]
-    abbreviations: frozenset[str]
+    sorted_words: Sequence[str]
+    handles: str  # all of them, folded
+    abbreviations: Mapping[str, Collection[str]]  # in lower case, by their first letter
+    words_read: bool  # whether the passages are in languages whose words are read
 
     @classmethod
     def of(
@@ -142,6 +144,10 @@ class Witness:
         together = "\n".join(texts)
         undated = [_without_days(text) for text in texts]
         days = Days.of(texts, _dates_of(passages))
+        words = frozenset(_fold_words(together))
+        capitals: dict[str, set[str]] = {}
+        for short in _ABBREVIATION.findall(together):
+            capitals.setdefault(short[0].lower(), set()).add(short.lower())
         return cls(
             figures=Figures.of(undated, days.dated_years),
             days=days,
@@ -151,9 +157,11 @@ class Witness:
             quantities=Quantities.of(undated),
             clock_times=frozenset(clock_times(together)),
             normal_text=normalise_quotation(together),
-            words=frozenset(_fold_words(together)),
-            handles=frozenset("".join(_fold_words(name)) for name in _HANDLE.findall(together)),
-            abbreviations=frozenset(_ABBREVIATION.findall(together)),
+            words=words,
+            sorted_words=sorted(words),
+            handles="\n".join("".join(_fold_words(name)) for name in _HANDLE.findall(together)),
+            abbreviations=capitals,
+            words_read=all(detect_language(passage.text) in _WORDS_READ for passage in passages),
         )
 
 
@@ -177,30 +185,27 @@ def check_sentence(
     passages: Sequence[SourcePassage],
     before: Sequence[int] = (),
     *,
-    any_language: bool = False,
+    language: str | None = None,
 ) -> tuple[Finding, ...]:
     """Return the faults of a sentence; `passages` are all passages, numbered from 1.
 
-    `before` are the numbers of those that sentences before it cite. In a language whose numbers in
-    words cannot be read, a sentence is refused, unless `any_language`.
+    `before` are the numbers of those that sentences before it cite, `language` is the code of what
+    it was to be written in, if anything tells.
     """
     cited = [passages[number - 1] for number in sentence.sources]
     if sentence.unknown:
         return (Finding(GuardFault.UNKNOWN_SOURCE),)
     if not cited:
-        return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text) else ()
-    language = detect_language(sentence.text)
-    if language and language not in READ_LANGUAGES and not any_language:
-        return (Finding(GuardFault.LANGUAGE, NAMES[language].capitalize()),)
+        return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text, language) else ()
     earlier = tuple(passages[number - 1] for number in before)
-    return _compare_text(sentence.text, _read_passages(tuple(cited), earlier))
+    return _compare_text(sentence.text, _read_passages(tuple(cited), earlier), language)
 
 
 # Sentences of several variants cite the same passages.
 _read_passages = lru_cache(maxsize=64)(Witness.of)
 
 
-def makes_claim(text: str) -> bool:
+def makes_claim(text: str, language: str | None = None) -> bool:
     """Return whether a sentence says something that a source must support.
 
     Questions, lines that announce what follows, hashtags and symbols alone say nothing, unless
@@ -210,13 +215,10 @@ def makes_claim(text: str) -> bool:
     plain = _HASHTAG.sub(" ", text).strip()
     if not re.search(r"[^\W_]", plain):
         return False
-    unnumbered = _NUMBERING.sub(" ", plain)
-    if (
-        find_figures(unnumbered)
-        or find_mentions(plain)
-        or find_superlatives(plain)
-        or find_amounts(plain)
-    ):
+    words_read = language in _WORDS_READ
+    if find_figures(_NUMBERING.sub(" ", plain), in_words=words_read) or find_mentions(plain):
+        return True
+    if words_read and (find_superlatives(plain) or find_amounts(plain)):
         return True
     bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
     mentioned = _LONGEST_MENTION if bare.endswith("?") else 0
@@ -225,8 +227,18 @@ def makes_claim(text: str) -> bool:
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-def _compare_text(text: str, witness: Witness) -> tuple[Finding, ...]:
-    found = _compare_figures(text, witness)
+def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Finding, ...]:
+    # Where nothing tells what was to be written, the passages do.
+    in_words = language in _WORDS_READ and (witness.words_read or language is not None)
+    quantities = witness.quantities if in_words and witness.words_read else None
+    plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
+    found = [
+        Finding(fault, figure.shown)
+        for figure in find_figures(plain, in_words=in_words)
+        if (fault := _find_fault(figure, plain, witness, quantities))
+    ]
+    amounts = quantities.find_unsupported_amounts(plain) if quantities else ()
+    found += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
     found += [
         Finding(GuardFault.DATE, mention.shown)
         for mention in find_mentions(text)
@@ -244,30 +256,28 @@ def _compare_text(text: str, witness: Witness) -> tuple[Finding, ...]:
     ]
     quoted += filter(None, [open_quotation(text)])
     found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
-    plain = _without_days(text)
-    claimed = witness.quantities.find_unsupported_superlatives(plain)
-    found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in claimed]
+    superlatives = quantities.find_unsupported_superlatives(plain) if quantities else ()
+    found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
     found += [
         Finding(GuardFault.NAME, name)
         for name in names_in(text)
-        if not _is_known(name, witness, nouns=detect_language(text) == "de")
+        if not _is_known(name, witness, nouns=language == "de")
     ]
     return tuple(found)
 
 
-def _compare_figures(text: str, witness: Witness) -> list[Finding]:
-    """Return the faults of a sentence's numbers, in digits and in words."""
-    plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
-    found = []
-    for figure in find_figures(plain):
-        holding = witness.figures.judge(figure, plain)
-        held = holding is Holding.HELD or _is_time(figure, plain, witness)
-        if held or witness.quantities.derive(figure):
-            continue
-        fault = GuardFault.ELSEWHERE if holding is Holding.ELSEWHERE else GuardFault.NUMBER
-        found.append(Finding(fault, figure.shown))
-    claimed = witness.quantities.find_unsupported_amounts(plain)
-    return found + [Finding(GuardFault.NUMBER, amount) for amount in claimed]
+def _find_fault(
+    figure: Figure, text: str, witness: Witness, quantities: Quantities | None
+) -> GuardFault | None:
+    """Return what is wrong with a number of a sentence; without quantities only digits count."""
+    if _is_time(figure, text, witness):
+        return None
+    if quantities is None:
+        return None if witness.figures.holds_digits(figure) else GuardFault.NUMBER
+    holding = witness.figures.judge(figure, text)
+    if holding is Holding.HELD or quantities.derive(figure):
+        return None
+    return GuardFault.ELSEWHERE if holding is Holding.ELSEWHERE else GuardFault.NUMBER
 
 
 def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
@@ -286,9 +296,10 @@ def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
 def names_in(text: str) -> list[str]:
     """Return the names in a sentence: capitalised words, but not a single one at its beginning."""
     found = []
+    first = re.search(r"\w", text)
     for match in _CAPITALISED.finditer(text):
         words = match[0].split()
-        begins = not re.search(r"\w", text[: match.start()])
+        begins = first is not None and match.start() == first.start()
         while words and words[0].casefold() in _NO_NAMES:
             words, begins = words[1:], False
         if words and not (begins and len(words) == 1):
@@ -302,13 +313,13 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
     if nouns:  # "Der Autor Thomas Hanke": the last word of several decides
         words = words[-1:] if len(words) > 1 else []
     together = "".join(words)
-    if len(together) >= _MIN_OF_HANDLE and any(together in each for each in witness.handles):
+    if len(together) >= _MIN_OF_HANDLE and together in witness.handles:
         return True
     return all(
         word in witness.words
         or word in _NO_NAMES
         or _stands_for(word, witness)
-        or any(_is_short_for(short, word) for short in witness.abbreviations)
+        or any(_is_short_for(short, word) for short in witness.abbreviations.get(word[0], ()))
         for word in words
     )
 
@@ -316,15 +327,16 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
 def _stands_for(word: str, witness: Witness) -> bool:
     """Return whether a source has a longer form of a name: "Albertiano" for "Alberto"."""
     beginning = word[: max(_MIN_COMMON, len(word) - 2)]
-    return len(word) > _MIN_COMMON and any(
-        known_word.startswith(beginning) for known_word in witness.words
+    at = bisect_left(witness.sorted_words, beginning)
+    return len(word) > _MIN_COMMON and "".join(witness.sorted_words[at : at + 1]).startswith(
+        beginning
     )
 
 
 def _is_short_for(short: str, word: str) -> bool:
     """Return whether capitals may stand for a name: "WA" for Washington."""
     letters = iter(word)
-    return word[0] == short[0].lower() and all(letter in letters for letter in short.lower())
+    return all(letter in letters for letter in short)
 
 
 def _fold_words(text: str) -> list[str]:

@@ -1,7 +1,9 @@
 """Whether texts hold the numbers of another text, and count the same with them. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
@@ -19,11 +21,9 @@ from engine.compose.figures import (
 from engine.text.chunks import split_sentences
 
 _NEAR = 8  # words around a number that are about it
-
-
+_MAX_PLACES = 500  # of one number that are looked at
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
-
-
+_WORD = re.compile(r"[^\W\d_](?:[^\W_]|[\u0300-\u036f])*")
 _MEASURE_STEMS = {
     name: frozenset(stem for words in factors.values() for stem in stem_words(words))
     for name, factors in MEASURES.items()
@@ -47,38 +47,57 @@ class Holding(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldFigure:
-    """A number of a source, with the stems of its sentence and of the words near it."""
+    """A number of a source, with its own stems, those near it, and how many its sentence has."""
 
     figure: Figure
-    sentence: frozenset[str]
-    near: frozenset[str]
+    sentence: Mapping[str, int]
+    own: Sequence[str] = ()
+    near: frozenset[str] = frozenset()
+
+    def stands_beside(self, stems: Iterable[str]) -> bool:
+        """Return whether the rest of the sentence has one of these stems."""
+        return any(self.sentence.get(stem, 0) > self.own.count(stem) for stem in stems)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the sentence has no other words."""
+        return sum(self.sentence.values()) == len(self.own)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The numbers that some texts hold."""
+    """The numbers that some texts hold, by their values and by what their digits say."""
 
-    held: tuple[HeldFigure, ...]
+    held: Mapping[Decimal, Sequence[HeldFigure]]
+    counting: Mapping[str, Sequence[HeldFigure]]  # those without a unit, by what they count
     stems: frozenset[str]
 
     @classmethod
     def of(cls, texts: Iterable[str], years: Iterable[int] = ()) -> "Figures":
         """Collect the numbers of texts, and the years of dates that they name otherwise."""
-        held: list[HeldFigure] = []
+        held: dict[Decimal, list[HeldFigure]] = defaultdict(list)
+        counting: dict[str, list[HeldFigure]] = defaultdict(list)
         every: set[str] = set()
         for text in texts:
             every.update(stem_words(text))
-            spans = list(_sentence_spans(text))
-            for figure in (*find_figures(text), *_split_spaced_figures(text)):
-                held.append(_in_its_sentence(figure, text, spans))
+            for holder in _hold_figures(text):
+                its = holder.figure
+                for value in its.values | its.written | its.digits:
+                    _add_place(held[value], holder)
+                if its.counted and not its.unit:
+                    _add_place(counting[its.counted[0]], holder)
         for year in sorted(set(years)):
             own = Figure(str(year), frozenset({Decimal(year)}), YEAR)
-            held.append(HeldFigure(own, frozenset(), frozenset()))
-        return cls(tuple(held), frozenset(every))
+            held[Decimal(year)].append(HeldFigure(own, {}))
+        return cls(dict(held), dict(counting), frozenset(every))
 
     def holds(self, figure: Figure) -> bool:
         """Return whether the number occurs with its unit, whatever it counts."""
         return any(self._find_holders(figure))
+
+    def holds_digits(self, figure: Figure) -> bool:
+        """Return whether the number occurs in digits, whatever words stand beside it."""
+        return any(value in self.held for value in figure.values | figure.digits)
 
     def judge(self, figure: Figure, text: str) -> Holding:
         """Return how far these texts hold a number of another text."""
@@ -91,7 +110,7 @@ class Figures:
         if is_year or len(about_text & self.stems) < max(1, len(about_text) // 3):
             return Holding.HELD
         if figure.unit or not figure.counted:
-            near = any(holder.sentence & about_text or not holder.sentence for holder in found)
+            near = any(holder.stands_beside(about_text) or holder.stands_alone for holder in found)
             return Holding.HELD if near else Holding.ELSEWHERE
         return self._judge_counted(figure, about_text, found)
 
@@ -99,7 +118,7 @@ class Figures:
         self, figure: Figure, about_text: frozenset[str], found: Sequence[HeldFigure]
     ) -> Holding:
         counted = set(figure.counted)
-        if any(counted & holder.sentence or holder.figure.may_be_any_unit for holder in found):
+        if any(holder.stands_beside(counted) or holder.figure.may_be_any_unit for holder in found):
             own = figure.counted[0]
             return Holding.NOT if self._is_counted_otherwise(own, figure, found) else Holding.HELD
         about = about_text - counted
@@ -111,20 +130,24 @@ class Figures:
         """Return whether a source gives another number of this, and this number of others."""
         if any(word in holder.near or not holder.figure.counted for holder in found):
             return False
-        return any(
-            not holder.figure.unit and word in holder.figure.counted[:1]
-            for holder in self.held
-            if not holder.figure.values & figure.values
-        )
+        others = (holder.figure.values for holder in self.counting.get(word, ()))
+        return any(not values & figure.values for values in others)
 
     def _find_holders(self, figure: Figure) -> Iterator[HeldFigure]:
-        for holder in self.held:
-            its = holder.figure
-            # "Caro, 52" is 52 years old: beside what has no unit numbers are compared as written.
-            both = figure.unit and its.unit
-            same = figure.values & its.values if both else figure.written & its.written
-            if same and _is_same_role(figure, holder):
-                yield holder
+        for value in figure.values | figure.written:
+            for holder in self.held.get(value, ()):
+                its = holder.figure
+                # "Caro, 52" is 52 years old: beside what has no unit numbers are compared as
+                # written.
+                both = figure.unit and its.unit
+                same = figure.values & its.values if both else figure.written & its.written
+                if same and _is_same_role(figure, holder):
+                    yield holder
+
+
+def _add_place(places: list[HeldFigure], holder: HeldFigure) -> None:
+    if len(places) < _MAX_PLACES:
+        places.append(holder)
 
 
 def _is_same_role(figure: Figure, held: HeldFigure) -> bool:
@@ -150,21 +173,38 @@ def _may_lack_unit(figure: Figure, held: HeldFigure) -> bool:
         return True
     if its.unit in {PLACE, LABEL}:
         return False
-    return bool(_MEASURE_STEMS.get(its.unit, held.sentence) & set(figure.counted))
+    if its.unit in _MEASURE_STEMS:
+        return bool(_MEASURE_STEMS[its.unit] & set(figure.counted))
+    return held.stands_beside(figure.counted)
+
+
+def _hold_figures(text: str) -> Iterator[HeldFigure]:
+    """Yield the numbers of a text, each with the words of its sentence."""
+    figures = sorted(
+        (*find_figures(text), *_split_spaced_figures(text)), key=lambda figure: figure.start
+    )
+    for start, end in _sentence_spans(text) if figures else ():
+        first, last = (
+            bisect_left(figures, border, key=lambda figure: figure.start) for border in (start, end)
+        )
+        if first == last:
+            continue
+        words = [
+            (word.start() + start, stem)
+            for word in _WORD.finditer(text[start:end])
+            for stem in stem_words(word[0])
+        ]
+        sentence = Counter(stem for _, stem in words)
+        stems = [stem for _, stem in words]
+        for figure in figures[first:last]:
+            at, after = (bisect_left(words, (border,)) for border in (figure.start, figure.end))
+            near = (*stems[max(0, at - _NEAR) : at], *stems[after : after + _NEAR])
+            yield HeldFigure(figure, sentence, stems[at:after], frozenset(near))
 
 
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
+    end = 0
     for sentence in split_sentences(text):
-        start = text.find(sentence, at)
-        if start < 0:  # its spaces were changed
-            start = at
-        at = start + len(sentence)
-        yield start, at
-
-
-def _in_its_sentence(figure: Figure, text: str, spans: Sequence[tuple[int, int]]) -> HeldFigure:
-    start, end = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(text)))
-    before, after = stem_words(text[start : figure.start]), stem_words(text[figure.end : end])
-    near = (*before[-_NEAR:], *after[:_NEAR])
-    return HeldFigure(figure, frozenset((*before, *after)), frozenset(near))
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        yield start, end

@@ -47,6 +47,7 @@ from engine.llm.asking import Prompt
 from engine.llm.endpoint import Consent
 from engine.messages import Message, join_messages
 from engine.settings.models import ComposeSettings
+from engine.text.language import detect_language
 from engine.values import Corpus, Usage
 
 T = TypeVar("T")
@@ -273,7 +274,8 @@ class ClaimChecker:
             for claim in claims
             if claim.passages
         }
-        result = guard_drafts([(tuple(sentences.values()),)], passages, any_language=True)
+        language = detect_language(" ".join(claim.text for claim in claims))
+        result = guard_drafts([(tuple(sentences.values()),)], passages, language=language)
         outcome = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _renumber_verdicts(outcome, result)
         return CheckedClaims(

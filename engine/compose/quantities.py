@@ -1,70 +1,71 @@
 """Words that claim an amount without a number: multiples, shares, dozens, all. Pure.
 
-A superlative needs one of its source about the same thing. A multiple or a share may also be
-computed from two numbers of one sentence.
+They are read in English and Spanish. A superlative needs one of its source about the same thing. A
+multiple or a share may also be computed from two numbers of one sentence.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
+from itertools import zip_longest
 
 from engine.compose.figures import PERCENT, YEAR, Figure, find_figures, stem_words
 from engine.compose.number_words import numbers_in_words
 from engine.compose.superlatives import (
     ALSO_CONFIRMED_BY,
     Superlative,
-    compile_alternatives,
     find_superlatives,
 )
 from engine.text.chunks import split_sentences
 
-_FOLD = re.compile(r"\b(?P<times>\d+|[^\W\d_]+?)(?:-?fold|fach\w*)\b", re.IGNORECASE)
-_TIMES = frozenset({"times", "veces", "fois", "vezes", "volte"})
+_FOLD = re.compile(r"\b(?P<times>\d{1,9}|[a-z]{3,9}?)-?fold\b", re.IGNORECASE)
+_TIMES = frozenset({"times", "veces"})
 _TOLERANCE = Decimal("0.04")  # of a ratio that two numbers make
+_MAX_PLACES = 500  # of one superlative that are looked at
+_BEFORE = 60  # characters before a word, in which something may tell how many of it
 _POINTS = Decimal("1.5")  # of a percentage that stands for a share
 _ALL = (
     r"(?<!at )(?<!after )(?<!above )(?<!of )all(?!-| (?:time|over|but|day|year|along))|every|each"
-    r"|todos|todas|cada|alle[nr]?|jede[rsnm]?|tous|toutes|chaque|tutti|tutte|ogni"
+    r"|todos|todas|cada"
 )
 _UNIVERSAL = re.compile(
-    rf"\b(?P<all>{_ALL})\s(?:of\s)?(?:the|los|las|les|die|der|os|as|i|gli|le|its|his|her|their|our"
-    r"|sus)?\s?(?P<what>[^\W\d_]{3,})|(?P<japanese>全員|全て|すべて|全部)",
+    rf"\b(?:{_ALL})\s(?:of\s)?(?:the|los|las|its|his|her|their|our|sus)?\s?(?P<what>[^\W\d_]{{3,}})",
     re.IGNORECASE,
 )
+_EVERY = re.compile(rf"\b(?:{_ALL}|whole|entire|unanimous\w*|unánime\w*)\b")
 _SOME = re.compile(
     r"\b(?:one|single|some|several|many|most|few|half|part|certain|un|una|uno|algun[oa]s|varios"
-    r"|varias|much[oa]s|mayoría|poc[oa]s|parte|ein|eine[rmns]?|einige|manche|viele|une|certaine?s"
-    r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
+    r"|varias|much[oa]s|mayoría|poc[oa]s|parte|\d+)\b"
 )
 _OF_TIME = frozenset(stem_words("day days week year years month time times año años día días mes"))
 _DENOMINATORS = {
     word: number
     for number, words in {
-        3: "third thirds tercio tercios tiers drittel terço terços terzo terzi tercera terceras",
-        4: "quarter quarters cuarto cuartos quart quarts viertel quarto quartos cuarta cuartas",
-        5: "fifth fifths quinto quintos quinta quintas fünftel cinquième cinquièmes",
-        6: "sixth sixths sexto sexta sechstel",
-        8: "eighth eighths octavo octava achtel",
-        10: "tenth tenths décimo décima zehntel dixième décimos décimas",
+        3: "third thirds tercio tercios tercera terceras",
+        4: "quarter quarters cuarto cuartos cuarta cuartas",
+        5: "fifth fifths quinto quintos quinta quintas",
+        6: "sixth sixths sexto sexta",
+        8: "eighth eighths octavo octava",
+        10: "tenth tenths décimo décima décimos décimas",
     }.items()
     for word in words.split()
 }
 _NUMERATORS = {
     word: number
     for number, words in {
-        1: "a one un una ein eine um uma",
-        2: "two dos deux zwei dois due",
-        3: "three tres trois drei três tre",
-        4: "four cuatro quatre vier quatro quattro",
+        1: "a one un una",
+        2: "two dos",
+        3: "three tres",
+        4: "four cuatro",
     }.items()
     for word in words.split()
 }
 _FRACTION = re.compile(
     rf"\b(?P<above>{'|'.join(_NUMERATORS)})[\s-](?P<below>{'|'.join(_DENOMINATORS)})"
-    r"(?=[\s-](?:of|de|del|der|des|do|da|di|partes?|más|more|less|menos|as)\b|\W*$|[,.;])"
-    r"|(?P<japanese>(?P<under>[2-9二三四五])分の(?P<over>[1-9一二三四]))",
+    r"(?=[\s-](?:of|de|del|partes?|más|more|less|menos|as)\b|\W{0,9}$|[,.;])",
     re.IGNORECASE,
 )
 
@@ -79,55 +80,33 @@ class _Kind:
 
 
 def _build_kind(way: str, minimum: str, maximum: str | None = None) -> _Kind:
-    return _Kind(compile_alternatives(way), Decimal(minimum), Decimal(maximum or minimum))
+    pattern = re.compile(rf"\b(?:{way})\b", re.IGNORECASE)
+    return _Kind(pattern, Decimal(minimum), Decimal(maximum or minimum))
 
 
 # Multiples and shares, by their value.
 _RATIOS = (
     _build_kind(
         r"doubl(?:e|ed|es|ing)|twice(?= (?:as|the|its|his|her|their|what|more))|twofold|two-fold"
-        r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble|doubl(?:é|ée|er|ent)"
-        r"|deux fois plus|verdoppel\w+|doppelt\w*|dobr(?:ou|ar|aram|o)|raddoppi\w+"
-        r"|(?:il|al|del) doppio|倍増|2倍|二倍",
+        r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble",
         "2",
     ),
-    _build_kind(r"tripl\w+|threefold|three-fold|trebl\w+|verdreifach\w+|dreifach\w*|3倍|三倍", "3"),
-    _build_kind(
-        r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple|vervierfach\w+|4倍|四倍", "4"
-    ),
+    _build_kind(r"tripl\w+|threefold|three-fold|trebl\w+", "3"),
+    _build_kind(r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple", "4"),
     _build_kind(
         r"halv(?:e|ed|es|ing)|(?<!first )(?<!second )(?<!and a )(?<!other )half(?!-time| a m| a b)"
-        r"|(?<!primera )(?<!segunda )(?<!otra )mitad|moitié|hälfte|halbier\w+|metade|metà"
-        r"|dimezz\w+|半分|半減",
+        r"|(?<!primera )(?<!segunda )(?<!otra )mitad",
         "0.5",
     ),
 )
 # Amounts that nobody counted, by what they may stand for.
 _VAGUE = (
+    _build_kind(r"dozens|docenas|decenas(?! de mil)", "20", "200"),
+    _build_kind(r"tens of thousands|decenas de miles", "15000", "300000"),
+    _build_kind(r"hundreds of thousands|cientos de miles", "150000", "3000000"),
+    _build_kind(r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares", "150", "5000"),
     _build_kind(
-        r"dozens|docenas|dutzende|douzaines|dezenas|dozzine|decenas(?! de mil)", "20", "200"
-    ),
-    _build_kind(
-        r"(?:tens of thousands|decenas de miles|zehntausende|dizaines de milliers|dezenas de"
-        r" milhares|decine di migliaia)|数万",
-        "15000",
-        "300000",
-    ),
-    _build_kind(
-        r"(?:hundreds of thousands|cientos de miles|hunderttausende|centaines de milliers"
-        r"|centenas de milhares|centinaia di migliaia)|数十万",
-        "150000",
-        "3000000",
-    ),
-    _build_kind(
-        r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares|hunderte|centaines"
-        r"(?! de mil)|centenas(?! de mil)|centinaia(?! di mig)|数百",
-        "150",
-        "5000",
-    ),
-    _build_kind(
-        r"(?<!hundreds of )(?<!tens of )thousands|(?<!cientos de )(?<!decenas de )miles(?= de )"
-        r"|tausende|(?<!s de )milliers|(?<!s de )milhares|(?<!a di )migliaia|数千",
+        r"(?<!hundreds of )(?<!tens of )thousands|(?<!cientos de )(?<!decenas de )miles(?= de )",
         "1500",
         "500000",
     ),
@@ -162,23 +141,14 @@ def find_amounts(text: str) -> list[Amount]:
         for hit in kind.way.finditer(text)
     ]
     for hit in _FRACTION.finditer(text):
-        value = _read_fraction(hit)
+        above, below = hit["above"].casefold(), hit["below"].casefold()
+        value = Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
         found.append(Amount(hit[0], value, value))
     for hit in _FOLD.finditer(text):
         times = _read_multiple(hit["times"])
         if times and times > 3:
             found.append(Amount(hit[0], times, times))
     return found
-
-
-def _read_fraction(hit: re.Match[str]) -> Decimal:
-    if hit["japanese"]:
-        over, under = (
-            next(v for *_, v in numbers_in_words(f"{hit[n]}人")) for n in ("over", "under")
-        )
-        return over / under
-    above, below = hit["above"].casefold(), hit["below"].casefold()
-    return Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
 
 
 def _read_multiple(word: str) -> Decimal | None:
@@ -188,37 +158,51 @@ def _read_multiple(word: str) -> Decimal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantities:
-    """The superlatives, amounts and numbers of some texts."""
+class _Sentence:
+    """A sentence of a source: its numbers, and its words as written and as stems."""
 
-    superlatives: tuple[Superlative, ...]
-    amounts: tuple[Amount, ...]
-    sentences: tuple[tuple[Figure, ...], ...]
     text: str
+    figures: tuple[Figure, ...]
     stems: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantities:
+    """The superlatives, amounts and numbers of some texts; superlatives by their names."""
+
+    superlatives: Mapping[str, Sequence[frozenset[str]]]
+    amounts: frozenset[Decimal]  # the least that each stands for
+    ratios: frozenset[Decimal]
+    values: frozenset[Decimal]
+    sentences: tuple[_Sentence, ...]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Quantities":
         """Collect what texts hold."""
-        together = "\n".join(texts)
+        superlatives: dict[str, list[frozenset[str]]] = defaultdict(list)
+        for superlative in (each for text in texts for each in find_superlatives(text)):
+            if len(superlatives[superlative.name]) < _MAX_PLACES:
+                superlatives[superlative.name].append(superlative.about)
+        sentences = tuple(
+            _Sentence(sentence, tuple(find_figures(sentence)), frozenset(stem_words(sentence)))
+            for text in texts
+            for sentence in split_sentences(text)
+        )
+        figures = [figure for sentence in sentences for figure in sentence.figures]
+        amounts = [amount for text in texts for amount in find_amounts(text)]
         return cls(
-            superlatives=tuple(
-                superlative for text in texts for superlative in find_superlatives(text)
-            ),
-            amounts=tuple(amount for text in texts for amount in find_amounts(text)),
-            sentences=tuple(
-                tuple(find_figures(sentence))
-                for text in texts
-                for sentence in split_sentences(text)
-            ),
-            text=together,
-            stems=frozenset(stem_words(together)),
+            superlatives=dict(superlatives),
+            amounts=frozenset(amount.minimum for amount in amounts),
+            ratios=frozenset(amount.minimum for amount in amounts if amount.is_ratio),
+            values=frozenset(value for figure in figures for value in figure.values),
+            sentences=sentences,
         )
 
     def find_unsupported_superlatives(self, text: str) -> list[str]:
         """Return the superlatives of a text, and its "all", for which these texts hold none."""
         about_text = frozenset(stem_words(text))
-        foreign = len(about_text & self.stems) < max(1, len(about_text) // 3)
+        common = about_text & frozenset().union(*(sentence.stems for sentence in self.sentences))
+        foreign = len(common) < max(1, len(about_text) // 3)
         found = [
             superlative.shown
             for superlative in find_superlatives(text)
@@ -227,25 +211,15 @@ class Quantities:
         return list(dict.fromkeys((*found, *self._find_unsupported_universals(text))))
 
     def _is_superlative_supported(self, claimed: Superlative, foreign: bool) -> bool:
-        also = ALSO_CONFIRMED_BY.get(claimed.name, frozenset())
-        return any(
-            (held.name == claimed.name or held.name in also)
-            and (
-                foreign
-                or claimed.name == "world"
-                or not claimed.about
-                or claimed.about & held.about
-            )
-            for held in self.superlatives
-        )
+        names = {claimed.name, *ALSO_CONFIRMED_BY.get(claimed.name, ())}
+        held = [about for name in names for about in self.superlatives.get(name, ())]
+        if foreign or claimed.name == "world" or not claimed.about:
+            return bool(held)
+        return any(claimed.about & about for about in held)
 
     def _find_unsupported_universals(self, text: str) -> Iterator[str]:
         """Yield each "all members" where a source speaks of one, some or a number of members."""
         for hit in _UNIVERSAL.finditer(text):
-            if hit["japanese"]:
-                if not any(universal["japanese"] for universal in _UNIVERSAL.finditer(self.text)):
-                    yield hit[0]
-                continue
             what = stem_words(hit["what"])
             if what and what[0] not in _OF_TIME and self._counts_some(what[0]):
                 yield hit[0]
@@ -253,26 +227,21 @@ class Quantities:
     def _counts_some(self, stem: str) -> bool:
         """Return whether these texts tell of some of a thing, and nowhere of all of them."""
         some = False
-        for sentence in split_sentences(self.text):
-            folded = " ".join(sentence.casefold().split())
-            if stem not in stem_words(folded):
+        for sentence in self.sentences:
+            if stem not in sentence.stems:
                 continue
-            if re.search(rf"\b(?:{_ALL}|whole|entire|unanimous\w*|unánime\w*)\b", folded):
+            folded = " ".join(sentence.text.casefold().split())
+            if _EVERY.search(folded):
                 return False
-            place = next(
-                found.start()
-                for found in re.finditer(r"\w+", folded)
-                if stem in stem_words(found[0])
-            )
-            before = " ".join(folded[:place].split()[-3:])
+            words = re.finditer(r"\w+", folded)
+            place = next((word.start() for word in words if stem in stem_words(word[0])), 0)
+            before = " ".join(folded[max(0, place - _BEFORE) : place].split()[-3:])
             some = some or bool(_SOME.search(before) or find_figures(before))
         return some
 
     def derive(self, figure: Figure) -> bool:
         """Return whether a number is a share or a multiple, told in words, of one that is held."""
-        values = {value for found in self.sentences for figure in found for value in figure.values}
-        ratios = {amount.minimum for amount in self.amounts if amount.is_ratio}
-        return any(value * ratio in figure.values for value in values for ratio in ratios)
+        return any(value / ratio in self.values for value in figure.values for ratio in self.ratios)
 
     def find_unsupported_amounts(self, text: str) -> list[str]:
         """Return the multiples, shares and vague amounts of a text that these texts do not bear."""
@@ -281,17 +250,18 @@ class Quantities:
         ]
 
     def _is_amount_supported(self, claimed: Amount) -> bool:
-        if any(amount.minimum == claimed.minimum for amount in self.amounts):
+        if claimed.minimum in self.amounts:
             return True
         if claimed.is_ratio:
-            pairs = zip(self.sentences, (*self.sentences[1:], ()), strict=True)
+            pairs = zip_longest(self.sentences, self.sentences[1:])
             return any(
-                _make_ratio(claimed.minimum, (*sentence, *after)) for sentence, after in pairs
+                _make_ratio(claimed.minimum, (*first.figures, *(after.figures if after else ())))
+                for first, after in pairs
             )
         return any(
             claimed.minimum <= value <= claimed.maximum
-            for found in self.sentences
-            for figure in found
+            for sentence in self.sentences
+            for figure in sentence.figures
             if figure.unit not in {PERCENT, YEAR}
             for value in figure.values
         )
@@ -300,6 +270,7 @@ class Quantities:
 def _make_ratio(ratio: Decimal, held: Sequence[Figure]) -> bool:
     """Return whether the numbers of a sentence make a ratio: as a percentage, or two of them."""
     percentages = {ratio * 100} if ratio < 1 else {ratio * 100, (ratio - 1) * 100}
+    values: dict[str, set[Decimal]] = defaultdict(set)
     for figure in held:
         if figure.unit == PERCENT and any(
             abs(value - percentage) <= _POINTS
@@ -309,10 +280,16 @@ def _make_ratio(ratio: Decimal, held: Sequence[Figure]) -> bool:
             return True
         if ratio in figure.values and set(figure.counted[:1]) & _TIMES:
             return True
+        if figure.unit != YEAR:
+            values[figure.unit] |= figure.values
     wanted = ratio if ratio > 1 else 1 / ratio
-    return any(
-        low > 0 and abs(high / low - wanted) <= _TOLERANCE * wanted
-        for figure, other in combinations((figure for figure in held if figure.unit != YEAR), 2)
-        if figure.unit == other.unit
-        for low, high in (sorted((a, b)) for a in figure.values for b in other.values)
-    )
+    return any(_hold_pair(wanted, sorted(of_unit)) for of_unit in values.values())
+
+
+def _hold_pair(wanted: Decimal, values: Sequence[Decimal]) -> bool:
+    """Return whether one of these values is about so many times another of them."""
+    for low in values:
+        at = bisect_left(values, low * wanted * (1 - _TOLERANCE)) if low > 0 else len(values)
+        if at < len(values) and values[at] <= low * wanted * (1 + _TOLERANCE):
+            return True
+    return False

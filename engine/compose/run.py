@@ -335,7 +335,8 @@ async def _run_composition(run: ComposeRun, request: ComposeRequest) -> Composit
     if not drafts.variants:
         return run.journal.refuse(why, passages, evidence.facts)
     async with run.journal.step(StepName.GUARD) as step:
-        result = guard_drafts(drafts.variants, passages)
+        language = _find_language(request) or language_code(drafts.language or "")
+        result = guard_drafts(drafts.variants, passages, language=language)
         step.figures["faults"] = sum(bool(result.vetoes(finding)) for finding in result.findings)
     verdicts = await run.check(result, passages)
     done = finish_drafts(result, verdicts, passages, evidence.facts, threads=request.thread)

@@ -32,6 +32,8 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _PER_SITE = 2  # the most passages of one web site
 _RERANKED = 24  # passages that are ordered by how well they answer
 _LONGEST_SECTION = 60  # characters
+_LONGEST_PASSAGE = 10_000  # characters; a model sees no more, whatever is set
+_LONGEST_PAGE = 20_000  # characters that are cut into parts, of which only the first are used
 _RERANKED_OF_GAP = 2  # of each gap among them
 _RERANK_SECONDS = 5.0  # for ordering them; else words alone decide
 _FORM = re.compile(
@@ -68,7 +70,9 @@ def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
         )
         for page in pages
         for part, chunk in enumerate(
-            split_chunks(Block(text=text) for text in _PARAGRAPH.split(page.text))[:MAX_CHUNKS],
+            split_chunks(Block(text=text) for text in _PARAGRAPH.split(page.text[:_LONGEST_PAGE]))[
+                :MAX_CHUNKS
+            ],
             start=1,
         )
     ]
@@ -221,7 +225,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
     return SourcePassage(
         key=passage_key(found),
         kind=SourceKind.INTERNAL,
-        text=candidate.text,
+        text=candidate.text[:_LONGEST_PASSAGE],
         title=place.title if place else account,
         score=min(1.0, max(0.0, found.hit.score)),
         date=candidate.created_at,

@@ -21,7 +21,7 @@ _FUNCTION_WORDS: Mapping[str, str] = {
     "es": "de la que el en y los se del las un por con no una su para es al lo como más pero sus "
     "le ya este sí porque esta entre cuando muy sin sobre también me hasta hay donde quien "
     "desde todo nos durante todos uno les ni contra otros ese eso ante ellos esto antes "
-    "algunos qué unos él otra fue ha han son está están era según tras tiene hoy",
+    "algunos qué unos él otra fue ha han son está están era según tras tiene hoy a va ser mi",
     "pt": "de a o que e do da em um para é com não uma os no se na por mais as dos como mas foi "
     "ao ele das tem à seu sua ou ser quando muito há nos já está eu também só pelo pela até "
     "isso ela entre era depois sem mesmo aos ter seus quem nas me esse eles estão você "

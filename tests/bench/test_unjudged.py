@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.measures import NO_MATCH, JudgedHeadline
 from bench.unjudged import (
     COLLECTIONS,
     LABELS,
@@ -16,7 +17,6 @@ from bench.unjudged import (
     fit,
     read_collections,
 )
-from engine.evaluate.measures import NO_MATCH, JudgedHeadline
 from engine.prophecy.rerank import FEATURES
 
 ENGLISH = COLLECTIONS[-2]

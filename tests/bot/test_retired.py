@@ -1,11 +1,16 @@
-"""Each command and setting that is gone is refused with one sentence that names its replacement."""
+"""What is gone is refused with one sentence that names its replacement."""
 
 from pathlib import Path
 
 import pytest
 
 from bot.cli.main import COMMANDS
-from bot.retired import RETIRED_COMMANDS, RETIRED_SETTINGS, explain_retired_setting
+from bot.retired import (
+    RETIRED_COMMANDS,
+    RETIRED_OPTIONS,
+    RETIRED_SETTINGS,
+    explain_retired_setting,
+)
 from bot.settings import load_settings
 from bot.settings.sources import section_fields
 from engine.errors import SettingsError
@@ -18,6 +23,15 @@ def test_retired_command_is_refused_with_its_replacement(invoke: Invoke, command
     explanation = f"presagio {command} is gone. {RETIRED_COMMANDS[command]}"
     for arguments in ([], ["--help"], ["list", "--json"]):
         assert invoke(command, *arguments).complaint(2) == explanation
+
+
+@pytest.mark.parametrize("option", RETIRED_OPTIONS)
+@pytest.mark.usefixtures("unreachable")
+def test_retired_option_is_refused_with_its_replacement(invoke: Invoke, option: str) -> None:
+    command, _, name = option.partition(" ")
+    for arguments in ([name], ["x", name, "y"]):
+        complaint = invoke(command, *arguments).complaint(2)
+        assert complaint == f"{name} of presagio {command} is gone. {RETIRED_OPTIONS[option]}"
 
 
 def test_help_lists_no_retired_command() -> None:

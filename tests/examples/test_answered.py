@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bench.measures import RIGHT, read_headlines, read_qrels
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.lexical import CandidateReader, LexicalIndex
-from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.prophecy.expand import MAX_PHRASES, Phrases, read_phrases
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet

@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 import pytest
 
+from bench.measures import read_headlines, read_qrels
 from bot.app import open_app
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from engine.corpora import Document
-from engine.evaluate.measures import read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise

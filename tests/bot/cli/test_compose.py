@@ -1,4 +1,4 @@
-"""`presagio compose`: its JSON as a contract, its refusals, its record."""
+"""`presagio compose`: its JSON as a contract, its refusals."""
 
 import asyncio
 import json
@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.fakes.model import ModelServer, failure
-from tests.fakes.writer import Writer, drafting
+from tests.fakes.writer import Writer
 
 PROMPT = "Write a tweet about coffee"
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -123,13 +122,6 @@ async def test_model_failure_exits_1_with_one_line(model: Writer, demo: str, ste
     assert done.code == 1 and "retrieve: " in done.out
 
 
-async def test_a_run_is_repeated_with_its_failure(model: Writer, demo: str, tmp_path: Path) -> None:
-    file = str(tmp_path / "run.json")
-    model.says["evidence"] = failure(400, "no such parameter")
-    assert (await run("compose", PROMPT, "--record", file)).code == 1
-    assert "no such parameter" in (await run("compose", "--replay", file)).complaint()
-
-
 async def test_prompt_without_a_match_writes_nothing_and_calls_no_model(
     model: Writer, demo: str
 ) -> None:
@@ -138,26 +130,6 @@ async def test_prompt_without_a_match_writes_nothing_and_calls_no_model(
     assert_contract(done.json)
     assert done.json["variants"] == [] and not model.calls
     assert done.json["notice"].startswith("Nothing was written: nothing was found about this")
-
-
-async def test_a_run_is_recorded_and_repeated(
-    model: Writer, demo: str, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = str(tmp_path / "run.json")
-    Path(file).touch(mode=0o644)  # an earlier version made it
-    model.says["draft"] = drafting("Coffee is the best drink [1].")
-    made = (await run("compose", PROMPT, "--record", file, "--json")).json
-    assert json.loads(Path(file).read_text())["request"]["prompt"] == PROMPT
-    assert Path(file).stat().st_mode & 0o777 == 0o600  # it quotes what may be private
-    monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1:1/x")
-    again = (await run("compose", "--replay", file, "--json")).json
-    for one in (made, again):
-        for name in ("elapsed_ms", "steps"):
-            one.pop(name)
-    assert again == made
-    assert made["removed"] == [
-        {"text": "Coffee is the best drink. [1]", "why": "No cited source says “best”."}
-    ]
 
 
 def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) -> None:
@@ -172,10 +144,8 @@ def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) ->
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "Give a prompt, or --replay FILE."),
-        (("x", "--replay", "y"), "Give a prompt, or --replay FILE."),
+        ((), "Missing argument 'prompt'"),
         (("x", "--variants", "4"), "it must be 3 or less"),
-        (("--replay", "absent.json"), "absent.json cannot be read"),
     ],
 )
 def test_conflicting_arguments_are_refused_with_a_message(
@@ -184,32 +154,6 @@ def test_conflicting_arguments_are_refused_with_a_message(
     done = invoke("compose", *arguments)
     assert done.code in {1, 2} and complaint in done.err
     assert "Traceback" not in done.err
-
-
-async def test_eval_compose_reports_traceability_support_and_citation_precision(
-    model: Writer, demo: str, tmp_path: Path
-) -> None:
-    cases = tmp_path / "cases.jsonl"
-    cases.write_text('{"prompt": "coffee", "id": "a"}\n{"prompt": "the ferry", "thread": true}\n')
-    done = await run("eval", "compose", "--cases", str(cases), "--json")
-    assert done.code == 0, done.err
-    got = done.json
-    assert got["traceability"] == 1.0 and got["untraced"] == [] and got["statements"] > 6
-    assert got["guard"]["precision"] == 1.0 and got["guard"]["sentences"] >= 80
-    assert got["support"] == 1.0 and got["judged_sentences"] >= 2
-    assert got["citation_precision"] == 1.0 and got["judged_citations"] >= 2
-    assert [row["id"] for row in got["rows"]] == ["a", "2"]
-    shown = (await run("eval", "compose", "--cases", str(cases))).out
-    assert "traceability: 1.000" in shown and "support: 1.000" in shown
-
-
-def test_figures_need_cases_and_a_model(invoke: Invoke, demo: str, tmp_path: Path) -> None:
-    cases = tmp_path / "cases.jsonl"
-    cases.write_text('{"id": 3}\n')
-    assert "line 1 is not a request" in invoke("eval", "compose", "--cases", str(cases)).err
-    cases.write_text('{"prompt": "coffee"}\n')
-    assert "No language model" in invoke("eval", "compose", "--cases", str(cases)).err
-    assert "Name --corpus, --headlines and --qrels." in invoke("eval").err
 
 
 async def test_daily_quota_is_per_person_and_resets_the_next_day(

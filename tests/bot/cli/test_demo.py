@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from bench.measures import read_headlines, read_qrels
 from bot.cli.demo import RecordedJudge, bundled_file
-from engine.evaluate.measures import read_headlines, read_qrels
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Headline
 from tests.bot.command_line import ROOT, presagio
@@ -71,7 +71,7 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
 
 
 async def test_recorded_judge_does_not_judge_an_unknown_headline() -> None:
-    judge = RecordedJudge(read_headlines(bundled_file("judged.headlines.jsonl")), {})
+    judge = RecordedJudge({"Coffee is cheap": {}})
     headline = Headline(text="Coffee is dear", original="Coffee is dear")
     verdict = await judge.judge(CORPUS, headline, [], now=NOW)
     assert (verdict.scores, verdict.notice) == ({}, NO_MODEL)

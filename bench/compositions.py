@@ -1,10 +1,10 @@
 """How far compositions can be trusted, measured without people: traceability, and the guard.
 
-What a model has to judge is in `engine.evaluate.compositions`; these figures are never mixed.
+What a model has to judge is counted apart: these figures are never mixed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from bench.measures import read_lines
 from engine.compose.asking import StepModel, ask_step
 from engine.compose.composition import (
     Composition,
@@ -27,7 +28,6 @@ from engine.compose.quotations import normalise_quotation, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError
-from engine.messages import Message
 
 _Verdicts = Mapping[DraftSentence, bool]
 
@@ -79,7 +79,7 @@ def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
     """
     passages: dict[str, SourcePassage] = {}
     found: list[LabelledSentence] = []
-    for number, line in enumerate(_read_lines(path), start=1):
+    for where, line in read_lines(path):
         try:
             entry = orjson.loads(line)
             if "passage" in entry:
@@ -90,20 +90,8 @@ def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
                 cited = passages[entry["cites"]]
                 found.append(LabelledSentence(entry["text"], flaw, cited, before))
         except (ValueError, KeyError, TypeError) as exc:
-            raise InputError(
-                Message("{path}, line {number}: {reason}", path=path, number=number, reason=exc)
-            ) from exc
+            raise InputError(f"{where}: {exc}") from exc
     return tuple(found)
-
-
-def _read_lines(path: Path) -> list[bytes]:
-    try:
-        return [line for line in path.read_bytes().splitlines() if line.strip()]
-    except OSError as exc:
-        reason = exc.strerror or str(exc)
-        raise InputError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=reason)
-        ) from exc
 
 
 def _read_passage(entry: Mapping[str, str]) -> SourcePassage:
@@ -177,10 +165,11 @@ def trace_composition(composition: Composition) -> TraceFigures:
             if tweet.length > LONGEST or tweet_length(tweet.text) != tweet.length:
                 faults.append(f"length: {tweet.text}")
     for sentence in shown_sentences(composition):
-        statements += makes_claim(sentence.text)
+        statements += makes_claim(sentence.text, composition.language)
         every = range(1, len(passages) + 1)
-        found = [finding for finding in check_sentence(sentence, passages, every) if finding.vetoes]
-        faults += [f"{finding.fault.value}: {sentence.text}" for finding in found[:1]]
+        found = check_sentence(sentence, passages, every, language=composition.language)
+        vetoes = [finding for finding in found if finding.vetoes]
+        faults += [f"{finding.fault.value}: {sentence.text}" for finding in vetoes[:1]]
     for source in composition.sources:
         statements += 1
         if not stands_in(source.quote, normalise_quotation(source.passage.text)):
@@ -228,11 +217,11 @@ class ComposeCase:
 
 def read_cases(path: Path) -> tuple[ComposeCase, ...]:
     """Read JSON lines with prompt, and id, language, thread if known. Raises InputError."""
-    return tuple(_read_cases(path, _read_lines(path)))
+    return tuple(_read_cases(path))
 
 
-def _read_cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
-    for number, line in enumerate(lines, start=1):
+def _read_cases(path: Path) -> Iterator[ComposeCase]:
+    for number, (where, line) in enumerate(read_lines(path), start=1):
         try:
             entry = orjson.loads(line)
             yield ComposeCase(
@@ -242,13 +231,7 @@ def _read_cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
                 thread=bool(entry.get("thread", False)),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as exc:
-            raise InputError(
-                Message(
-                    "{path}, line {number} is not a request with a prompt.",
-                    path=path,
-                    number=number,
-                )
-            ) from exc
+            raise InputError(f"{where} is not a request with a prompt.") from exc
 
 
 def _measure_share(part: int, whole: int) -> float:

@@ -1,24 +1,37 @@
-"""Records a run, and repeats a recorded one without database, model and network.
+"""Records a run of `compose`, and repeats a recorded one without database, model and network.
+
+`python -m bench.replay PROMPT --record FILE [options of presagio compose]`
+`python -m bench.replay --replay FILE [--explain] [--json]`
 
 A record holds what came from outside: the passages found, each answer of a model by step and hash
 of its prompt, the pages of the web and the scores of the reranker. A replay asks for these alone,
 so that a prompt which has changed since finds no answer, and the step says so.
 """
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from pydantic import TypeAdapter, ValidationError
 
+from bench.evaluate import run
+from bot.cli.compose import ComposeOptions, build_request, print_composition
+from bot.cli.shared import parse_string, read_clock, run_in_app, spread_options
+from bot.console.screen import Output
+from bot.i18n.words import DEFAULT, words_for
+from bot.queries.compose import compose_parts
+from bot.signals import run_until_signal
 from engine.compose.asking import StepModel
 from engine.compose.composition import ComposeRequest, RetrievedPassages, StepName
 from engine.compose.models import Models, StepModels
-from engine.compose.run import ComposeParts
-from engine.errors import InputError, ModelAnswerInvalid, ModelError
+from engine.compose.run import ComposeParts, Composer
+from engine.errors import InputError, ModelAnswerInvalid, ModelError, UsageError
 from engine.llm.asking import ChatModel
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
@@ -27,6 +40,9 @@ from engine.ports import Reranker
 from engine.settings.models import ComposeSettings
 from engine.values import ScoredText
 from engine.web.results import Web, WebFindings
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 _HERE = Consent(base_url="http://localhost", setting="")
 
@@ -68,9 +84,7 @@ def save_record(record: RunRecord, path: Path) -> None:
         path.write_bytes(_RECORDS.dump_json(record, indent=1))
     except OSError as exc:
         reason = exc.strerror or str(exc)
-        raise InputError(
-            Message("{path} cannot be written: {reason}.", path=path, reason=reason)
-        ) from exc
+        raise InputError(f"{path} cannot be written: {reason}.") from exc
 
 
 def read_record(path: Path) -> RunRecord:
@@ -79,11 +93,9 @@ def read_record(path: Path) -> RunRecord:
         return _RECORDS.validate_json(path.read_bytes())
     except OSError as exc:
         reason = exc.strerror or str(exc)
-        raise InputError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=reason)
-        ) from exc
+        raise InputError(f"{path} cannot be read: {reason}.") from exc
     except ValidationError as exc:
-        raise InputError(Message("{path} is not the record of a run.", path=path)) from exc
+        raise InputError(f"{path} is not the record of a run.") from exc
 
 
 def prompt_hash(messages: Sequence[PromptMessage]) -> str:
@@ -235,3 +247,64 @@ class _Reranker:
         if query not in self.record.scores:
             raise ModelError(self.record.unranked or Message("The record holds no scores."))
         return self.record.scores[query]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions(ComposeOptions):
+    """Those of `presagio compose`, and the files."""
+
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write what the run was given to this file.")
+    ] = None
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="Repeat a recorded run; takes no prompt.")
+    ] = None
+
+
+async def record_run(
+    app: "App", prompt: str, options: ReplayOptions, path: Path, *, now: datetime, output: Output
+) -> None:
+    """Write tweets, and what they were made from to a file."""
+    request, parts = await build_request(app, prompt, options), compose_parts(app)
+    record = RunRecord(request=request, now=now, settings=parts.settings)
+    try:
+        composition = await Composer(record_parts(parts, record)).compose(request, now=now)
+    finally:
+        save_record(record, path)
+    print_composition(composition, options, output, words_for(DEFAULT, operator=True))
+
+
+async def repeat_run(path: Path, options: ReplayOptions, *, output: Output) -> None:
+    """Repeat a recorded run, without database and model. Raises InputError."""
+    recorded = read_record(path)
+    parts = replay_parts(recorded, clock=time.perf_counter)
+    composition = await Composer(parts).compose(recorded.request, now=recorded.now)
+    print_composition(composition, options, output, words_for(DEFAULT, operator=True))
+
+
+program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@program.command()
+@spread_options(ReplayOptions)
+def command(
+    context: typer.Context,
+    prompt: Annotated[
+        str | None, typer.Argument(help="What to write about, in quotes.", callback=parse_string)
+    ] = None,
+    *,
+    options: ReplayOptions,
+) -> None:
+    """Record a run of compose, or repeat one."""
+    output = Output.of_process()
+    if options.replay and prompt is None:
+        run_until_signal(repeat_run(options.replay, options, output=output))
+    elif options.record and prompt is not None and not options.replay:
+        path, now = options.record, read_clock()
+        run_in_app(context, record_run, prompt, options, path, now=now, output=output)
+    else:
+        raise UsageError("Give a prompt and --record FILE, or --replay FILE.")
+
+
+if __name__ == "__main__":
+    run(program)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from bench.compositions import SupportFigures, measure_support
 from engine.compose.asking import StepModel
 from engine.compose.composition import (
     ComposedSource,
@@ -15,7 +16,6 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.evaluate.compositions import SupportFigures, measure_support
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.values import Usage

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from types import ModuleType
 
+import ir_measures
 import orjson
+from ir_measures.measures import Measure
 
-from engine.errors import InputError, UsageError
-from engine.extras import how_to_install
-from engine.messages import Message
+from engine.errors import InputError
 
 HIGHEST_LABEL = 6
 # No good answer to these headlines is known; they show what a search that finds nothing looks like.
@@ -46,36 +45,27 @@ class JudgedHeadline:
 def read_headlines(path: Path) -> list[JudgedHeadline]:
     """Read a headlines file. Raises InputError, naming file and line."""
     headlines: dict[str, JudgedHeadline] = {}
-    for where, text in _read_lines(path):
+    for where, text in read_lines(path):
         headline = _parse_headline(where, text)
         if headline.qid in headlines:
-            raise InputError(
-                Message("{where}: the qid {qid!r} is there twice.", where=where, qid=headline.qid)
-            )
+            raise InputError(f"{where}: the qid {headline.qid!r} is there twice.")
         headlines[headline.qid] = headline
     if not headlines:
-        raise InputError(Message("{path} holds no headline.", path=path))
+        raise InputError(f"{path} holds no headline.")
     return list(headlines.values())
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Read judgments as qid -> external id -> label. Raises InputError, naming file and line."""
     qrels: dict[str, dict[str, int]] = {}
-    for where, text in _read_lines(path):
+    for where, text in read_lines(path):
         qid, identity, label = _parse_judgment(where, text)
         labels = qrels.setdefault(qid, {})
         if identity in labels:
-            raise InputError(
-                Message(
-                    "{where}: id {identity} of {qid!r} is judged twice.",
-                    where=where,
-                    identity=identity,
-                    qid=qid,
-                )
-            )
+            raise InputError(f"{where}: id {identity} of {qid!r} is judged twice.")
         labels[identity] = label
     if not qrels:
-        raise InputError(Message("{path} holds no judgment.", path=path))
+        raise InputError(f"{path} holds no judgment.")
     return qrels
 
 
@@ -86,19 +76,12 @@ def require_judgments(
     for headline in headlines:
         if headline.matchable and not qrels.get(headline.qid):
             raise InputError(
-                Message(
-                    "{line}: there is no judgment for qid {qid!r}.",
-                    line=headline.line,
-                    qid=headline.qid,
-                ),
-                fix=Message(
-                    'Add some to the qrels, or give the headline "kind": "{no_match}".',
-                    no_match=NO_MATCH,
-                ),
+                f"{headline.line}: there is no judgment for qid {headline.qid!r}.",
+                fix=f'Add some to the qrels, or give the headline "kind": "{NO_MATCH}".',
             )
 
 
-def _read_lines(path: Path) -> Iterator[tuple[str, str]]:
+def read_lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield ("file, line n", text) for each line that is not blank."""
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -106,32 +89,24 @@ def _read_lines(path: Path) -> Iterator[tuple[str, str]]:
                 if text.strip():
                     yield f"{path}, line {number}", text.rstrip("\r\n")
     except OSError as exc:
-        raise InputError(
-            Message("{path} cannot be read: {reason}.", path=path, reason=exc.strerror or exc)
-        ) from exc
+        raise InputError(f"{path} cannot be read: {exc.strerror or exc}.") from exc
     except UnicodeDecodeError as exc:
-        raise InputError(Message("{path} is not UTF-8 text.", path=path)) from exc
+        raise InputError(f"{path} is not UTF-8 text.") from exc
 
 
 def _parse_headline(where: str, text: str) -> JudgedHeadline:
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
-        raise InputError(
-            Message("{where}: not valid JSON: {msg}.", where=where, msg=exc.msg)
-        ) from exc
+        raise InputError(f"{where}: not valid JSON: {exc.msg}.") from exc
     if not isinstance(found, dict):
-        raise InputError(Message("{where}: not a JSON object.", where=where))
+        raise InputError(f"{where}: not a JSON object.")
     for name in ("qid", "headline"):
         if not isinstance(found.get(name), str) or not found[name].strip():
-            raise InputError(
-                Message(
-                    "{where}: {name!r} must be a text that is not empty.", where=where, name=name
-                )
-            )
+            raise InputError(f"{where}: {name!r} must be a text that is not empty.")
     kind = found.get("kind")
     if kind is not None and not isinstance(kind, str):
-        raise InputError(Message("{where}: 'kind' must be a text.", where=where))
+        raise InputError(f"{where}: 'kind' must be a text.")
     return JudgedHeadline(
         qid=found["qid"],
         headline=found["headline"],
@@ -147,34 +122,21 @@ def _read_date(where: str, value: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError as exc:
-        raise InputError(
-            Message("{where}: {value!r} is not an ISO date.", where=where, value=value)
-        ) from exc
+        raise InputError(f"{where}: {value!r} is not an ISO date.") from exc
     if moment.tzinfo:
         return moment
     if "T" in str(value) or ":" in str(value):
-        raise InputError(
-            Message("{where}: the time {value!r} has no zone.", where=where, value=value)
-        )
+        raise InputError(f"{where}: the time {value!r} has no zone.")
     return moment.replace(tzinfo=UTC)
 
 
 def _parse_judgment(where: str, text: str) -> tuple[str, str, int]:
     columns = [column.strip() for column in text.split("\t")]
     if len(columns) != 3 or not all(columns):
-        raise InputError(
-            Message("{where}: expected qid, id and label with tabs between them.", where=where)
-        )
+        raise InputError(f"{where}: expected qid, id and label with tabs between them.")
     qid, identity, label = columns
     if not label.isdecimal() or int(label) > HIGHEST_LABEL:
-        raise InputError(
-            Message(
-                "{where}: the label {label!r} is not 0 to {highest_label}.",
-                where=where,
-                label=label,
-                highest_label=HIGHEST_LABEL,
-            )
-        )
+        raise InputError(f"{where}: the label {label!r} is not 0 to {HIGHEST_LABEL}.")
     return qid, identity, int(label)
 
 
@@ -272,7 +234,7 @@ class Report:
 def evaluate(headlines: Sequence[JudgedHeadline], qrels: Qrels, runs: Mapping[str, Run]) -> Report:
     """Measure `runs`, which holds one run for the qid of every headline.
 
-    Raises InputError if a headline has no judgments, UsageError if ir-measures is not installed.
+    Raises InputError if a headline has no judgments.
     """
     require_judgments(headlines, qrels)
     matchable = [headline.qid for headline in headlines if headline.matchable]
@@ -288,17 +250,14 @@ def evaluate(headlines: Sequence[JudgedHeadline], qrels: Qrels, runs: Mapping[st
 
 
 def _build_rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
-    library = _import_library()
-    ndcg = library.nDCG(gains=_GAINS) @ TOP
-    precision = library.P(rel=RIGHT) @ TOP
-    judged = library.Judged @ TOP
-    recall = library.R(rel=RIGHT) @ max(1, *(len(run.candidates) for run in runs.values()), 1)
+    ndcg = ir_measures.nDCG(gains=_GAINS) @ TOP
+    precision = ir_measures.P(rel=RIGHT) @ TOP
+    judged = ir_measures.Judged @ TOP
+    recall = ir_measures.R(rel=RIGHT) @ max(1, *(len(run.candidates) for run in runs.values()), 1)
     hits = _measure_queries(
-        library, [ndcg, precision, judged], labels, {q: run.ids for q, run in runs.items()}
+        [ndcg, precision, judged], labels, {q: run.ids for q, run in runs.items()}
     )
-    found = _measure_queries(
-        library, [recall], labels, {q: run.candidates for q, run in runs.items()}
-    )
+    found = _measure_queries([recall], labels, {q: run.candidates for q, run in runs.items()})
     return [
         Row(
             qid=qid,
@@ -325,8 +284,7 @@ def _measure_recall(run: Run, labels: Mapping[str, int], depth: int) -> float | 
 
 
 def _measure_queries(
-    library: ModuleType,
-    measures: Sequence[object],
+    measures: Sequence[Measure],
     labels: Qrels,
     ranked: Mapping[str, Sequence[str]],
 ) -> dict[tuple[object, str], float]:
@@ -338,19 +296,8 @@ def _measure_queries(
     }
     return {
         (metric.measure, metric.query_id): metric.value
-        for metric in library.iter_calc(measures, labels, scored)
+        for metric in ir_measures.iter_calc(measures, labels, scored)
     }
-
-
-def _import_library() -> ModuleType:
-    try:
-        import ir_measures  # noqa: PLC0415 - an extra that only this command needs
-    except ImportError as exc:
-        raise UsageError(
-            Message("presagio eval needs the library ir-measures."), fix=how_to_install("eval")
-        ) from exc
-    library: ModuleType = ir_measures
-    return library
 
 
 def _measure_separation(runs: Sequence[Run]) -> Separation:

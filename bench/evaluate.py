@@ -1,5 +1,12 @@
-"""`presagio eval`: measures answers against judged headlines."""
+"""Measures answers against judged headlines, and tweets that are written.
 
+`python -m bench.evaluate --corpus demo --headlines FILE --qrels FILE [--run-out FILE]`
+`python -m bench.evaluate compose --cases FILE [--corpus NAME ...]`
+
+The corpora, the database and the model are those of the settings, as for `presagio`.
+"""
+
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -9,7 +16,24 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.demo import bundled_file
+from bench.compositions import (
+    ComposeCase,
+    SupportFigures,
+    TraceFigures,
+    measure_guard,
+    measure_support,
+    read_cases,
+    read_labelled,
+    trace_composition,
+)
+from bench.measures import (
+    JudgedHeadline,
+    Report,
+    Run,
+    evaluate,
+    read_headlines,
+    read_qrels,
+)
 from bot.cli.shared import (
     Json,
     NoLlm,
@@ -28,26 +52,7 @@ from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
 from engine.compose.composition import ComposeRequest, StepName
 from engine.compose.run import Composer
-from engine.errors import InputError, ModelError, UsageError
-from engine.evaluate.compositions import (
-    ComposeCase,
-    SupportFigures,
-    TraceFigures,
-    measure_guard,
-    measure_support,
-    read_cases,
-    read_labelled,
-    trace_composition,
-)
-from engine.evaluate.measures import (
-    JudgedHeadline,
-    Report,
-    Run,
-    evaluate,
-    read_headlines,
-    read_qrels,
-)
-from engine.messages import Message
+from engine.errors import InputError, ModelError, PresagioError, UsageError
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 from engine.values import Corpus
@@ -55,13 +60,15 @@ from engine.values import Corpus
 if TYPE_CHECKING:
     from bot.app import App
 
-GUARDED = "guarded.jsonl"
+GUARDED = Path(__file__).with_name("guarded.jsonl")
 _DEPTH = 10  # hits per headline in a run file
 commands = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="Measure answers against judged headlines.\n\n"
-    "Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv",
+    "Example: python -m bench.evaluate --corpus demo --headlines h.jsonl --qrels q.tsv",
 )
 
 
@@ -92,15 +99,13 @@ async def measure_compositions(
 
     Says what code can trace, what the guard catches, what a model confirms.
 
-    Example: presagio eval compose --cases prompts.jsonl --corpus demo
+    Example: python -m bench.evaluate compose --cases prompts.jsonl --corpus demo
     """
-    guard = measure_guard(read_labelled(bundled_file(GUARDED)))
+    guard = measure_guard(read_labelled(GUARDED))
     chosen, asked = await corpora_for(app, corpus or ()), read_cases(cases)
     parts = compose_parts(app)
     if parts.models is None:
-        raise ModelError(
-            Message("No language model is set up, and without one nothing is written.")
-        )
+        raise ModelError("No language model is set up, and without one nothing is written.")
     shown, support, rows = TraceFigures(), SupportFigures(), list[dict[str, object]]()
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
@@ -140,7 +145,7 @@ async def measure_compositions(
     if json:
         output.json({**report, "rows": rows})
         return
-    output.measures(report, rows)
+    print_measures(output, report, rows)
 
 
 def _build_request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> ComposeRequest:
@@ -241,7 +246,7 @@ def _write_report(report: Report, options: EvaluationOptions, output: Output) ->
         output.json({"corpus": options.corpus, "judged": not options.no_llm} | measures)
         return
     notes, rows = measures.pop("notes"), measures.pop("rows")
-    output.measures(measures, rows if isinstance(rows, Sequence) else ())
+    print_measures(output, measures, rows if isinstance(rows, Sequence) else ())
     if isinstance(notes, Sequence):
         for note in notes:
             output.remark(str(note))
@@ -259,3 +264,31 @@ def headlines_alone(context: typer.Context, options: EvaluationOptions) -> None:
     run_in_app(
         context, evaluate_headlines, *files, options, now=read_clock(), output=Output.of_process()
     )
+
+
+def print_measures(
+    output: Output, measures: Mapping[str, object], rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Write measures, one on a line, and the rows that they sum up."""
+    for name, value in measures.items():
+        output.line(f"{name}: {_format_figure(value)}")
+    output.line()
+    output.table([{name: _format_figure(value) for name, value in row.items()} for row in rows])
+
+
+def _format_figure(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_format_figure(part)}" for name, part in value.items())
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def run(program: typer.Typer) -> None:
+    """Run a program as `presagio` runs a command: an error is one line."""
+    try:
+        program()
+    except PresagioError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    run(commands)

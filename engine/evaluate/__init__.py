@@ -1,1 +1,0 @@
-"""Measures how good answers are, against headlines that people have judged."""
