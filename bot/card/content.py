@@ -53,7 +53,7 @@ class Card:
     lead_time_text: str = ""  # "9 years before"
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
-    avatar: bytes = b""  # PNG or JPEG; without one, the initials of the name
+    avatar: bytes = b""  # PNG or JPEG
     shape: Shape = Shape.LINK
     cut_text: str = "…"  # the mark of a tweet that does not fit: "shortened"
     missing_text: str = ""  # what is said before the number of signs that no font has

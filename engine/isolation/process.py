@@ -229,7 +229,7 @@ def _build_start_error() -> ProcessUnstarted:
     )
 
 
-# Most of the time, and of the memory, is for the fonts of a machine that has thousands.
+# Most of the memory is for a portrait on a picture, which may have a hundred million pixels.
 SMALL = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
 
 

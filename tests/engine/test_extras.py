@@ -15,9 +15,9 @@ REQUIRES = (
     "httpx<0.29,>=0.28.1",
     "mammoth<2,>=1.12; extra == 'documents'",
     'pypdfium2<6,>=5.9 ; extra == "documents"',
-    "noto-cjk-sans-otc==0.0.1; extra == 'cjk'",
+    "manimgx-fonts-cjk==2026.9.26.post1; extra == 'cjk'",
     "presagio[pictures]; extra == 'cjk'",
-    "pillow<14,>=12; extra == 'pictures'",
+    "typst==0.15.2; extra == 'pictures'",
     "tzdata>=2025.2; sys_platform == 'win32'",
 )
 PYTHON = "/opt/p/bin/python"
@@ -41,7 +41,11 @@ def here(tool: str, **known: object) -> Installation:
             "documents",
             f"{PYTHON} -m pip install 'mammoth<2,>=1.12' 'pypdfium2<6,>=5.9'",
         ),
-        (here("pip"), "cjk", f"{PYTHON} -m pip install noto-cjk-sans-otc==0.0.1 'pillow<14,>=12'"),
+        (
+            here("pip"),
+            "cjk",
+            f"{PYTHON} -m pip install manimgx-fonts-cjk==2026.9.26.post1 typst==0.15.2",
+        ),
         (
             here("uv pip", sources="/src/p", editable=True),
             "cjk",
@@ -57,7 +61,7 @@ def here(tool: str, **known: object) -> Installation:
             "documents",
             "uv tool install --with cowsay '/src/p[documents,pictures]'",
         ),
-        (here("uv tool"), "pictures", f"uv pip install --python {PYTHON} 'pillow<14,>=12'"),
+        (here("uv tool"), "pictures", f"uv pip install --python {PYTHON} typst==0.15.2"),
     ],
 )
 def test_the_command_is_that_of_the_tool(installed: Installation, extra: str, command: str) -> None:

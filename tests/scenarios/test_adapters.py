@@ -1,13 +1,11 @@
 """What every adapter must do, in the same words on each: one answer to whatever a person does."""
 
 import asyncio
-import io
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from PIL import Image
 
 from bot.commands import standard_commands
 from bot.commands.settings import SETTINGS_BY_NAME
@@ -15,6 +13,7 @@ from engine.vectors import Vector
 from tests.ages import read_years
 from tests.fakes.model import failure, slow
 from tests.fakes.web import page
+from tests.png import read_size
 from tests.scenarios.adapters import ConsoleTalk, Shown, Talk
 from tests.scenarios.stage import HEADLINE, load_tweets
 
@@ -183,7 +182,7 @@ async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.presses("Share")
     for shown in (await adapter.presses("Picture"), await adapter.commands("/picture")):
         assert shown.picture
-        assert Image.open(io.BytesIO(shown.picture)).size == (1080, 1350)
+        assert read_size(shown.picture) == (1080, 1350)
 
 
 async def test_a_wrong_command_gets_the_correct_usage(adapter: Talk) -> None:

@@ -1,81 +1,80 @@
-"""Fonts are tried in the written order, and a machine without some or any still does its best."""
+"""Which characters and emoji the pictures have: scripts, sequences, and what no font has."""
 
-from dataclasses import replace
-from pathlib import Path
-from shutil import copy
+import json
 
 import pytest
+import typst
 
-from bot.card.fonts import FontFiles, FontLibrary, Role, shipped_files
-from engine.errors import SettingsError
-from tests.bot.card.library import shipped
+from bot.card import Card
+from bot.card.fonts import load_fonts
+from bot.card.typesetting import describe_card
+from tests.bot.card.printing import print_card, print_template
 
-NOTHING = FontFiles(serif=None, sans=(), emoji=None, system=())
+ENGLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng\x7f")
+# A word of each script that the pictures draw without further packages.
+SCRIPTS = {
+    "Latin": "Ñandú Łódź Việt", "Greek": "Ωκεανός", "Cyrillic": "Ґанок", "Armenian": "Օվկիանոս",
+    "Georgian": "ოკეანე", "Hebrew": "גֶּשֶׁם", "Arabic": "مُحيط", "Persian": "می‌خواهم", "Urdu": "ٹھیک",
+    "Devanagari": "क्षेत्र", "Bengali": "সমুদ্র", "Gurmukhi": "ਸਮੁੰਦਰ", "Gujarati": "સમુદ્ર",
+    "Oriya": "ସମୁଦ୍ର", "Tamil": "கடல்", "Telugu": "సముద్రం", "Kannada": "ಸಮುದ್ರ",
+    "Malayalam": "സമുദ്രം", "Sinhala": "සාගරය", "Thai": "มหาสมุทร", "Lao": "ມະຫາສະໝຸດ",
+    "Myanmar": "သမုဒ္ဒရာ", "Khmer": "មហាសមុទ្រ", "Ethiopic": "ውቅያኖስ",
+    "symbols": "→ ✓ ♫ ∑ € ₿ ½ № ™ © “” … —",
+}  # fmt: skip
 
 
-def shipped_font(name: str) -> Path:
-    return next(path for path in shipped_files().sans if path.name.startswith(name))
+def describe(text: str) -> dict[str, dict[str, str]]:
+    card = Card(text=text, author="demo", missing_text="Not drawn:")
+    described: dict[str, dict[str, str]] = json.loads(describe_card(card, load_fonts()))
+    return described
 
 
-def face_name(library: FontLibrary, text: str, role: Role = Role.TWEET) -> str | None:
-    face = library.face(role, text)
-    return face.name if face else None
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_is_drawn_as_written_and_without_boxes(script: str) -> None:
+    described = describe(SCRIPTS[script])
+    assert described["tweet"]["text"] == SCRIPTS[script]
+    assert described["about"]["text"] == ""
+    assert print_card(Card(text=SCRIPTS[script]))
+
+
+def test_the_check_for_boxes_finds_one() -> None:
+    template = b'#set text(font: ("Source Serif 4", "Noto Sans"), fallback: false)\n\xe6\x97\xa5'
+    with pytest.raises(typst.TypstError, match="could not be displayed"):
+        print_template(template)
 
 
 @pytest.mark.parametrize(
-    ("text", "role", "begins"),
+    ("written", "drawn", "missing"),
     [
-        ("ñ", Role.TWEET, "NotoSans["),
-        ("Я", Role.TWEET, "NotoSans["),
-        ("ñ", Role.HEADLINE, "SourceSerif4["),
-        ("Ω", Role.HEADLINE, "SourceSerif4["),
-        ("س", Role.HEADLINE, "NotoSansArabic"),
-        ("ש", Role.TWEET, "NotoSansHebrew"),
-        ("ก", Role.TWEET, "NotoSansThai"),
-        ("अ", Role.TWEET, "NotoSansDevanagari"),
-        ("🦉", Role.TWEET, "NotoEmoji"),
+        ("plain 🔥 ☺️ naïve", "plain 🔥 ☺️ naïve", 0),
+        ("𝓕𝓪𝓷𝓬𝔂 𝟙𝟚", "Fancy 12", 0),
+        ("say 𓂀𓂁 twice 𓂀 𓂁", "say … twice …", 4),
+        ("ornament \U0001d300, \U000132f8", "ornament , …", 2),
+        ("orphan\u200d \U000e0062tag", "orphan\u200d tag", 0),
     ],
 )
-def test_each_script_has_a_shipped_font(text: str, role: Role, begins: str) -> None:
-    name = face_name(shipped(), text, role)
-    assert name is not None
-    assert name.startswith(begins)
+def test_what_no_font_has_is_replaced_or_left_out_and_counted(
+    written: str, drawn: str, missing: int
+) -> None:
+    described = describe(written)
+    assert described["tweet"]["text"] == drawn
+    assert described["about"]["text"] == (f"Not drawn: {missing}" if missing else "")
 
 
-def test_a_face_must_have_every_character() -> None:
-    assert face_name(shipped(), "aس") is None
+@pytest.mark.parametrize(
+    "emoji",
+    ["🔥", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇪🇸", "1️⃣", "#️⃣", "*️⃣", "❤", "❤️", "👩‍🚀", "🤷🏻‍♀️", ENGLAND],
+)
+def test_a_sequence_is_one_picture(emoji: str) -> None:
+    fonts = load_fonts()
+    assert fonts.match_emoji(f"a{emoji}b", 1) == emoji
+    assert fonts.picture_of(emoji).startswith("<svg")
 
 
-def test_system_fonts_serve_what_nothing_shipped_has(tmp_path: Path) -> None:
-    copy(shipped_font("NotoSansArabic"), tmp_path / "Deep.ttf")
-    library = FontLibrary(
-        FontFiles(serif=None, sans=(shipped_font("NotoSans["),), emoji=None, system=(tmp_path,))
-    )
-    assert face_name(library, "س") == "Deep.ttf"
-    assert face_name(library, "ש") is None
+def test_unknown_sequences_fall_apart_into_known_emoji() -> None:
+    assert describe("🔥\u200d🔥\ufe0f")["tweet"]["text"] == "🔥🔥\ufe0f"
 
 
-def test_a_machine_with_one_font_and_damaged_ones_draws_with_it(tmp_path: Path) -> None:
-    (tmp_path / "A-damaged.ttf").write_bytes(b"not a font" * 100)
-    (tmp_path / "B-empty.otf").touch()
-    (tmp_path / "C-gone.ttf").symlink_to(tmp_path / "nowhere")
-    copy(shipped_font("NotoSans["), tmp_path / "D.ttf")
-    assert face_name(FontLibrary(replace(NOTHING, system=(tmp_path,))), "a") == "D.ttf"
-
-
-def test_upright_regular_fonts_of_the_system_come_first(tmp_path: Path) -> None:
-    for name in ("AAA-BoldItalic.ttf", "BBB-Bold.ttf", "CCC-Regular.ttf", "LastResort.ttf"):
-        copy(shipped_font("NotoSans["), tmp_path / name)
-    assert face_name(FontLibrary(replace(NOTHING, system=(tmp_path,))), "a") == "CCC-Regular.ttf"
-
-
-def test_no_font_at_all_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(SettingsError, match=r"No font was found.*Install"):
-        FontLibrary(NOTHING)
-
-
-def test_roles_differ_in_weight() -> None:
-    face, bold = shipped().face(Role.TWEET, "m"), shipped().face(Role.NAME, "m")
-    assert face and bold
-    stem = face.font.get_nominal_glyph(ord("m"))
-    assert bold.font.get_glyph_h_advance(stem) > face.font.get_glyph_h_advance(stem)
+@pytest.mark.parametrize("text", ["a", "1", "#", "©", " ", "日", "\ufe0f"])
+def test_plain_characters_are_no_emoji(text: str) -> None:
+    assert load_fonts().match_emoji(text, 0) == ""

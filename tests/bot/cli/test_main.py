@@ -778,7 +778,7 @@ class TestImports:
     def test_a_search_loads_nothing_that_it_does_not_need(self, demo: str) -> None:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
-            *("rich", "httpx", "PIL", "babel"),
+            *("rich", "httpx", "typst", "babel"),
             *("bot.card", "bot.media", "bot.request", "bot.replies.buttons", "db.model_cache"),
             *("db.search.find", "engine.answer.cited_answer", "engine.chat", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),

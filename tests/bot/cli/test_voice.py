@@ -1,11 +1,9 @@
 """Whose texts a corpus holds is asked for or warned of, and can be mended later."""
 
 import sys
-from io import BytesIO
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
@@ -13,14 +11,13 @@ from engine.values import Kind
 from tests.bot.command_line import write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import wait_for
+from tests.png import make_png
 
 WARNING = "Nothing says whose posts me holds, so answers name nobody."
 
 
 def picture(path: Path) -> Path:
-    content = BytesIO()
-    Image.new("RGB", (40, 40), "red").save(content, "PNG")
-    path.write_bytes(content.getvalue())
+    path.write_bytes(make_png(40, 40, (255, 0, 0)))
     return path
 
 

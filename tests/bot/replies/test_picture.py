@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from io import BytesIO
 
 import pytest
-from PIL import Image
 
 from bot.card import Shape
 from bot.card.content import readable_tweet
@@ -15,6 +13,7 @@ from bot.settings.sections import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.isolation import InThisProcess
+from tests.png import read_size
 
 SHOWN = PictureSubject(
     hit=make_hit(text="Coffee will be dear &amp; bad https://t.co/abc123"),
@@ -102,6 +101,5 @@ async def test_the_caption_has_the_headline_and_the_facts() -> None:
     )
     (item,) = reply.items
     assert (item.headline, item.link, item.hit.rank) == (SHOWN.headline, SHOWN.link, 2)
-    drawn = Image.open(BytesIO(reply.picture or b""))
-    assert (drawn.format, drawn.size) == ("PNG", Shape.CHAT.size)
+    assert read_size(reply.picture or b"") == Shape.CHAT.size
     assert reply.picture_name == "2014-03-01-coffee-prices-soar.png"

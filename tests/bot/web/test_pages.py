@@ -3,14 +3,12 @@
 import itertools
 import json
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from urllib.robotparser import RobotFileParser
 
 import httpx
 import pytest
-from PIL import Image
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
@@ -23,6 +21,7 @@ from tests.ages import say_years
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
+from tests.png import read_size
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
@@ -396,7 +395,7 @@ class TestEveryPage:
         shown = await coffee_web.get(str(tags["og:image"]).removeprefix(ADDRESS))
         assert shown.headers["content-type"] == "image/png"
         size = (int(str(tags["og:image:width"])), int(str(tags["og:image:height"])))
-        assert Image.open(BytesIO(shown.content)).size == size
+        assert read_size(shown.content) == size
 
     async def test_the_picture_stands_on_the_page(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))

@@ -1,12 +1,10 @@
 """What is shared: pictures, and the page itself as an app and as a search engine."""
 
 from functools import partial
-from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from PIL import Image
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.conversation.wiring import read_pasted
@@ -17,15 +15,12 @@ from tests.bot.web.test_access import IMAGE
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.web import HTML, WebServer, reply
+from tests.png import read_size
 from tests.scenarios.stage import HEADLINE
 
 LINK = "https://a.example/1"
 ARTICLE = f"""<title>{HEADLINE}</title>
 <meta property="article:published_time" content="2023-04-01T09:00:00Z">"""
-
-
-def size_of(png: bytes) -> tuple[int, int]:
-    return Image.open(BytesIO(png)).size
 
 
 async def read_image_tags(web: WebStage, path: str, **asked: object) -> dict[str, str]:
@@ -51,7 +46,7 @@ async def test_a_page_that_shows_a_text_names_its_picture(
     tags = await read_image_tags(coffee_web, path, **asked)
     shown = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
     size = int(tags["og:image:width"]), int(tags["og:image:height"])
-    assert size == size_of(shown.content) == (1200, 630)
+    assert size == read_size(shown.content) == (1200, 630)
     assert tags["og:image:alt"]
 
 
@@ -59,7 +54,7 @@ async def test_other_pages_name_the_icon(coffee_web: WebStage) -> None:
     for path in ("/", "/ask", "/corpora", "/nothing"):
         tags = await read_image_tags(coffee_web, path)
         icon = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
-        assert size_of(icon.content) == (512, 512)
+        assert read_size(icon.content) == (512, 512)
 
 
 async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: WebStage) -> None:
@@ -67,7 +62,7 @@ async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: Web
         page = LexborHTMLParser((await coffee_web.get(path, **asked)).text)
         links = [str(link.attributes["href"]) for link in page.css("figure.picture a[download]")]
         drawn = [(await coffee_web.get(link)).content for link in links]
-        assert [size_of(png) for png in drawn] == [(1200, 630), (1080, 1350)]
+        assert [read_size(png) for png in drawn] == [(1200, 630), (1080, 1350)]
 
 
 async def test_doubtful_hits_cannot_be_shared(coffee_url: str) -> None:
@@ -110,7 +105,7 @@ async def test_a_phone_is_told_how_the_page_is_installed(coffee_web: WebStage) -
         shown = await coffee_web.get(icon["src"])
         assert shown.headers["content-type"].startswith(icon["type"])
         if icon["sizes"] != "any":
-            assert "x".join(map(str, size_of(shown.content))) == icon["sizes"]
+            assert "x".join(map(str, read_size(shown.content))) == icon["sizes"]
     colours = [tag.attributes["content"] for tag in page.css("meta[name=theme-color]")]
     assert colours == list(COLOURS.values())
     style = (STATIC / "page.css").read_text()
@@ -178,11 +173,8 @@ async def test_a_browser_is_told_how_headlines_are_asked(coffee_web: WebStage) -
     assert led["date"] == [NOW.date().isoformat()]
 
 
-@pytest.mark.parametrize(
-    ("path", "side"),
-    [("/favicon.ico", 48), ("/apple-touch-icon.png", 180), ("/static/touch.png", 180)],
-)
-async def test_icons_are_where_they_are_looked_for(
-    coffee_web: WebStage, path: str, side: int
-) -> None:
-    assert size_of((await coffee_web.get(path)).content) == (side, side)
+async def test_icons_are_where_they_are_looked_for(coffee_web: WebStage) -> None:
+    for path in ("/apple-touch-icon.png", "/static/touch.png"):
+        assert read_size((await coffee_web.get(path)).content) == (180, 180)
+    icon = (await coffee_web.get("/favicon.ico")).content
+    assert max(icon[6:][::16][: icon[4]]) == 48  # the widths of the pictures in it

@@ -1,0 +1,139 @@
+"""Sets a card by Typst: its texts are data of a template, drawn with shipped fonts alone."""
+
+import json
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import typst
+
+from bot.card.content import Card, Shape, clean_line, clean_text, readable_tweet
+from bot.card.fonts import FontLibrary, load_fonts
+from engine.errors import NotDrawn
+from engine.messages import Message
+
+TEMPLATE = Path(__file__).with_name("template") / "card.typ"
+PIXELS = 72.0  # an inch: as many as it has points
+# Letters. More than ever fits; the rest is not even read.
+_LONGEST_LINE = 120
+_LONGEST_NOTE = 400
+_LONGEST_HEADLINE = 400
+_LONGEST_TEXT = {Shape.LINK: 800, Shape.CHAT: 1200}
+_GAP = "\ue000"  # stands for what no font has; no cleaned text contains it
+_GAPS = re.compile(rf"{_GAP}(?:\s*{_GAP})*")
+_JOINER = "\u200d"
+_UNSEEN = f"\n \u200c{_JOINER}"
+# Left over from an emoji that fell apart: variation selectors and tags.
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0020-\U000e007f]")
+_IMAGES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg"}
+# Cut to a circle, which stays empty if the image cannot be decoded.
+_PORTRAIT = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100">'
+    '<clipPath id="circle"><circle cx="50" cy="50" r="50"/></clipPath>'
+    '<image width="100" height="100" preserveAspectRatio="xMidYMid slice"'
+    ' clip-path="url(#circle)" href="data:image/{kind};base64,{content}"/></svg>'
+)
+
+
+def typeset_card(card: Card) -> bytes:
+    """Return the picture of `card` as PNG bytes. Raises NotDrawn."""
+    fonts = load_fonts()
+    try:
+        return typst.compile(
+            TEMPLATE,
+            root=TEMPLATE.parent,  # nothing outside it can be read
+            font_paths=fonts.fonts,
+            ignore_system_fonts=True,
+            format="png",
+            ppi=PIXELS,
+            sys_inputs={"data": describe_card(card, fonts)},
+        )
+    except typst.TypstError as exc:
+        raise NotDrawn(Message("The picture cannot be drawn: {reason}.", reason=exc)) from exc
+
+
+def describe_card(card: Card, fonts: FontLibrary) -> str:
+    """Return as JSON what the template prints."""
+    writer = _Writer(fonts)
+    longest = _LONGEST_TEXT[card.shape]
+    tweet = readable_tweet(card.text[: 4 * longest])
+    fields = {
+        "tweet": writer.field(clean_text(tweet, longest)),
+        "headline": writer.field(clean_line(card.headline, _LONGEST_HEADLINE)),
+        "author": writer.field(clean_line(card.author or card.handle, _LONGEST_LINE)),
+    }
+    missing = f"{card.missing_text} {writer.missing}" if writer.missing else ""
+    about = (card.handle if card.author.strip() else "", *card.marks, missing)
+    notes = {
+        "kicker": (card.headline_source, card.headline_date),
+        "footer": (card.footer,),
+        "lead": (card.lead_time_text,),
+        "date": (card.date_text,),
+        "about": about,
+        "about-cut": (*about, card.cut_text),
+    }
+    for name, parts in notes.items():
+        note = " · ".join(filter(str.strip, parts))
+        fields[name] = writer.field(clean_line(note, _LONGEST_NOTE))
+    width, height = card.shape.size
+    longest_first = sorted(writer.emoji, key=len, reverse=True)
+    return json.dumps(
+        {
+            **fields,
+            **{"shape": card.shape, "width": width, "height": height, "fonts": [*fonts.families]},
+            **{"emoji": writer.emoji, "pattern": "|".join(map(re.escape, longest_first))},
+            "avatar": _frame_portrait(card.avatar),
+        }
+    )
+
+
+class _Writer:
+    """Makes fields of texts; collects the emoji in them, and counts what no font has."""
+
+    def __init__(self, fonts: FontLibrary) -> None:
+        self._fonts = fonts
+        self.emoji: dict[str, str] = {}
+        self.missing = 0
+
+    def field(self, text: str) -> dict[str, object]:
+        """Return a cleaned text with its direction."""
+        drawn = _GAPS.sub("…", "".join(self._choose_signs(text))).strip()
+        return {"text": drawn, "rtl": _is_right_to_left(drawn)}
+
+    def _choose_signs(self, text: str) -> Iterator[str]:
+        """Yield what is drawn: emoji, letters that a font has or the like of them, and gaps."""
+        at = 0
+        while at < len(text):
+            emoji = self._fonts.match_emoji(text, at)
+            if emoji:
+                self.emoji[emoji] = self._fonts.picture_of(emoji)
+                yield emoji
+                at += len(emoji) + text.startswith(_JOINER, at + len(emoji))
+                continue
+            if not _SELECTORS.match(text[at]):
+                yield self._choose_letter(text[at])
+            at += 1
+
+    def _choose_letter(self, letter: str) -> str:
+        """Return a letter, its plain form (𝓪 as a), a gap for it, or nothing for an ornament."""
+        for form in (letter, unicodedata.normalize("NFKC", letter)):
+            if all(sign in _UNSEEN or self._fonts.draws(sign) for sign in form):
+                return form
+        self.missing += 1
+        return _GAP if unicodedata.category(letter)[0] in "LN" else ""
+
+
+def _is_right_to_left(text: str) -> bool:
+    """Tell the direction of a text by its first letter, as UAX #9 does."""
+    directions = (unicodedata.bidirectional(sign) for sign in text)
+    return next((kind != "L" for kind in directions if kind in {"L", "R", "AL"}), False)
+
+
+def _frame_portrait(avatar: bytes) -> str:
+    """Return a PNG or JPEG as SVG, "" for anything else."""
+    for begin, kind in _IMAGES.items():
+        if avatar.startswith(begin):
+            return _PORTRAIT.format(kind=kind, content=b64encode(avatar).decode())
+    return ""
