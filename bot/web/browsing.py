@@ -28,7 +28,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SharedOf, SharedState, limit_requests
+from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, say_span
 from db.corpus.health import Neighbour, Overview
 from db.search.shown import DocumentLookup
@@ -204,7 +204,7 @@ def _say_likes(number: int, words: Words) -> str:
     return words.count("{number} like or repost", "{number} likes and reposts", number)
 
 
-@browsing.get("/timeline")
+@browsing.get("/timeline", dependencies=[SEARCHES])
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())

@@ -47,6 +47,7 @@ from bot.web.shared_state import (
     limit_requests,
     may_ask,
     read_credentials,
+    take_turn,
 )
 from bot.web.tools import PROMPTS, TOOLS, PromptEntry, ToolEntry
 from db.logs import Asker, Origin
@@ -145,9 +146,13 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {asked.name!r}.")
         try:
-            if tool.expensive and context.request is not None:  # over HTTP
+            if context.request is None:  # on stdio
+                return _render_result(await tool.call(shared, asked.arguments or {}))
+            if tool.expensive:
                 await limit_answers(context.request, shared)
-            return _render_result(await tool.call(shared, asked.arguments or {}))
+                return _render_result(await tool.call(shared, asked.arguments or {}))
+            async with asynccontextmanager(take_turn)(context.request, shared):
+                return _render_result(await tool.call(shared, asked.arguments or {}))
         except Exception as error:  # as in the API: told, and logged if unexpected
             # Who started this program on stdio is its operator.
             words = words_for(DEFAULT, operator=context.request is None)
