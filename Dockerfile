@@ -22,12 +22,14 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends tesseract-ocr tesseract-ocr-spa \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home --home-dir /data presagio \
-    && install --directory --owner=presagio /config
+    && install --directory --owner=presagio /config \
+    && ln -s /config /etc/xdg/presagio
 COPY --from=build /opt/presagio /opt/presagio
 USER 1000:1000
-# config.toml is looked for where the process runs.
+# config.toml is that of the user, whoever owns the folder that is mounted.
 WORKDIR /config
 ENV PATH=/opt/presagio/bin:$PATH \
+    XDG_CONFIG_HOME=/etc/xdg \
     PRESAGIO_DATA_DIR=/data \
     PRESAGIO_WEB__ENABLED=true \
     PRESAGIO_WEB__HOST=0.0.0.0

@@ -36,6 +36,11 @@ class RateLimit:
         self._remember_due(who, due - self._pace if late else due)
         return late
 
+    def charge(self, who: str, requests: float, now: float) -> None:
+        """Count so many requests more, for one that cost as much as they do."""
+        due = max(self._due.get(who, now), now) + requests * self._pace
+        self._remember_due(who, min(due, now + 2 * self._window))
+
     def reserve(self, who: str, now: float) -> float:
         """Count a request and return the seconds until its turn."""
         due, late = self._next_due(who, now)

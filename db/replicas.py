@@ -16,6 +16,8 @@ from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 
 _KEPT = 600  # notes
+_QUEUE_SECONDS = 10.0  # for a connection, where the server allows fewer than the pool has
+_LOOK_AGAIN = 0.25
 # Read only while the primary is lost: others write there, or nobody does.
 PROMOTED = "it takes writes of its own"
 ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
@@ -46,14 +48,40 @@ class Primary:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
+        self._queue = asyncio.Lock()  # of those that wait for a connection; it is fair
+        self._returned = asyncio.Event()
 
     async def lend(self, *, last: bool = False) -> Lent:  # noqa: ARG002 - it is always waited for
-        """Return a connection. Raises errors of the driver."""
-        return await self._sessions.pool.acquire()
+        """Return a connection. Where the server allows fewer than the pool has, wait in a queue for
+        one that is returned. Raises errors of the driver."""
+        if not self._queue.locked():
+            with suppress(asyncpg.TooManyConnectionsError):
+                return await self._sessions.pool.acquire()
+        refused = asyncpg.TooManyConnectionsError("all are in use")
+        try:
+            async with asyncio.timeout(_QUEUE_SECONDS), self._queue:
+                while True:
+                    self._returned.clear()
+                    try:
+                        return await self._sessions.pool.acquire()
+                    except asyncpg.TooManyConnectionsError as error:
+                        refused = error
+                    await self._wait_for_return()
+        except TimeoutError:
+            raise refused from None
 
     async def take_back(self, connection: Lent) -> None:
         """Return a connection to its pool."""
-        await self._sessions.give_back(connection)
+        try:
+            await self._sessions.give_back(connection)
+        finally:
+            self._returned.set()
+
+    async def _wait_for_return(self) -> None:
+        """Wait for a connection of this pool, or for a while: others may return one of theirs."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_AGAIN):
+                await self._returned.wait()
 
     def passes_on(self, error: BaseException, *, connected: bool) -> bool:
         """Tell whether a standby may answer: only if the primary cannot be reached."""

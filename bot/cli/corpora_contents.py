@@ -176,7 +176,7 @@ def _page_text(page: Sequence[Document], kind: Kind, form: ExportFormat) -> str:
 
 def _format_csv(rows: "Sequence[Sequence[str]] | Iterator[Sequence[str]]") -> str:
     out = io.StringIO()
-    csv.writer(out).writerows(rows)
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows(rows)
     return out.getvalue()
 
 

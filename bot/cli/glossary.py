@@ -26,6 +26,7 @@ from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
+from engine.text.clean import guard_cell, unguard_cell
 from engine.values import Usage
 
 _BETWEEN = " | "
@@ -339,10 +340,11 @@ def write_entries(entries: Sequence[GlossaryEntry], form: FileFormat) -> str:
         groups = [_entry_row(entry) for entry in entries]
         return yaml.safe_dump({"groups": groups}, allow_unicode=True, sort_keys=False)
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
+    table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(_COLUMNS)
     for entry in entries:
-        table.writerow((entry.corpus or "", entry.status.value, _BETWEEN.join(entry.terms)))
+        terms = guard_cell(_BETWEEN.join(entry.terms))
+        table.writerow((entry.corpus or "", entry.status.value, terms))
     return text.getvalue()
 
 
@@ -376,7 +378,8 @@ def _csv_rows(text: str) -> Iterator[object]:
         if tuple(table.fieldnames or ()) != _COLUMNS:
             raise InputError(f"The first line must be: {','.join(_COLUMNS)}")
         for row in table:
-            terms = [term.strip() for term in (row.pop("terms", None) or "").split("|")]
+            cell = unguard_cell(row.pop("terms", None) or "")
+            terms = [term.strip() for term in cell.split("|")]
             yield {**{name: value for name, value in row.items() if value}, "terms": terms}
     except csv.Error as exc:
         raise InputError(f"The file is no CSV: {exc}.") from exc

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -136,10 +137,24 @@ def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
     """
     from bot.logs import configure_logging
     from bot.settings import load_settings
+    from bot.settings.working_folder import locate_in_working_folder
 
     settings = load_settings(context.obj)
+    if path := locate_in_working_folder(context.obj, os.environ):
+        _look_at_folder(path, serves=serves)
     configure_logging(settings.logging, verbose=context.meta.get(VERBOSE, 0), serves=serves)
     return settings
+
+
+def _look_at_folder(path: Path, *, serves: bool) -> None:
+    """Tell to which addresses the file of the working folder sends keys. Raises SettingsError if
+    the command `serves` and the file is another user's."""
+    from bot.settings.working_folder import require_own_file, tell_new_endpoints
+
+    if serves:
+        require_own_file(path)
+    if sentence := tell_new_endpoints(path):
+        Output.of_process().remark(sentence)
 
 
 def with_app(

@@ -214,7 +214,7 @@ class Output:
         """Write rows as a CSV, in which no cell is a formula; lists have blanks between them."""
         table = io.StringIO()
         lines = ([_csv_cell(row.get(name)) for name in columns] for row in rows)
-        csv.writer(table).writerows([columns, *lines])
+        csv.writer(table, quoting=csv.QUOTE_ALL).writerows([columns, *lines])
         self.exact(table.getvalue())
 
     def remark(self, text: str) -> None:

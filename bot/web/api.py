@@ -26,7 +26,14 @@ from bot.web.schemas import (
     SearchAnswer,
     SearchParameters,
 )
-from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
+from bot.web.shared_state import (
+    SEARCHES,
+    SharedOf,
+    SharedState,
+    limit_answers,
+    limit_requests,
+    may_ask,
+)
 from db.search.shown import DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
 from engine.contracts.documents import DocumentAnswer, FindAnswer
@@ -282,6 +289,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
     response_model=SearchAnswer,
     responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find texts by words and by meaning",
+    dependencies=[SEARCHES],
 )
 async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
     """Find texts of a corpus, or of all, best first. No model judges them; age does not count."""
@@ -293,6 +301,7 @@ async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()])
     response_model=FindAnswer,
     responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find exactly the texts that meet a query",
+    dependencies=[SEARCHES],
 )
 async def _find(shared: SharedOf, asked: Annotated[FindParameters, Query()]) -> FindAnswer:
     """Find all texts that meet a query of the dialect, and count them."""

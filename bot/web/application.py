@@ -38,7 +38,7 @@ _ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
 _COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 TOOLS_PATH = "/mcp"
-_TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
+_TOOL_HEADERS = ("Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
 _PROBES = ("/healthz", "/readyz")
 _PROGRAMS = ("/api/", TOOLS_PATH, *_PROBES, "/metrics", "/openapi.json")
 # What readers of feeds and previews of links may show on pages of theirs; none of it asks a model.
@@ -249,9 +249,8 @@ def create_application(
         app.add_middleware(
             CORSMiddleware,
             allow_origins=shared.settings.web.allow_origins,
-            allow_methods=["GET", "POST", *(("DELETE",) if tools else ())],
+            allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", *(_TOOL_HEADERS if tools else ())],
-            expose_headers=_TOOL_HEADERS[:1] if tools else (),
         )
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(OwnRequests, shared=shared, webhooks=platforms)

@@ -28,7 +28,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SharedOf, SharedState, limit_requests
+from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, find_visitor, format_day, list_choices
 from db.corpus.health import Neighbour, Overview
 from db.search.shown import ArchiveText, DocumentLookup
@@ -268,7 +268,7 @@ def _say_likes(number: int, words: Words) -> str:
     return words.count("{number} like or repost", "{number} likes and reposts", number)
 
 
-@browsing.get("/timeline")
+@browsing.get("/timeline", dependencies=[SEARCHES])
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values, words = request.query_params, visitor.words
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())

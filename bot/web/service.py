@@ -138,7 +138,7 @@ class WebService:
             self._server.should_exit = True
 
     async def _serve(self, opened: socket.socket) -> None:
-        async with self._tools.open_sessions() if self._tools else nullcontext():
+        async with self._tools.run() if self._tools else nullcontext():
             await self._server.serve([opened])
 
     async def stop(self, seconds: float) -> None:

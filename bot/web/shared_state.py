@@ -1,5 +1,6 @@
 """The state that all web routes share: the app, its limits, and what is kept for them."""
 
+import asyncio
 import time
 from collections.abc import (
     AsyncIterator,
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -43,6 +45,8 @@ from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
+_LONGEST_SEARCH = 10.0  # seconds for whoever has no key, with the wait for its turn
+_REQUESTS_A_SECOND = 10  # as which a second of searching counts
 _MAX_KEPT = 1000  # values
 Value = TypeVar("Value")
 
@@ -113,6 +117,9 @@ class SharedState:
     own: OwnNames = field(init=False)
     requests: RateLimit = field(init=False)  # of one address
     answers: RateLimit = field(init=False)  # of the same, those that are expensive
+    turns: WeakValueDictionary[str, asyncio.Lock] = field(
+        init=False, default_factory=WeakValueDictionary
+    )  # of addresses, to search
     kept: CachedCounts = field(init=False)
     # Of the page, by what was asked: who looks, shares, or asks again after a stream broke,
     # waits for the same.
@@ -192,6 +199,35 @@ async def limit_requests(request: Request, shared: SharedOf) -> None:
 async def limit_answers(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often for expensive answers."""
     _require_pace(shared.answers, request, shared)
+
+
+async def take_turn(request: Request, shared: SharedOf) -> AsyncIterator[None]:
+    """Let an address without a key search once at a time and not for long, and count the time that
+    it takes, so that it leaves the database to others. Raises Refusal."""
+    if current_asker().source is BudgetSource.API:
+        yield
+        return
+    address = network_of(client_address(request))
+    turn = shared.turns.setdefault(address, asyncio.Lock())
+    try:
+        async with asyncio.timeout(_LONGEST_SEARCH), turn:
+            started = shared.clock()
+            try:
+                yield
+            finally:
+                ended = shared.clock()
+                shared.requests.charge(address, (ended - started) * _REQUESTS_A_SECOND, ended)
+    except TimeoutError:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            Message("That takes too long here."),
+            fix=Message("Ask for rarer words, or for a shorter time."),
+            headers={"Retry-After": "5"},
+        ) from None
+
+
+# Ends with the work, not with the answer: an error of it is still to be told.
+SEARCHES = Depends(take_turn, scope="function")
 
 
 def _require_pace(rate: RateLimit, request: Request, shared: SharedState) -> None:

@@ -23,7 +23,7 @@ from engine.ingest.dates import (
 )
 from engine.ingest.records import SourceRecord
 from engine.messages import Message
-from engine.text.clean import CELL_GUARD, guard_cell, make_searchable, make_storable
+from engine.text.clean import guard_cell, make_searchable, make_storable, unguard_cell
 from engine.values import DateKind, Flag, Kind
 
 MARK, VERSION = "presagio", 1
@@ -128,14 +128,13 @@ def cells_of(record: Mapping[str, object]) -> list[str]:
 
     Raises RecordError for a record that no CSV can hold.
     """
-    cells = {
-        name: orjson.dumps(record[name]).decode() if name in _AS_JSON else guard_cell(record[name])
+    values = {
+        name: orjson.dumps(record[name]).decode() if name in _AS_JSON else record[name]
         for name in COLUMNS
         if name in record and record[name] is not None
     }
-    guarded = [
-        name for name, cell in cells.items() if cell != str(record[name]) and name not in _AS_JSON
-    ]
+    cells = {name: guard_cell(value) for name, value in values.items()}
+    guarded = [name for name, cell in cells.items() if cell != str(values[name])]
     cells["guarded"] = " ".join(guarded)
     if any(len(cell) >= LONGEST_CELL for cell in cells.values()):
         raise RecordError(
@@ -149,7 +148,7 @@ def read_cells(row: Mapping[str, object]) -> dict[str, object]:
     """Return the record of a row that `cells_of` made. Raises RecordError."""
     cells = {name: cell for name, cell in row.items() if isinstance(cell, str) and cell}
     for name in cells.pop("guarded", "").split():
-        cells[name] = cells.get(name, "").removeprefix(CELL_GUARD)
+        cells[name] = unguard_cell(cells.get(name, ""))
     try:
         lists = {name: orjson.loads(cells[name]) for name in _AS_JSON if name in cells}
     except orjson.JSONDecodeError as exc:

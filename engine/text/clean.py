@@ -103,9 +103,11 @@ _HALF_ENTITY = re.compile(
     r"|&am?(?=…|\.\.\.)"
 )
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# A spreadsheet takes a cell that begins so for a formula, and runs it.
-_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-CELL_GUARD = "'"
+# A spreadsheet takes a cell that begins so for a formula, and runs it. In many countries its cells
+# end at a semicolon, so that one begins within a text of this file, quoted or not.
+_FORMULA = "[=+\\-@\uff1d\uff0b\uff0d\uff20]"
+_CELL_START = rf"(?:\A(?='*(?:{_FORMULA}|[\t\r\n]))|(?<=[;,|\t\r\n])(?='*{_FORMULA}))"
+_UNGUARDED, _GUARDED = re.compile(_CELL_START), re.compile(rf"{_CELL_START}'")
 
 
 def without_markup(text: str) -> str:
@@ -277,9 +279,15 @@ def make_storable(text: str) -> str:
 
 
 def guard_cell(value: object) -> str:
-    """Return a cell of a CSV that no spreadsheet takes for a formula: a text may get a quote."""
+    """Return a cell of a CSV that no spreadsheet takes for a formula, nor a part of it: a text may
+    get quotes."""
     text = "" if value is None else str(value)
-    return CELL_GUARD + text if isinstance(value, str) and _FORMULA.match(text) else text
+    return _UNGUARDED.sub("'", text) if isinstance(value, str) else text
+
+
+def unguard_cell(text: str) -> str:
+    """Return the text of which `guard_cell` made a cell."""
+    return _GUARDED.sub("", text)
 
 
 def _unquote_field(text: str) -> str:

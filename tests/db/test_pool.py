@@ -4,8 +4,9 @@ import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import pytest
 
@@ -88,6 +89,51 @@ async def test_a_wrong_password_is_refused(server_folder: Path) -> None:
         with pytest.raises(StorageUnreachable, match="refused the connection") as caught:
             await Database.open(wrong)
         assert "wr0ng" not in str(caught.value)
+
+
+class TestFewConnections:
+    @pytest.fixture
+    async def limited(self, direct_url: str, worker_id: str) -> AsyncIterator[str]:
+        """URL of a role that may have three connections."""
+        role, place = f"presagio_test_three_{worker_id}", urlsplit(direct_url)
+        create = f"CREATE ROLE {role} LOGIN PASSWORD 'three' CONNECTION LIMIT 3"
+        await execute(direct_url, create)
+        host = place.netloc.rpartition("@")[2]
+        yield urlunsplit(place._replace(netloc=f"{role}:three@{host}"))
+        await execute(direct_url, f"DROP ROLE {role}")
+
+    async def test_who_finds_none_free_waits_for_one(self, limited: str) -> None:
+        database = await Database.open(limited, PoolSettings(size=20))
+
+        async def ask(number: int) -> int:
+            async with database.connection() as connection:
+                return int(await connection.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
+
+        async def read(number: int) -> int:
+            async with database.read_anywhere() as reader:
+                return int(await reader.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
+
+        for way in (ask, read):
+            assert await asyncio.gather(*map(way, range(200))) == list(range(200))
+        await database.close()
+
+    async def test_who_waits_for_too_long_is_told_why(
+        self, limited: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("db.replicas._QUEUE_SECONDS", 0.5)
+        holder, database = [await Database.open(limited, PoolSettings(size=3)) for _ in range(2)]
+        async with AsyncExitStack() as held:
+            with suppress(StorageUnreachable):
+                for _ in range(3):
+                    await held.enter_async_context(holder.connection())
+            with pytest.raises(StorageUnreachable, match="no free connection"):
+                async with AsyncExitStack() as more:
+                    for _ in range(3):
+                        await more.enter_async_context(database.connection())
+        async with database.connection() as connection:  # there is room again
+            assert await connection.fetchval("SELECT 1") == 1
+        await database.close()
+        await holder.close()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_a_table_is_aligned_and_harmless() -> None:
 def test_rows_for_spreadsheets_have_a_line_of_names_and_no_formula() -> None:
     output, results, remarks = streams()
     output.rows([{"name": "=1+1", "tags": ["a", "b"]}], json=False, csv=True, none="Nothing.")
-    assert results.getvalue().splitlines() == ["name,tags", "'=1+1,a b"]
+    assert results.getvalue().splitlines() == ['"name","tags"', """"'=1+1","a b\""""]
     output.rows([], json=False, csv=True, none="Nothing.")
     assert remarks.getvalue() == "Nothing.\n"
 

@@ -1,7 +1,9 @@
 """What the API answers."""
 
+import asyncio
 import io
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,13 +17,16 @@ from bot.web.schemas import AskAnswer, SearchAnswer, SearchHit
 from db.pool import Database
 from engine.contracts.answers import ProphecyAnswer, ProphecyHit, QuestionAnswer
 from engine.contracts.documents import DocumentAnswer, FindAnswer
+from engine.errors import UsageError
 from engine.values import Kind
 from tests.ages import say_years
-from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
+from tests.bot.conversing import until
+from tests.bot.web.stage import ADDRESS, NOW, WebStage, speaking, web_stage
 from tests.db.loading import START, document, load, load_texts
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
 from tests.fakes.model import ModelServer, failure, scoring
+from tests.patience import movable_time
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 
@@ -369,6 +374,26 @@ class TestRefusals:
         assert answered.json()["message"] == "The database does not answer."
 
 
+@dataclass
+class Slow:
+    """A search that waits until the event is set, and fails."""
+
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    begun: int = 0
+    running: int = 0
+    most: int = 0
+
+    async def search(self, *_: object, **__: object) -> None:
+        self.begun += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await self.go.wait()
+            raise UsageError("Enough.")
+        finally:
+            self.running -= 1
+
+
 class TestKeys:
     @pytest.fixture
     def environ(self, coffee_url: str) -> dict[str, str]:
@@ -451,6 +476,72 @@ class TestRates:
             assert (await stage.get("/api/ask", question="a")).status_code == 200
             assert (await stage.get("/prophecy", headline="a")).status_code == 429
             assert (await stage.get("/api/search", q="a")).status_code == 200
+
+
+class TestTurns:
+    """Without a key an address searches once at a time, and not for long."""
+
+    PATHS = ("/api/find?query=coffee", "/api/search?q=coffee", "/timeline?q=coffee")
+
+    @pytest.fixture
+    def slow(self, monkeypatch: pytest.MonkeyPatch) -> Slow:
+        slow = Slow()
+        for name in ("api.find_texts", "api.search_corpus", "browsing.find"):
+            monkeypatch.setattr(f"bot.web.{name}", slow.search)
+        return slow
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_one_address_searches_once_at_a_time(
+        self, coffee_web: WebStage, slow: Slow, path: str
+    ) -> None:
+        asking = [asyncio.create_task(coffee_web.client.get(path)) for _ in range(5)]
+        await until(lambda: slow.begun)
+        other = httpx.ASGITransport(
+            coffee_web.application, raise_app_exceptions=False, client=("192.0.2.8", 1)
+        )
+        async with httpx.AsyncClient(transport=other, base_url=ADDRESS) as client:
+            theirs = asyncio.create_task(client.get(path))
+            await until(lambda: slow.begun == 2)
+            assert slow.running == 2  # one of each
+            slow.go.set()
+            await asyncio.gather(*asking, theirs)
+        assert (slow.begun, slow.most) == (6, 2)
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_a_search_that_takes_long_is_ended_and_said_to(
+        self, coffee_web: WebStage, slow: Slow, path: str
+    ) -> None:
+        with movable_time() as move:
+            asking = asyncio.create_task(coffee_web.client.get(path))
+            await until(lambda: slow.begun)
+            move(11)
+            answered = await asking
+        assert answered.status_code == 503
+        assert "That takes too long here." in answered.text
+        assert slow.running == 0
+
+    async def test_the_time_of_a_search_counts_as_requests(
+        self, coffee_web: WebStage, slow: Slow
+    ) -> None:
+        asking = asyncio.create_task(coffee_web.client.get(self.PATHS[0]))
+        await until(lambda: slow.begun)
+        coffee_web.shared.clock = lambda: 9.0
+        slow.go.set()
+        await asking
+        statuses = [(await coffee_web.get("/api/corpora")).status_code for _ in range(50)]
+        assert 0 < statuses.count(200) < 50
+
+    async def test_whoever_has_a_key_searches_as_often_as_wanted(
+        self, coffee_url: str, slow: Slow
+    ) -> None:
+        async with web_stage({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as stage:
+            asking = [
+                asyncio.create_task(stage.client.get(self.PATHS[0], headers=speaking("k")))
+                for _ in range(3)
+            ]
+            await until(lambda: slow.running == 3)
+            slow.go.set()
+            await asyncio.gather(*asking)
 
 
 async def test_cors_is_allowed_only_for_named_origins(

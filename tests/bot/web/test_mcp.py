@@ -21,6 +21,7 @@ from db.pool import Database
 from engine.errors import ExtraMissing
 from engine.values import Kind
 from tests.bot.cli.test_compose import assert_contract
+from tests.bot.conversing import until
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import judging, served
@@ -298,7 +299,7 @@ class TestOverHttp:
             rebound = await http.post(address, json={}, headers={"Host": "evil.example"})
             assert rebound.status_code == 400
             stream = await http.get(address, headers={"Accept": "text/event-stream"})
-            assert (stream.status_code, stream.headers["allow"]) == (405, "POST, DELETE")
+            assert (stream.status_code, stream.headers["allow"]) == (405, "POST")
 
     async def test_a_page_that_is_named_may_ask_from_a_browser(self, coffee_url: str) -> None:
         page = "https://agent.example"
@@ -309,7 +310,7 @@ class TestOverHttp:
             address = f"{one.service.address}mcp"
             wanted = {
                 "Access-Control-Request-Method": "POST",
-                "Access-Control-Request-Headers": "content-type, mcp-session-id",
+                "Access-Control-Request-Headers": "content-type, mcp-protocol-version",
             }
             allowed = await http.options(address, headers=wanted)
             assert allowed.status_code == 200
@@ -319,7 +320,6 @@ class TestOverHttp:
                 address, json=_message(1, "initialize", **_STRANGER), headers=accepted
             )
             assert hello.status_code == 200
-            assert hello.headers["access-control-expose-headers"] == "Mcp-Session-Id"
 
     async def test_operator_fixes_are_not_shown_over_http(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_EMBEDDINGS__BACKEND": "tfidf"}
@@ -369,17 +369,25 @@ class TestOverHttp:
             address = f"{one.service.address}mcp"
             hello = await http.post(address, json=_message(1, "initialize", **_STRANGER))
             assert _read(hello)["serverInfo"]["name"] == "presagio"
-            session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
+            assert "mcp-session-id" not in hello.headers
             ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            await http.post(address, json=ready, headers=session)
+            assert (await http.post(address, json=ready)).status_code == 202
             asked = {"name": "find", "arguments": {"query": "coffee", "limit": 1}}
-            found = await http.post(
-                address, json=_message(2, "tools/call", **asked), headers=session
-            )
+            found = await http.post(address, json=_message(2, "tools/call", **asked))
             assert _read(found)["structuredContent"]["counts"]["returned"] == 1
-            assert (await http.delete(address, headers=session)).status_code == 200
-            gone = await http.post(address, json=_message(3, "tools/list"), headers=session)
-            assert gone.status_code == 404
+
+    async def test_no_address_takes_room_from_others_by_opening_many(self, coffee_url: str) -> None:
+        unlimited = {"mcp": "true", "requests_per_minute": "-1"}
+        async with (
+            served({"DATABASE_URL": coffee_url}, **unlimited) as one,
+            httpx.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http,
+        ):
+            address, tasks = f"{one.service.address}mcp", len(asyncio.all_tasks())
+            for number in range(600):
+                await http.post(address, json=_message(number, "initialize", **_STRANGER))
+            async with agent(one.service.address, "legacy") as client:
+                assert not (await client.call_tool("corpora")).is_error
+            await until(lambda: len(asyncio.all_tasks()) < tasks + 10)
 
 
 _STRANGER: dict[str, object] = {

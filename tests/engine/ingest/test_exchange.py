@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import READERS, open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
-from engine.text.clean import guard_cell, make_searchable
+from engine.text.clean import guard_cell, make_searchable, unguard_cell
 from engine.values import DateKind, Flag, Kind
 from tests.engine.ingest.formats.test_trump_archive import COLUMNS as COLUMNS_OF_ARCHIVE
 from tests.engine.ingest.formats.test_trump_archive import OLD, ROW, table
@@ -44,7 +45,7 @@ def as_lines(exported: Sequence[Document], kind: Kind = Kind.SOCIAL) -> bytes:
 def as_table(exported: Sequence[Document], kind: Kind = Kind.SOCIAL) -> bytes:
     out = io.StringIO()
     rows = [cells_of(record_of(document, kind)) for document in exported]
-    csv.writer(out).writerows([COLUMNS, *rows])
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows([COLUMNS, *rows])
     return out.getvalue().encode()
 
 
@@ -186,10 +187,32 @@ def test_an_export_states_the_kind_of_its_corpus(kind: Kind, write: object, tmp_
     [
         *(("=1", "'=1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\t1", "'\t1")),
         *(("a=1", "a=1"), (None, ""), (-1, "-1"), ("", "")),
+        *(("hola;=cmd|'x'!A1", "hola;'=cmd|'x'!A1"), ("a\n=1\r\n-2\n", "a\n'=1\r\n'-2\n")),
+        *(("a\t@b", "a\t'@b"), ("a,+1", "a,'+1"), ("a;;=1", "a;;'=1"), ("a; -1", "a; -1")),
+        *(("'=1", "''=1"), ("a;'=1", "a;''=1"), ("it's", "it's"), ("a\n\nb", "a\n\nb")),
     ],
 )
 def test_csv_cells_are_never_formulas(value: object, cell: str) -> None:
     assert guard_cell(value) == cell
+    if isinstance(value, str):
+        assert unguard_cell(cell) == value
+
+
+@given(st.text("=+-@;,|'\t\r\na "))
+def test_no_part_of_a_csv_cell_is_a_formula_and_each_is_read_back(text: str) -> None:
+    cell = guard_cell(text)
+    assert unguard_cell(cell) == text
+    assert not [part for part in re.split(r"[;,|\t\r\n]", cell) if part[:1] in set("=+-@")]
+
+
+def test_lists_in_a_csv_are_no_formulas_and_are_read_back() -> None:
+    tags = ("a;=cmd|'x'!A1", "=b")
+    document = Document(
+        external_id="1", text="a", search_text="a", created_at=MOMENT, digest=0, tags=tags
+    )
+    table = as_table([document], Kind.TWEETS)
+    assert b";=" not in table
+    assert documents(table)[0][0].tags == tags
 
 
 def test_manipulated_export_records_are_bounded_and_cleaned() -> None:
