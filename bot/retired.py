@@ -3,18 +3,23 @@
 from collections.abc import Mapping
 
 _NO_WALL = "The page has no votes: it shows what was posted from feeds. Take the setting out."
+_INSTEAD_OF_WEBHOOKS = (
+    "Programs read what was posted in /feed.json or /feed.xml of the page, and ask the API or MCP."
+)
 
 # By the name on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
     "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
     "wall": "Nobody votes on the page any more: it shows what was posted from feeds.",
+    "webhooks": _INSTEAD_OF_WEBHOOKS,
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {
     "web.votes": _NO_WALL,
     "web.wall": _NO_WALL,
     "web.wall_voters": _NO_WALL,
+    "webhooks": _INSTEAD_OF_WEBHOOKS,
 }
 
 

@@ -49,7 +49,6 @@ _OTHER_CITIES = {
 
 # As platforms name it for people who have told them no city.
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
-WEBHOOKS = "webhook"  # the platform of programs that are told of finds
 LISTENING_NAMES = ("mentions", "replies", "headlines")
 # What one word stands for.
 _LISTENING = {"all": LISTENING_NAMES, "mentions": LISTENING_NAMES[:2], "commands": ()}

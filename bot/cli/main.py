@@ -168,7 +168,6 @@ _GROUPS = {
         "mcp": "Serve the searches as tools to agents, by stdio or HTTP.",
         "feeds": "Show how the feeds fare, add and remove them.",
         "posts": "Show what would be posted in each chat, and why not the rest.",
-        "webhooks": "Show how webhooks fare, test them, and turn them on again.",
         "run-once": "Read feeds, search, judge and post what is due, and end: for cron.",
         "slack": "Set up Slack.",
     },

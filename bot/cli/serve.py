@@ -225,7 +225,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         fetcher = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
-        posters = create_posters(app.settings, Chats(app.database), now=now)
+        posters = create_posters(app.settings, Chats(app.database))
         for poster in posters:
             stack.push_async_callback(poster.close)
         wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
@@ -240,9 +240,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
                 f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
             )
         if not posters:
-            output.remark(
-                "No token of a chat platform is set, and no webhook: nothing is sent from here."
-            )
+            output.remark("No token of a chat platform is set: nothing is sent from here.")
     if sent.waiting:
         raise PresagioError(
             f"{sent.waiting:,} messages could not be sent: {sent.error}",

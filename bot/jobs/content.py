@@ -22,7 +22,6 @@ from bot.replies.post import (
     apply_template,
     post_buttons,
     post_reply,
-    prophecy_event,
     say_nothing_found,
 )
 from bot.reply import Reply
@@ -31,7 +30,7 @@ from db.chat.compositions import Compositions
 from db.logs import Asker, Origin
 from engine.answer.cited_answer import Passage
 from engine.budget import BudgetSource
-from engine.chat import WEBHOOKS, zone_or_utc
+from engine.chat import zone_or_utc
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import ExtraMissing, NotDrawn, SettingsError, UsageError
 from engine.messages import Message
@@ -224,9 +223,6 @@ async def _build_post(
     compact = not delivery.chat.full_answers
     if not items:
         return None
-    if delivery.chat.platform == WEBHOOKS:
-        event = prophecy_event(items[0], key=delivery.key, decided_at=delivery.created_at)
-        return Reply(words=words, event=event)
     zone = zone_or_utc(delivery.chat.time_zone)
     reply = post_reply(
         items,

@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
-from hashlib import sha256
-
-import orjson
 
 from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
 from bot.replies.limits import cut
-from bot.replies.prophecy import hit_view, prophecy_answer, say_how_found
-from bot.reply import Button, Event, HitView, ItemView, Reply, name_flags
+from bot.replies.prophecy import hit_view, say_how_found
+from bot.reply import Button, HitView, ItemView, Reply, name_flags
 from engine.chat import Answer, Tally
 
 LONGEST_POST = 3500  # Telegram shows 4,096
@@ -37,7 +34,6 @@ TEMPLATE_EXAMPLE = ItemView(
     ),
 )
 _WRITES_IN_A_ROW = 5
-_TYPE = "prophecy.found"
 
 
 def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
@@ -209,26 +205,3 @@ def _build_button_row(
         button(words.say("Why?"), "why", answer.first),
         *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
     )
-
-
-def prophecy_event(item: PostItem, *, key: str, decided_at: datetime) -> Event:
-    """Return the event of one story and the text that foretold it.
-
-    The event is the same, id included, each time the delivery `key` of `decided_at` is sent.
-    """
-    answer = item.answer
-    shown = replace(answer.prophecy, hits=answer.page, near=())
-    prophecy = prophecy_answer(shown, now=answer.asked_at, elapsed_ms=0)
-    moment = decided_at.astimezone(UTC).isoformat()
-    body = {
-        "type": _TYPE,
-        "timestamp": moment,
-        "data": {
-            "story": {"title": item.title, "link": item.link, "source": item.source or None},
-            # Nobody has waited for it.
-            "prophecy": prophecy.model_dump(mode="json", exclude={"elapsed_ms"}),
-        },
-    }
-    # Keys are unique in one database only, and a receiver may listen to several.
-    named = sha256(f"{key} {moment}".encode()).hexdigest()[:32]
-    return Event(id=f"msg_{named}", body=orjson.dumps(body))

@@ -7,3 +7,6 @@ DELETE FROM chat WHERE platform = 'web';
 
 -- Nor are reactions votes: nobody changes the vote buttons below an answer but who presses one.
 ALTER TABLE turn DROP COLUMN language;
+
+-- Programs that were told of prophecies had chats of their own, with all that hangs off a chat.
+DELETE FROM chat WHERE platform = 'webhook';

@@ -3,12 +3,6 @@ SELECT id, platform, external_id, private, title, language, time_zone, corpus, l
        threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
   FROM chat WHERE platform = $1 AND external_id = $2
 
--- name: chats_on(platform)
-SELECT id, platform, external_id, private, title, language, time_zone, corpus, listening,
-       threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
-  FROM chat WHERE platform = $1
- ORDER BY external_id
-
 -- name: meet(platform, external_id, private, title, time_zone, asked_in)
 INSERT INTO chat (platform, external_id, private, title, time_zone, asked_in)
 VALUES ($1, $2, $3, $4, $5, $6)

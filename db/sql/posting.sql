@@ -192,12 +192,11 @@ SELECT key, state, content::text AS content, created_at, settled_at, error FROM 
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
 
 -- name: public_posts(corpora, external_id, limit)
--- A headline that only the feed of a chat brought is that chat's own. Webhooks may be told of more
--- than people are.
+-- A headline that only the feed of a chat brought is that chat's own.
 WITH once AS (
     SELECT p.story_id, p.corpus, p.external_id, min(d.settled_at) AS posted_at
-      FROM posted p JOIN delivery d ON d.id = p.delivery_id JOIN chat c ON c.id = p.chat_id
-     WHERE d.state = 'sent' AND c.platform <> 'webhook' AND p.corpus = ANY ($1::text[])
+      FROM posted p JOIN delivery d ON d.id = p.delivery_id
+     WHERE d.state = 'sent' AND p.corpus = ANY ($1::text[])
        AND ($2::text IS NULL OR p.external_id = $2)
      GROUP BY p.story_id, p.corpus, p.external_id
 )

@@ -723,7 +723,6 @@ class TestExamples:
             *(f"feeds {name}" for name in ("add", "remove", "test")),
             *(f"glossary {name}" for name in groups),
             *("backup", "restore", "database run"),  # test_database.py
-            *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
             "corpora place",  # tests/db/test_placed.py: it needs Citus
             *("compose", "eval compose"),  # test_compose.py: they need a model
         )
