@@ -6,13 +6,17 @@ _NO_WALL = "The page has no votes: it shows what was posted from feeds. Take the
 _INSTEAD_OF_WEBHOOKS = (
     "Programs read what was posted in /feed.json or /feed.xml of the page, and ask the API or MCP."
 )
+_NO_MEDIA = "Pictures and videos of texts are not stored: the page of a text links to its original."
 
-# By the name on the command line. The sentence says what to do instead.
+# By the words on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
     "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
     "wall": "Nobody votes on the page any more: it shows what was posted from feeds.",
     "webhooks": _INSTEAD_OF_WEBHOOKS,
+    "corpora media": _NO_MEDIA,
+    "backup --media": _NO_MEDIA,
+    "restore --media": _NO_MEDIA,
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {

@@ -6,6 +6,7 @@ Commands are imported when they are called, so `--help` and completion import no
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -62,6 +63,14 @@ class CommandEntry:
     function: str = ""
 
 
+def _refuse_retired_words(command: str, arguments: Sequence[str]) -> None:
+    """Raise UsageError if a subcommand or an option is gone."""
+    options = (word.partition("=")[0] for word in arguments if word.startswith("--"))
+    for word in (*arguments[:1], *options):
+        if explanation := explain_retired_command(f"{command} {word}"):
+            raise UsageError(explanation)
+
+
 class LazyCommand(TyperCommand):
     """A placeholder for a command in lists, which loads the command when it is called."""
 
@@ -70,7 +79,8 @@ class LazyCommand(TyperCommand):
         self.entry = entry
 
     def make_context(self, *args: Any, **keywords: Any) -> Any:
-        """Import the command and let it parse its arguments."""
+        """Import the command and let it parse its arguments. Raises UsageError for what is gone."""
+        _refuse_retired_words(self.entry.name, args[1])
         return load(self.entry).make_context(*args, **keywords)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.cli.data_folder import make_folder
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
@@ -26,7 +27,6 @@ from bot.console.screen import Output, progress_bar
 from bot.conversation.wiring import read_pasted
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
-from bot.media import make_folder
 from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.logs import RunOutcome

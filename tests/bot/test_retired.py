@@ -17,7 +17,7 @@ from tests.bot.conftest import Invoke
 def test_retired_command_is_refused_with_its_replacement(invoke: Invoke, command: str) -> None:
     explanation = f"presagio {command} is gone. {RETIRED_COMMANDS[command]}"
     for arguments in ([], ["--help"], ["list", "--json"]):
-        assert invoke(command, *arguments).complaint(2) == explanation
+        assert invoke(*command.split(), *arguments).complaint(2) == explanation
 
 
 def test_help_lists_no_retired_command() -> None:
