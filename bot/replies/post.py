@@ -8,67 +8,11 @@ from functools import partial
 from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
-from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, say_how_found
-from bot.reply import Button, HitView, ItemView, Reply, name_flags
+from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer, Tally
 
-LONGEST_POST = 3500  # Telegram shows 4,096
-NAMES = (
-    "headline", "link", "source", "tweet", "author", "labels", "date", "age", "url", "reason",
-    "number",
-)  # fmt: skip
-
-TEMPLATE_EXAMPLE = ItemView(
-    headline="Ship blocks Suez Canal",
-    link="https://www.bbc.co.uk/news/1",
-    hit=HitView(
-        rank=1,
-        text="One day a boat will get stuck sideways.",
-        author="ana",
-        date=datetime(2012, 3, 14, tzinfo=UTC),
-        date_text="14/3/2012",
-        age="9",
-        url="https://x.com/ana/status/1",
-        flags=(),
-    ),
-)
 _WRITES_IN_A_ROW = 5
-
-
-def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
-    """Return a post with the text that the template gives it, or as it is without one.
-
-    `sources` names the feed of each item. Raises UsageError.
-    """
-    if template is None or not reply.items:
-        return reply
-    named = zip(reply.items, sources, strict=True)
-    text = "\n\n".join(item_text(template, item, source, reply.words) for item, source in named)
-    return replace(reply, text=cut(text, LONGEST_POST), items=(), notice=None)
-
-
-def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
-    """Return what a template says about one item of a post. Raises UsageError."""
-    from bot.replies.template import fill_template  # noqa: PLC0415 - few chats have one
-
-    hit = item.hit
-    return fill_template(
-        template,
-        {
-            "headline": item.headline,
-            "link": item.link or "",
-            "source": source,
-            "tweet": hit.text,
-            "author": hit.signature or "",
-            "labels": ", ".join(name_flags(hit.flags, words)),
-            "date": hit.date_text,
-            "age": hit.age,
-            "url": hit.url or "",
-            "reason": hit.why or "",
-            "number": str(hit.rank),
-        },
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +22,6 @@ class PostItem:
     title: str
     link: str | None
     answer: Answer
-    source: str = ""  # title of its feed
 
 
 def post_reply(

@@ -274,7 +274,7 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
     await assert_exact(empty, await Corpora(empty).get("lib"))
 
 
-async def test_migration_removes_webhooks_with_what_they_were_owed(
+async def test_migration_removes_webhooks_with_what_they_were_owed_and_templates(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await migrate_before("retired", empty, monkeypatch)
@@ -286,7 +286,8 @@ async def test_migration_removes_webhooks_with_what_they_were_owed(
                 platform,
             )
             await connection.execute(
-                "INSERT INTO subscription (chat_id, mode, since) VALUES ($1, 'instant', $2)",
+                "INSERT INTO subscription (chat_id, mode, since, template)"
+                " VALUES ($1, 'instant', $2, '{{ tweet }}')",
                 chat,
                 NOW,
             )
