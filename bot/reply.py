@@ -195,7 +195,6 @@ class Reply:
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     inert: bool = False  # holds words of others: only an address on a line of its own is a link
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
-    picture_url: str | None = None  # of a picture that the platform fetches, in a preview
     silent: bool = False  # makes no sound, where the platform supports that
     picture_name: str = "prophecy.png"
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it

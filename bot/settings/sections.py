@@ -91,7 +91,7 @@ class WebSettings(Section):
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
         description="Address at which people reach the page, such as https://omen.example.org."
-        " Links to the page begin with it; in Slack they are shown as cards.",
+        " Links to the page begin with it.",
     )
     hosts: tuple[str, ...] = Field(
         (),
