@@ -24,6 +24,7 @@ RETIRED_SETTINGS: Mapping[str, str] = {
     "web.wall": _NO_WALL,
     "web.wall_voters": _NO_WALL,
     "webhooks": _INSTEAD_OF_WEBHOOKS,
+    "logging.format": "Lines are text with name=value, which collectors read as logfmt.",
 }
 
 

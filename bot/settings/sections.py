@@ -265,4 +265,3 @@ class LoggingSettings(Section):
         description="The least important messages that are written; info has a line for each event,"
         " as presagio -v does.",
     )
-    format: Literal["text", "json"] = Field("text", description="One line of text, or JSON.")

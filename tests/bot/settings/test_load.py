@@ -201,11 +201,11 @@ def test_no_secret_is_shown() -> None:
         ),
         (
             "[logging]\nzzz = 1\n",
-            'config.toml: [logging] has no key "zzz". There are: level, format.',
+            'config.toml: [logging] has no key "zzz". There are: level.',
         ),
         (
             '[logging]\n"z\\nz" = 1\n',
-            'config.toml: [logging] has no key "z\\nz". There are: level, format.',
+            'config.toml: [logging] has no key "z\\nz". There are: level.',
         ),
         (
             '[search]\nlimit = "three"\n',
