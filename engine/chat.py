@@ -16,7 +16,6 @@ _CONTINENTS = (
     *("Europe", "Indian", "Pacific"),
 )
 
-
 # Large cities that are not in the names of the zones, and those in Spanish.
 _OTHER_CITIES = {
     "barcelona": "Europe/Madrid",
@@ -45,7 +44,6 @@ _OTHER_CITIES = {
     "mumbai": "Asia/Kolkata",
     "beijing": "Asia/Shanghai",
 }
-
 
 # As platforms name it for people who have told them no city.
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})

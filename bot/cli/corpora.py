@@ -32,7 +32,6 @@ _LARGEST = 2_000_000  # bytes of a picture
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
 _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
 
-
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -75,7 +75,6 @@ _SAID: Mapping[Reason, str] = {
     RejectionReason.BEYOND_BEST: marked("others are better"),
 }
 
-
 _PAST_SHOWN, _LONGEST_PAST = 10, 200
 _STATES = {
     DeliveryState.OWED: marked("not sent yet"),

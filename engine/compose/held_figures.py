@@ -19,11 +19,7 @@ from engine.compose.figures import (
 from engine.text.chunks import split_sentences
 
 _NEAR = 8  # words around a number that are about it
-
-
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
-
-
 _MEASURE_STEMS = {
     name: frozenset(stem for words in factors.values() for stem in stem_words(words))
     for name, factors in MEASURES.items()
