@@ -5,7 +5,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 
 from bot.console.screen import make_printable
 from bot.settings.sections import LoggingSettings
@@ -105,22 +104,6 @@ def _build_summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
             )
 
 
-class JsonFormatter(logging.Formatter):
-    """Formats each record as one JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, object] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            **_read_fields(record),
-        }
-        if record.exc_info:
-            entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False, default=str)
-
-
 class TextFormatter(logging.Formatter):
     """Formats each record as one line, followed by the exception's frames if `traceback`."""
 
@@ -141,7 +124,7 @@ class TextFormatter(logging.Formatter):
 
 
 def configure_logging(settings: LoggingSettings, *, verbose: int = 0, serves: bool = True) -> None:
-    """Send records of the chosen level and above to stderr, in the chosen format.
+    """Send records of the chosen level and above to stderr.
 
     `verbose` is how often -v was given: once asks for "info" at least, twice for "debug". A command
     that answers one person and does not serve tells in its answer what went wrong: its warnings are
@@ -154,11 +137,7 @@ def configure_logging(settings: LoggingSettings, *, verbose: int = 0, serves: bo
         {0: logging.CRITICAL, 1: logging.INFO}.get(verbose, logging.DEBUG),
     )
     handler = LimitedHandler(time.monotonic)
-    handler.setFormatter(
-        JsonFormatter()
-        if settings.format == "json"
-        else TextFormatter(traceback=level == logging.DEBUG)
-    )
+    handler.setFormatter(TextFormatter(traceback=level == logging.DEBUG))
     handler.addFilter(_may_be_written)
     handler.addFilter(_is_news)
     logging.basicConfig(level=level, handlers=[handler], force=True)

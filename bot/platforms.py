@@ -76,23 +76,9 @@ def create_services(settings: Settings, shared: AdapterDependencies) -> dict[str
     }
 
 
-def create_posters(
-    settings: Settings, chats: Chats, *, now: Callable[[], datetime]
-) -> list[Poster]:
-    """Return the posters for scheduled posts: of platforms whose tokens are set, and of webhooks.
-
-    Raises SettingsError for a webhook without a secret.
-    """
-    posters = [PLATFORMS[name].create_poster(settings, chats) for name in list_platforms(settings)]
-    if settings.webhooks:
-        from bot.webhooks import (  # noqa: PLC0415 - only with a webhook
-            WebhookPoster,
-            targets_of,
-        )
-
-        contact = settings.fetch.user_agent_contact
-        posters.append(WebhookPoster(targets_of(settings), contact=contact, now=now))
-    return posters
+def create_posters(settings: Settings, chats: Chats) -> list[Poster]:
+    """Return the posters for scheduled posts, of the platforms whose tokens are set."""
+    return [PLATFORMS[name].create_poster(settings, chats) for name in list_platforms(settings)]
 
 
 async def tell_what_is_missing(

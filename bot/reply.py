@@ -183,14 +183,6 @@ class ItemView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """A message for a program. `id` is the same whenever the event is sent again."""
-
-    id: str
-    body: bytes  # JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """One answer: a headline and its hits, or text, or both, in the language of `words`."""
 
@@ -203,13 +195,11 @@ class Reply:
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     inert: bool = False  # holds words of others: only an address on a line of its own is a link
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
-    picture_url: str | None = None  # of a picture that the platform fetches, in a preview
     silent: bool = False  # makes no sound, where the platform supports that
     picture_name: str = "prophecy.png"
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it
     replaces: bool = False  # answers a button by editing the message that carries it
     writes: int | None = None  # the task whose outcome will take the place of this message
-    event: Event | None = None  # the whole message, for a webhook
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
     follow_up: "Request | None" = None  # of another chat, which is answered after this
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent

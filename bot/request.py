@@ -36,8 +36,7 @@ class Trigger(StrEnum):
 class Place:
     """Where an event happened. `thread` is the platform's id of a topic or thread.
 
-    A place without a chat (inline mode) has `kept` false, and nothing about it is stored. A `home`
-    is the page that the bot has for one person beside their private chat.
+    A place without a chat (inline mode) has `kept` false, and nothing about it is stored.
     """
 
     platform: str
@@ -46,7 +45,6 @@ class Place:
     thread: str | None = None
     title: str | None = None
     kept: bool = True
-    home: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +141,6 @@ class Request:
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it
-    preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
     needs_step: bool = False  # only a step can show that an answer is being prepared

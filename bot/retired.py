@@ -2,22 +2,33 @@
 
 from collections.abc import Mapping
 
+_REPLAY = "In a checkout, python -m bench.replay takes the same options and files."
 _NO_WALL = "The page has no votes: it shows what was posted from feeds."
+_INSTEAD_OF_WEBHOOKS = (
+    "Programs read what was posted in /feed.json or /feed.xml of the page, and ask the API or MCP."
+)
+_NO_MEDIA = "Pictures and videos of texts are not stored: the page of a text links to its original."
 
-# By the name on the command line. The sentence says what to do instead.
+# By the words on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "eval": "In a checkout, python -m bench.evaluate takes the same options and files.",
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
     "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
     "wall": _NO_WALL,
+    "webhooks": _INSTEAD_OF_WEBHOOKS,
+    "corpora media": _NO_MEDIA,
+    "backup --media": _NO_MEDIA,
+    "restore --media": _NO_MEDIA,
+    "compose --record": _REPLAY,
+    "compose --replay": _REPLAY,
 }
-_REPLAY = "In a checkout, python -m bench.replay takes the same options and files."
-RETIRED_OPTIONS: Mapping[str, str] = {"compose --record": _REPLAY, "compose --replay": _REPLAY}
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {
     "web.votes": _NO_WALL,
     "web.wall": _NO_WALL,
     "web.wall_voters": _NO_WALL,
+    "webhooks": _INSTEAD_OF_WEBHOOKS,
+    "logging.format": "Lines are text with name=value, which collectors read as logfmt.",
 }
 
 
@@ -26,12 +37,6 @@ def explain_retired_command(name: str) -> str | None:
     return (
         f"presagio {name} is gone. {RETIRED_COMMANDS[name]}" if name in RETIRED_COMMANDS else None
     )
-
-
-def explain_retired_option(command: str, option: str) -> str | None:
-    """Return what became of an option of a command, or None if there never was such an option."""
-    explanation = RETIRED_OPTIONS.get(f"{command} {option}")
-    return f"{option} of presagio {command} is gone. {explanation}" if explanation else None
 
 
 def explain_retired_setting(section: str, key: str = "") -> str | None:

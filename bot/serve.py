@@ -155,7 +155,7 @@ async def serve(
         news = await stack.enter_async_context(open_news_services(app, fetcher, delivers=platforms))
         commands = standard_commands()
         chats = Chats(app.database)
-        posters = create_posters(app.settings, chats, now=now)
+        posters = create_posters(app.settings, chats)
         ownership = Ownership(
             access=Access(app.database),
             chats=chats,

@@ -16,7 +16,6 @@ _CONTINENTS = (
     *("Europe", "Indian", "Pacific"),
 )
 
-
 # Large cities that are not in the names of the zones, and those in Spanish.
 _OTHER_CITIES = {
     "barcelona": "Europe/Madrid",
@@ -46,10 +45,8 @@ _OTHER_CITIES = {
     "beijing": "Asia/Shanghai",
 }
 
-
 # As platforms name it for people who have told them no city.
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
-WEBHOOKS = "webhook"  # the platform of programs that are told of finds
 LISTENING_NAMES = ("mentions", "replies", "headlines")
 # What one word stands for.
 _LISTENING = {"all": LISTENING_NAMES, "mentions": LISTENING_NAMES[:2], "commands": ()}

@@ -18,8 +18,6 @@ _BIN = 0.1
 # What a term adds to a bin is left out if it is less than this share of the wanted documents, as
 # most of it is.
 _NEGLIGIBLE = 1e-5
-
-
 ALIKE = 90.0  # percent of their letters by which texts are copies
 _Item = TypeVar("_Item", bound=Hashable)
 # The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).

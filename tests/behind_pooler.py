@@ -23,7 +23,6 @@ NOT_BEHIND: Mapping[str, str] = {
     f"{_RESTORED}test_restore_refuses_or_skips_foreign_tables": _PROGRAMS,
     "tests/bot/cli/test_doctor.py::TestRights": _ROLE,
     "tests/bot/cli/test_main.py::TestRoleWithoutRights": _ROLE,
-    "tests/bot/test_media.py::test_files_are_part_of_a_backup": _PROGRAMS,
     "tests/db/backup/test_dump.py": _PROGRAMS,
     "tests/db/backup/test_restore.py": _PROGRAMS,
     "tests/db/search/test_embeddings.py"

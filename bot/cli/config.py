@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, parse_string, settings_of
+from bot.cli.shared import Json, parse_string
 from bot.console.screen import Output
 from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
@@ -170,7 +170,6 @@ def group() -> None:
 
 @slack_commands.command("manifest")
 def slack_manifest(
-    context: typer.Context,
     request_url: Annotated[
         str, typer.Option("--request-url", help="Public address, for events over HTTP.")
     ] = "",
@@ -179,8 +178,6 @@ def slack_manifest(
     ] = "",
 ) -> None:
     """Print the manifest that makes a Slack app.
-
-    With web.public_url in the settings, links to the page are shown as cards.
 
     Example: presagio slack manifest
     """
@@ -193,6 +190,5 @@ def slack_manifest(
         standard_commands().commands,
         request_url=request_url,
         prefix=prefix,
-        page=settings_of(context).web.public_url,
     )
     Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

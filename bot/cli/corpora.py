@@ -1,6 +1,5 @@
 """`presagio corpora`: lists, shows, changes and drops corpora."""
 
-import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +20,7 @@ from bot.cli.shared import (
     parse_string,
 )
 from bot.console.screen import Output
-from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
-from db.search.shown import DocumentLookup
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind
 from engine.vectors import format_percent
@@ -32,10 +29,8 @@ if TYPE_CHECKING:
     from bot.app import App
 
 _LARGEST = 2_000_000  # bytes of a picture
-_BATCH = 10_000  # ids in one statement
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
 _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
-
 
 commands = typer.Typer(
     no_args_is_help=True,
@@ -222,38 +217,6 @@ async def describe_corpus(
     await show_corpus(app, name, json=json, output=output)
 
 
-@app_command(commands, "media")
-async def bring_media(
-    app: "App",
-    name: Name,
-    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=parse_string)],
-    *,
-    json: Json = False,
-    output: Output,
-) -> None:
-    """Bring the pictures and videos of an archive of X to the page.
-
-    The folder is data/tweets_media of the unpacked archive. Files are copied beside the data.
-
-    Example: presagio corpora media me archive/data/tweets_media
-    """
-    corpus, shown = await app.corpora.get(name), DocumentLookup(app.database)
-    files = await asyncio.to_thread(files_in, folder)
-    ids, known = list(text_ids(files)), set[str]()
-    for first in range(0, len(ids), _BATCH):
-        known |= await shown.find_existing_ids(corpus, ids[first : first + _BATCH])
-    media = Media(app.settings.data_dir)
-    brought = await asyncio.to_thread(media.bring, corpus, files, known)
-    if json:
-        left_out = {reason.name.lower(): number for reason, number in brought.left_out.items()}
-        row = {"name": name, "files": brought.files, "texts": brought.texts, "left_out": left_out}
-        output.json(row)
-        return
-    output.line(f"{brought.files:,} files of {brought.texts:,} texts are with {name} now.")
-    for reason, number in sorted(brought.left_out.items()):
-        output.remark(f"Left out: {number:,}, {reason.value}.")
-
-
 def _confirm_drop(name: str, yes: Yes = False) -> None:
     if not yes:
         confirm(f"Remove {name!r} and all it holds?")
@@ -265,9 +228,7 @@ async def drop_corpus(app: "App", name: Name, *, json: Json = False, output: Out
 
     Example: presagio corpora drop demo --yes
     """
-    corpus = await app.corpora.get(name)
     documents = await app.corpora.drop(name)
-    await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
     output.tell(
         {"dropped": name, "documents": documents},
         f"Dropped {name} with {documents:,} documents.",

@@ -1,12 +1,11 @@
 """`presagio init`, `backup`, `restore` and `database run`: the tables and what they hold."""
 
-import asyncio
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -16,7 +15,6 @@ import typer
 from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
 from bot.database import bring_up_to_date, open_database, open_url, open_with_server
-from bot.media import Media
 from bot.settings import Settings
 from db.backup.backup import (
     dump_tables,
@@ -169,10 +167,6 @@ async def back_up(
     settings: Settings,
     file: Annotated[Path, typer.Argument(help="File to write; an older one is replaced.")],
     *,
-    media: Annotated[
-        Path | None,
-        typer.Option("--media", help="Archive to write: pictures and videos, which are files."),
-    ] = None,
     json: Json = False,
     output: Output,
 ) -> None:
@@ -188,31 +182,13 @@ async def back_up(
                 raise InputError("There is nothing to back up: the database is not set up.")
         with _show_progress_bar(output, "backup") as progress:
             size = await dump_tables(url, file, progress=progress)
-    files = await _save_media(settings, media, output=output)
     if json:
-        output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
+        output.json({"file": str(file), "bytes": size})
     else:
         output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
-        if media:
-            output.line(f"Wrote {media} ({files:,} pictures and videos).")
 
 
 backup = command_of(back_up)
-
-
-async def _save_media(settings: Settings, file: Path | None, *, output: Output) -> int:
-    """Write all files to the archive `file` and return their number; without one, tell of them.
-
-    Raises InputError.
-    """
-    media = Media(settings.data_dir)
-    if file:
-        return await asyncio.to_thread(media.pack, file)
-    if number := await asyncio.to_thread(media.files):
-        output.remark(
-            f"{number:,} pictures and videos of texts are not in it. To save them: --media FILE.tar"
-        )
-    return 0
 
 
 async def bring_back(
@@ -230,16 +206,6 @@ async def bring_back(
     replace: Annotated[
         bool, typer.Option("--replace", help="Give up the corpora and chats that are there.")
     ] = False,
-    media: Annotated[
-        Path | None,
-        typer.Option(
-            "--media",
-            help="Archive that backup --media has written; replaces what is there.",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-        ),
-    ] = None,
     known_only: Annotated[
         bool,
         typer.Option(
@@ -260,11 +226,8 @@ async def bring_back(
     async with open_url(settings, progress=output.remark) as url:
         found = await check_backup(file)
         await _check_target(settings, replace=replace, output=output)
-        with ExitStack() as stack:  # pictures first, so that a damaged archive changes nothing
-            pictures = Media(settings.data_dir).unpack_archive(media) if media else nullcontext()
-            files = await asyncio.to_thread(stack.enter_context, pictures)
-            with _show_progress_bar(output, "restore") as progress:
-                placed = await restore_into(url, found, progress=progress, known_only=known_only)
+        with _show_progress_bar(output, "restore") as progress:
+            placed = await restore_into(url, found, progress=progress, known_only=known_only)
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()
@@ -276,7 +239,7 @@ async def bring_back(
         )
     for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
-    _report_restore(file, corpora, files, json=json, output=output)
+    _report_restore(file, corpora, json=json, output=output)
 
 
 restore_backup = command_of(bring_back)
@@ -325,15 +288,10 @@ def _show_progress_bar(output: Output, label: str) -> Iterator[Callable[[int], N
         yield lambda size: tell(size, f"{size / _MEGABYTE:,.0f} MB")
 
 
-def _report_restore(
-    file: Path, corpora: Sequence[Corpus], files: int | None, *, json: bool, output: Output
-) -> None:
+def _report_restore(file: Path, corpora: Sequence[Corpus], *, json: bool, output: Output) -> None:
     documents = sum(corpus.documents for corpus in corpora)
     if json:
-        row = {"file": str(file), "corpora": len(corpora), "documents": documents}
-        output.json(row if files is None else row | {"media": files})
+        output.json({"file": str(file), "corpora": len(corpora), "documents": documents})
         return
     named = "corpus" if len(corpora) == 1 else "corpora"
     output.line(f"Restored {len(corpora):,} {named} with {documents:,} documents from {file}.")
-    if files is not None:
-        output.line(f"Restored {files:,} pictures and videos.")

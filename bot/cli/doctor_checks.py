@@ -1,6 +1,6 @@
 """The checks of `presagio doctor` that ask the database."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 
@@ -15,8 +15,6 @@ from bot.cli.doctor_servers import (
 )
 from bot.evidence import open_embedders
 from bot.settings import Settings
-from bot.settings.sections import WebhookSettings
-from bot.webhooks import WebhookState, targets_of, webhook_states
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
     statistics_differ,
@@ -27,18 +25,16 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.search.nearest import SetAside, SetAsideOfModel, ToEmbed
-from engine.chat import WEBHOOKS
 from engine.embed.local import how_to_embed
 from engine.errors import (
     CorpusWithheld,
     PresagioError,
-    SettingsError,
     StorageInterrupted,
 )
 from engine.feeds.feed import Feed
 from engine.posting.delivery import OutboxHealth
 from engine.text.address import public_address
-from engine.values import Corpus, Kind
+from engine.values import Corpus
 from engine.vectors import format_percent
 
 _COUNTED = timedelta(days=7)
@@ -47,8 +43,8 @@ _NAMED = 3
 _SHOWN = 5  # texts that are set aside
 
 
-async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
-    """Return one check each for feeds, jobs, the outbox, and each webhook. Raises StorageError."""
+async def news_checks(database: Database, now: datetime) -> list[Check]:
+    """Return one check each for feeds, jobs and the outbox. Raises StorageError."""
     feeds = [health.feed for health in await Feeds(database).health(now=now)]
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
@@ -56,7 +52,6 @@ async def news_checks(database: Database, settings: Settings, now: datetime) -> 
         _check_feeds(feeds),
         _check_jobs(outcomes),
         _check_outbox(health, now),
-        *await _check_webhooks(database, settings, now),
     ]
 
 
@@ -108,49 +103,6 @@ def _check_outbox(health: OutboxHealth, now: datetime) -> Check:
     return Check(check="outbox", ok=not late, detail=detail, fix=fix)
 
 
-async def _check_webhooks(database: Database, settings: Settings, now: datetime) -> list[Check]:
-    if not settings.webhooks:
-        return []
-    try:
-        targets_of(settings)
-    except SettingsError as error:
-        return [Check(check="webhooks", ok=False, detail=error.message, fix=error.fix)]
-    corpora = {corpus.name: corpus.kind for corpus in await Corpora(database).list()}
-    states = await webhook_states(database, settings.webhooks)
-    return [
-        _check_webhook(hook, state, _find_corpus_fix(hook, corpora, settings), now)
-        for hook, state in zip(settings.webhooks, states, strict=True)
-    ]
-
-
-def _find_corpus_fix(
-    hook: WebhookSettings, corpora: Mapping[str, Kind], settings: Settings
-) -> str | None:
-    """Return how to mend that a webhook cannot be told of its corpus, or None."""
-    if hook.corpus and hook.corpus not in corpora:
-        return f"There is no corpus {hook.corpus}; see: presagio corpora"
-    name = f"{WEBHOOKS}:{hook.name}"
-    if corpora.get(hook.corpus) is Kind.PERSONAL and name not in settings.chat.private:
-        return f'{hook.corpus} is personal: add "{name}" to private in [chat].'
-    return None
-
-
-def _check_webhook(
-    hook: WebhookSettings, state: WebhookState, unreadable: str | None, now: datetime
-) -> Check:
-    late = state.oldest_owed_at is not None and now - state.oldest_owed_at > _LATE
-    detail = f"{state.host}: {state.sent:,} sent, {state.owed:,} owed, {state.failed:,} given up"
-    if state.last_error:
-        detail += f"; last error: {state.last_error}"
-    fix = unreadable
-    if not state.active:
-        fix = f"Its receiver answered 410. Run: presagio webhooks resume {hook.name}"
-    elif late:
-        fix = f"See: presagio webhooks test {hook.name}"
-    ok = None if not state.known else fix is None
-    return Check(check=f"webhook {hook.name}", ok=False if fix else ok, detail=detail, fix=fix)
-
-
 async def database_checks(
     settings: Settings, database: Database, now: datetime
 ) -> AsyncIterator[Check]:
@@ -179,7 +131,7 @@ async def database_checks(
     yield await _vectors_check(settings, database, corpora)
     for found in await SetAside(database).by_model():
         yield _set_aside_check(found)
-    for check in await news_checks(database, settings, now):
+    for check in await news_checks(database, now):
         yield check
 
 

@@ -22,8 +22,6 @@ from db.replicas import PROMOTED, ReplicaState
 from engine.errors import PresagioError, StorageOutdated
 
 _REPLAY_SECONDS = 3.0
-
-
 _PGVECTOR, _OLDEST = "vector", (0, 7)
 
 

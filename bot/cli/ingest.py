@@ -31,7 +31,6 @@ from bot.cli.shared import (
     spread_options,
 )
 from bot.console.screen import Output, progress_bar
-from bot.media import REJECTS
 from bot.signals import run_until_signal
 from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError
 from engine.ingest.isolated_reader import ReadSource, SourceReader
@@ -219,7 +218,7 @@ async def _load_sources(
     sizes = [source.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
-        RejectsReport(app.settings.data_dir / REJECTS / f"{corpus.name}.jsonl") as rejects,
+        RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
         progress_bar(output.remarks, f"ingest {corpus.name}", total) as tell,
     ):
         loader = Loader(

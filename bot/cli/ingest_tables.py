@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Self
 
 import orjson
 
+from bot.cli.data_folder import give_to_owner, make_folder
 from bot.cli.shared import ask_line, confirm, parse_string
 from bot.console.screen import Output, make_printable
-from bot.media import give_to_owner, make_folder
 from engine.errors import StorageError, UsageError
 from engine.ingest.records import Reject
 from engine.text.language import NAMES

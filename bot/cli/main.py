@@ -6,6 +6,7 @@ Commands are imported when they are called, so `--help` and completion import no
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from bot.retired import explain_retired_command, explain_retired_option
+from bot.retired import explain_retired_command
 from engine.errors import PresagioError, UsageError
 
 # Help is plain text; -h is short for --help.
@@ -61,6 +62,14 @@ class CommandEntry:
     function: str = ""
 
 
+def _refuse_retired_words(command: str, arguments: Sequence[str]) -> None:
+    """Raise UsageError if a subcommand or an option is gone."""
+    options = (word.partition("=")[0] for word in arguments if word.startswith("--"))
+    for word in (*arguments[:1], *options):
+        if explanation := explain_retired_command(f"{command} {word}"):
+            raise UsageError(explanation)
+
+
 class LazyCommand(TyperCommand):
     """A placeholder for a command in lists, which loads the command when it is called."""
 
@@ -69,7 +78,8 @@ class LazyCommand(TyperCommand):
         self.entry = entry
 
     def make_context(self, *args: Any, **keywords: Any) -> Any:
-        """Import the command and let it parse its arguments."""
+        """Import the command and let it parse its arguments. Raises UsageError for what is gone."""
+        _refuse_retired_words(self.entry.name, args[1])
         return load(self.entry).make_context(*args, **keywords)
 
 
@@ -167,7 +177,6 @@ _GROUPS = {
         "mcp": "Serve the searches as tools to agents, by stdio or HTTP.",
         "feeds": "Show how the feeds fare, add and remove them.",
         "posts": "Show what would be posted in each chat, and why not the rest.",
-        "webhooks": "Show how webhooks fare, test them, and turn them on again.",
         "run-once": "Read feeds, search, judge and post what is due, and end: for cron.",
         "slack": "Set up Slack.",
     },
@@ -205,13 +214,6 @@ def _mention_quotes(error: Any) -> None:
         error.message = f"{message}. Put the text in quotes."
 
 
-def _refuse_retired_option(error: Any) -> None:
-    """Raise UsageError where an option is one that is gone."""
-    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
-    if context and (explanation := explain_retired_option(context.command.name, option)):
-        raise UsageError(explanation) from error
-
-
 class Commands(TyperGroup):
     """All commands, none of them imported."""
 
@@ -234,7 +236,6 @@ class Commands(TyperGroup):
             error.message = _reword_message(error.message)
             raise
         except TyperException as error:
-            _refuse_retired_option(error)
             _mention_quotes(error)
             raise
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.cli.data_folder import make_folder
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
@@ -26,7 +27,6 @@ from bot.console.screen import Output, progress_bar
 from bot.conversation.wiring import read_pasted
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
-from bot.media import make_folder
 from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.logs import RunOutcome
@@ -225,7 +225,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         fetcher = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
-        posters = create_posters(app.settings, Chats(app.database), now=now)
+        posters = create_posters(app.settings, Chats(app.database))
         for poster in posters:
             stack.push_async_callback(poster.close)
         wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
@@ -240,9 +240,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
                 f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
             )
         if not posters:
-            output.remark(
-                "No token of a chat platform is set, and no webhook: nothing is sent from here."
-            )
+            output.remark("No token of a chat platform is set: nothing is sent from here.")
     if sent.waiting:
         raise PresagioError(
             f"{sent.waiting:,} messages could not be sent: {sent.error}",

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,9 +20,6 @@ from bot.cli.shared import (
 from bot.console.screen import Output
 from bot.settings import Settings
 from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat
-
-if TYPE_CHECKING:
-    pass
 
 ACCESS = ("owner", "open")
 _ADDRESS = re.compile(r"https?://.+|(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?/.*")

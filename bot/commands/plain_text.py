@@ -139,7 +139,7 @@ _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split
 def may_be_answered(request: Request) -> bool:
     """Return whether the chat's settings allow an answer to this event, before any other work."""
     chat, listening = request.known_chat, request.known_chat.listening
-    if request.preview or request.place.private:
+    if request.place.private:
         return True
     match request.trigger:
         case Trigger.COMMAND | Trigger.BUTTON:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
@@ -23,59 +22,23 @@ from bot.commands.services import Services
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_button, answer_buttons
-from bot.replies.dates import read_date, read_typed
+from bot.replies.dates import read_typed
 from bot.replies.limits import cut
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
-from engine.errors import PresagioError, SeveralCorpora, StorageError, UsageError
+from engine.errors import PresagioError, SeveralCorpora, StorageError
 from engine.page.article import first_link
-from engine.prophecy.headline import read_headline
 from engine.search import Headline, Prophecy, SearchRequest
 
-_PAGE, _PICTURE = "/prophecy", "/picture.png"
 _LONGEST_HEADLINE = 2_000
 _LONGEST_SHOWN = 80  # of one of several headlines
 _OF_ALL = (SeveralCorpora, StorageError)  # not of one of several headlines
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 # A command may not be shown to others.
 _PASTED = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.OVERHEARD)
-
-
-async def show_linked(request: Request, services: Services) -> Reply | None:
-    """Return the card of a linked prophecy, or None if there is nothing to show.
-
-    Only corpora are shown that the chat may see. Raises what a search raises.
-    """
-    address = request.text
-    if not services.page or not address.startswith(f"{services.page}{_PAGE}?"):
-        return None
-    asked = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-    headline, corpus = asked.get("headline", "").strip(), asked.get("corpus", "")
-    visible = [archive.name for archive in await services.archives.list()]
-    if not headline or len(headline) > _LONGEST_HEADLINE or corpus not in visible:
-        return None
-    try:
-        date = read_date(asked["date"]) if asked.get("date") else None
-    except UsageError:
-        return None
-    prophecy = await services.searches.prophesy(
-        SearchRequest(
-            headline=read_headline(headline, date=date),
-            limit=services.searches.limit,
-            now=request.now,
-        ),
-        corpus=corpus,
-    )
-    if not prophecy.hits:
-        return None
-    reply = prophecy_reply(
-        prophecy, prophecy.hits[:1], now=request.now, words=request.words, compact=True
-    )
-    picture = {**asked, "lang": request.words.language}
-    return replace(reply, picture_url=f"{services.page}{_PICTURE}?{urlencode(picture)}")
 
 
 async def answer_plain_text(
@@ -85,8 +48,6 @@ async def answer_plain_text(
 
     Small talk, questions, and names of `commands` without a slash are answered with a hint.
     """
-    if request.preview:
-        return await show_linked(request, services)
     if request.brings_archive:
         return await offer_archive(request, services)
     if request.unreadable:

@@ -79,10 +79,7 @@ class Act:
 
 
 LOOKS = Act(Effect.ANSWERS)
-
-
 SEARCHES = Act(Effect.ANSWERS, counted=True)
-
 
 # The lowest role that may; None means nobody.
 RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {

@@ -26,7 +26,7 @@ from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.ingest.records import TableLayout
 from engine.messages import Message
 from engine.query.results import QueryAnswer
-from engine.search import Candidate, Headline, Prophecy, SearchRequest
+from engine.search import Headline, Prophecy, SearchRequest
 from engine.settings import UNLIMITED
 from engine.values import Corpus, Kind
 
@@ -141,10 +141,6 @@ class ReadHeadline(Protocol):
         """Return the headline. Raises PresagioError if a page cannot be read."""
 
 
-async def _no_document(_corpus: Corpus, _external_id: str) -> Candidate | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searches:
     """The questions that the archives answer, and the limits of the answers."""
@@ -165,7 +161,6 @@ class Archives:
 
     list: Callable[[], Awaitable[Sequence[Corpus]]]
     glossary: GlossaryService
-    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
     usual: str  # the configured one; "" means the only one
 
     def name_for(self, chat: Chat) -> str:
@@ -203,7 +198,6 @@ class Services:
     access: ChatAccess
     news: NewsServices
     pictures: Pictures
-    page: str = ""  # address of the page whose links are shown as cards; "" for none
     composing: ComposeServices | None = None  # None without a language model
     loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
 

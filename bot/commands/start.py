@@ -19,19 +19,14 @@ from bot.commands.subscribe import (
     list_obstacles,
 )
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
-from bot.replies.dates import say_age
 from bot.replies.limits import cut
-from bot.reply import Action, Button, HitView, ItemView, Reply
+from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.chat import say_city, zone_or_utc
 from engine.feeds.lookup import well_known, well_known_in
-from engine.posting.delivery import PostingMode, PublicPost, Subscription
-from engine.search import Candidate
-from engine.text.address import address_candidate
+from engine.posting.delivery import PostingMode, Subscription
 from engine.values import Corpus, CorpusRole
 
-_MAXIMUM = 5  # prophecies
-_LONGEST_HEADLINE = 120
 LONGEST_GREETING = 400
 _LONGEST_VOICES = 90
 _MAX_VOICES = 3
@@ -67,39 +62,6 @@ _ZONE_OF_COUNTRY = {
 _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 
-async def at_home(request: Request, services: Services, greeting: Reply) -> Reply:
-    """Return a greeting with the latest prophecies that were posted, newest first.
-
-    They are of the corpora that this person may see. Raises StorageError.
-    """
-    words = request.words
-    items = await _list_latest_items(services, words)
-    introduction = words.say("The latest prophecies:") if items else ""
-    text = "\n\n".join(filter(None, (greeting.text, introduction)))
-    return replace(greeting, text=text, items=items)
-
-
-async def _list_latest_items(services: Services, words: Words) -> tuple[ItemView, ...]:
-    visible = {archive.name: archive for archive in await services.archives.list()}
-    items: list[ItemView] = []
-    for post in await services.news.outbox.public_posts(tuple(visible), limit=_MAXIMUM):
-        corpus = visible[post.corpus]
-        # A text that has been removed from its corpus since is not shown any more.
-        if found := await services.archives.document(corpus, post.external_id):
-            items.append(_build_item(post, address_candidate(found, corpus), len(items) + 1, words))
-    return tuple(items)
-
-
-def _build_item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
-    hit = replace(
-        HitView.of(found, words, rank=number, text=found.text),
-        age=say_age(found.created_at, post.published, words),
-        small=True,
-        signed=True,
-    )
-    return ItemView(headline=cut(post.title, _LONGEST_HEADLINE), link=post.link, hit=hit)
-
-
 async def _welcome_chat(request: Request, services: Services) -> Reply:
     words = request.words
     archives = _choose_archives(await services.archives.list())
@@ -125,12 +87,11 @@ async def _welcome_chat(request: Request, services: Services) -> Reply:
     text = cut(" ".join(filter(None, sentences)), LONGEST_GREETING)
     if owns and services.searches.advice:
         text += f"\n{words.render(services.searches.advice)}"
-    greeting = Reply(
+    return Reply(
         words=words,
         text=text,
         buttons=((button,),) if archives and request.place.kept else (),
     )
-    return await at_home(request, services, greeting) if request.place.home else greeting
 
 
 def _choose_archives(corpora: Sequence[Corpus]) -> list[Corpus]:
@@ -227,8 +188,6 @@ async def _find_subscription(request: Request, services: Services) -> Subscripti
 async def _sum_up_setup(request: Request, services: Services) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
-    if request.place.home:
-        return await _welcome_chat(replace(request, text=""), services)
     archives = _choose_archives(await services.archives.list())
     chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
     ready = words.say("I am set up.")

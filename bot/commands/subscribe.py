@@ -42,16 +42,12 @@ _OPTIONS = (
     marked("topic ...: this topic has posts of its own, such as: topic feeds BBC daily 9:00."),
     marked("feeds BBC, Reuters: only news of feeds with such a name."),
     marked("silent on: posts make no sound."),
-    marked(
-        "template TEXT: the words of a post, with names such as headline and tweet in double"
-        " braces; off: the usual."
-    ),
     marked("any takes a filter away, such as: must any."),
 )
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_TOPIC, _TEMPLATE, _OFF, _HELP = "topic", "template", "off", "help"
+_TOPIC, _OFF, _HELP = "topic", "off", "help"
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -234,8 +230,7 @@ async def _change_subscription(request: Request, services: Services, text: str) 
 async def _read_subscription(request: Request, text: str, news: NewsServices) -> Subscription:
     """Return the subscription with what `text` changes. Raises UsageError.
 
-    "topic" at the beginning makes one for the topic alone, which what follows then is about;
-    "template" takes all that comes after it as it is.
+    "topic" at the beginning makes one for the topic alone, which what follows then is about.
     """
     chat, here, words = request.known_chat, request.place.thread, request.words
     before = await subscription_here(request, news)
@@ -249,26 +244,8 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
         if before is None or not before.topic:
             before = Subscription(chat=chat, mode=PostingMode.DAILY, topic=here, thread=here)
     start = Subscription(chat=chat, thread=here, threshold=chat.threshold)
-    first, _, rest = text.partition(" ")
-    if first.lower() == _TEMPLATE:
-        subscription = read_subscription("", before, start, words)
-        return replace(subscription, template=_read_template(rest.strip(), words))
     subscription = read_subscription(text, before, start, words)
     return replace(subscription, thread=subscription.topic or subscription.thread)
-
-
-def _read_template(text: str, words: Words) -> str | None:
-    """Return a template as typed, or None for "off". Raises UsageError."""
-    if not text:
-        raise UsageError(
-            words.say("What is {name} to be? {any} takes it away.", name=_TEMPLATE, any=_OFF)
-        )
-    if text.lower() == _OFF:
-        return None
-    from bot.replies.template import require_template  # noqa: PLC0415 - few chats have one
-
-    require_template(text)
-    return text
 
 
 async def _show_subscription(
@@ -301,8 +278,6 @@ def _describe_posting(
     lines = describe_subscription(subscription, feeds, words)
     if subscription.topic:
         lines.insert(0, words.say("In this topic:"))
-    if subscription.template:
-        lines.append(words.say("Posts have a template; /preview shows what it makes of them."))
     if next_post := said_next(subscription, request):
         lines.append(next_post)
     if subscription.thread is not None and not subscription.topic:

@@ -26,16 +26,13 @@ from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
-    TEMPLATE_EXAMPLE,
     PostItem,
-    apply_template,
-    item_text,
     post_reply,
     say_nothing_found,
     write_day,
 )
 from bot.replies.prophecy import hit_view
-from bot.reply import Button, ItemView, Reply, name_flags, reply_aside
+from bot.reply import Button, Reply, name_flags, reply_aside
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
@@ -78,7 +75,6 @@ _SAID: Mapping[Reason, str] = {
     RejectionReason.BEYOND_BEST: marked("others are better"),
 }
 
-
 _PAST_SHOWN, _LONGEST_PAST = 10, 200
 _STATES = {
     DeliveryState.OWED: marked("not sent yet"),
@@ -103,7 +99,7 @@ async def _post_current_finds(request: Request, services: Services) -> Reply | N
         items = await _store_answers(request, services.stores.answers, choice.chosen)
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
-        posted = post_reply(
+        return post_reply(
             items,
             words,
             day,
@@ -112,11 +108,10 @@ async def _post_current_finds(request: Request, services: Services) -> Reply | N
             compact=compact,
             writes=writes,
         )
-        return apply_template(posted, subscription.template, [item.source for item in items])
     decision = OwedPost(
         subscription=subscription,
         key=f"today:{subscription.chat.id}:{request.event_id}",
-        content=content_to_json(post_of(choice.chosen, day, subscription.template)),
+        content=content_to_json(post_of(choice.chosen, day)),
         chosen=choice.chosen,
         **pictures_for(subscription, choice.chosen),
         asked=True,
@@ -138,12 +133,7 @@ async def _store_answers(
         number = await answers.keep(request.known_chat, request.place.thread, answer)
         story = chosen_story.find.story
         items.append(
-            PostItem(
-                title=story.title,
-                link=story.link,
-                answer=replace(answer, id=number),
-                source=story.source or "",
-            )
+            PostItem(title=story.title, link=story.link, answer=replace(answer, id=number))
         )
     return items
 
@@ -156,13 +146,10 @@ async def _show_preview(request: Request, services: Services) -> Reply:
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
         for place, chosen in enumerate(choice.chosen, start=1):
-            lines += _describe_chosen(place, chosen, subscription, words)
+            lines += _describe_chosen(place, chosen, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
         lines += (hindered := await list_obstacles(request, subscription, news))
-        if subscription.template:
-            example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News", words)
-            lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
     unfound = await _count_unfound(news, subscription, request)
@@ -203,15 +190,9 @@ def _describe_times(subscription: Subscription, request: Request) -> str:
     return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
-def _describe_chosen(
-    place: int, chosen: Chosen, subscription: Subscription, words: Words
-) -> Iterator[str]:
+def _describe_chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
     story = chosen.find.story
     view = replace(hit_view(chosen.hit, story.published, words), rank=place)
-    if subscription.template:
-        item = ItemView(headline=story.title, link=story.link, hit=view)
-        yield item_text(subscription.template, item, story.source or "", words)
-        return
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
     facts = filter(None, (view.date_text, view.age, *name_flags(view.flags, words)))
     yield f"   {', '.join(facts)}: {cut(view.text, _LONGEST_TEXT)}"

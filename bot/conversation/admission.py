@@ -116,8 +116,6 @@ class Doorkeeper:
                 "This bot has no owner yet, so it answers nobody. Its owner writes the code that"
                 " presagio serve shows."
             )
-        elif request.place.home:  # looking at it is no wish to use the bot
-            sentence = words.say("My owner decides who may use me. Write to me to ask.")
         elif not request.place.kept:
             sentence = words.say("Write to me in private first: my owner decides who may use me.")
         else:

@@ -149,9 +149,8 @@ class Gates:
             return Stop("too many buttons", self._build_pace_notice(request))
         met = await self._with_chat(request)
         admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
-        shown_as_message = met.place.kept and not met.place.home
-        if isinstance(admitted, Stop) and admitted.reply and shown_as_message:
-            # What stands at home or inline is no message: it neither disturbs nor replaces one.
+        if isinstance(admitted, Stop) and admitted.reply and met.place.kept:
+            # What stands inline is no message: it neither disturbs nor replaces one.
             return admitted if self._is_notice_due(met) else Stop(admitted.why)
         return admitted
 
@@ -258,9 +257,7 @@ def not_meant(request: Request) -> str | None:
     mentioned = request.trigger is Trigger.ADDRESSED and request.place.kept
     if not (request.text or mentioned or request.is_deletion or request.unreadable):
         return "empty"
-    overheard = request.trigger is Trigger.OVERHEARD and not (
-        request.is_deletion or request.preview
-    )
+    overheard = request.trigger is Trigger.OVERHEARD and not request.is_deletion
     if overheard and (request.command_call or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None

@@ -41,11 +41,9 @@ from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.logs import JobOutcomes
-from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
-from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
 from engine.errors import FetchError, FetchFailed, PresagioError, explain_error
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
@@ -55,9 +53,8 @@ from engine.isolation.process import Isolation
 from engine.messages import Message, for_operators, join_messages
 from engine.page.article import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
-from engine.search import Candidate, Headline
+from engine.search import Headline
 from engine.settings import UNLIMITED
-from engine.values import Corpus
 
 if TYPE_CHECKING:
     from engine.fetch.client import Fetcher
@@ -221,12 +218,6 @@ async def require_daily(app: App, asker: str, *, now: datetime) -> None:
         )
 
 
-async def _find_document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
-    """Return a document by its id at the source, or None. Raises StorageError."""
-    found = await DocumentLookup(database).document(corpus, external_id)
-    return found.candidate if found else None
-
-
 def _is_admitted(settings: ChatSettings, chat: str) -> bool:
     """Return whether the lists of the settings admit a chat, "platform:id"."""
     listed = settings.access != "open" or not settings.allow or chat in settings.allow
@@ -259,7 +250,6 @@ def chat_services(
         archives=Archives(
             list=app.corpora.list,
             glossary=glossary_service(app),
-            document=partial(_find_document, database),
             usual=settings.search.corpus,
         ),
         stores=ChatStores(
@@ -276,7 +266,6 @@ def chat_services(
         ),
         news=news,
         pictures=pictures_of(app),
-        page=settings.web.public_url.rstrip("/"),
         composing=composing,
     )
 

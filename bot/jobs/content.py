@@ -4,7 +4,7 @@ It is put into words when it is sent, in the language that the chat has at that 
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
@@ -19,10 +19,8 @@ from bot.replies.composition import draft_reply
 from bot.replies.picture import Pictures, PictureSubject
 from bot.replies.post import (
     PostItem,
-    apply_template,
     post_buttons,
     post_reply,
-    prophecy_event,
     say_nothing_found,
 )
 from bot.reply import Reply
@@ -31,9 +29,9 @@ from db.chat.compositions import Compositions
 from db.logs import Asker, Origin
 from engine.answer.cited_answer import Passage
 from engine.budget import BudgetSource
-from engine.chat import WEBHOOKS, zone_or_utc
+from engine.chat import zone_or_utc
 from engine.compose.composition import ComposeRequest, Composition
-from engine.errors import ExtraMissing, NotDrawn, SettingsError, UsageError
+from engine.errors import ExtraMissing, NotDrawn, SettingsError
 from engine.messages import Message
 from engine.posting.delivery import Chosen, Delivery
 from engine.search import Hit
@@ -57,7 +55,6 @@ class PostContent:
     kind: Literal["post"] = "post"
     stories: tuple[NamedStory, ...]
     day: date | None = None  # of a daily post
-    template: str | None = None  # of its text; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +74,6 @@ class PictureContent:
     until: datetime  # the age of the hit is measured up to here
     hit: Hit
     corpus: str  # of the hit
-    template: str | None = None  # of its caption; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,23 +126,18 @@ def content_from_json(text: str) -> Content:
     return _build_adapter().validate_json(text)
 
 
-def post_of(
-    chosen: tuple[Chosen, ...], day: date | None, template: str | None = None
-) -> PostContent:
+def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
     """Return the post for the chosen stories."""
-    return PostContent(
-        stories=tuple(_to_named_story(found) for found in chosen), day=day, template=template
-    )
+    return PostContent(stories=tuple(_to_named_story(found) for found in chosen), day=day)
 
 
-def picture_of(chosen: Chosen, template: str | None = None) -> PictureContent:
+def picture_of(chosen: Chosen) -> PictureContent:
     """Return the picture of a find."""
     return PictureContent(
         story=_to_named_story(chosen),
         until=chosen.find.story.published,
         hit=chosen.hit,
         corpus=chosen.find.corpus,
-        template=template,
     )
 
 
@@ -215,20 +206,15 @@ async def _build_post(
     posted = await answers.posted_with(first) if first else []
     by_id = {answer.id: answer for answer in posted}
     items = [
-        PostItem(
-            title=story.title, link=story.link, answer=by_id[number], source=story.source or ""
-        )
+        PostItem(title=story.title, link=story.link, answer=by_id[number])
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
     compact = not delivery.chat.full_answers
     if not items:
         return None
-    if delivery.chat.platform == WEBHOOKS:
-        event = prophecy_event(items[0], key=delivery.key, decided_at=delivery.created_at)
-        return Reply(words=words, event=event)
     zone = zone_or_utc(delivery.chat.time_zone)
-    reply = post_reply(
+    return post_reply(
         items,
         words,
         content.day,
@@ -237,17 +223,6 @@ async def _build_post(
         compact=compact,
         writes=writes,
     )
-    sources = [item.source for item in items]
-    return _worded_by(content.template, reply, sources)
-
-
-def _worded_by(template: str | None, reply: Reply, sources: Sequence[str]) -> Reply:
-    """Return a post as its template words it, or as usual if that cannot be used any more."""
-    try:
-        return apply_template(reply, template, sources)
-    except UsageError as error:
-        logger.warning("a template cannot be used: %s", error)
-        return reply
 
 
 async def _build_picture(
@@ -280,13 +255,12 @@ async def _build_picture(
         writes=writes,
     )
     try:
-        reply = await pictures.reply(shown, words, buttons=buttons)
+        return await pictures.reply(shown, words, buttons=buttons)
     except (ExtraMissing, NotDrawn, SettingsError):
         if not posted:
             raise
-        post = PostContent(stories=(story,), template=content.template)
+        post = PostContent(stories=(story,))
         return await _build_post(post, delivery, answers, words, writes=writes)
-    return _worded_by(content.template, reply, [story.source or ""])
 
 
 def _about_feed(notice: FeedNotice, words: Words) -> str:

@@ -20,7 +20,6 @@ from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-from engine.chat import WEBHOOKS
 from engine.errors import (
     ExtraMissing,
     ModelError,
@@ -248,7 +247,7 @@ async def _settle_failure(
         await work.outbox.fail(leased, error.full_message, now=now)
     else:
         wait = _choose_wait(work, error, delivery.attempts)
-        if isinstance(error, SlowDown) and delivery.chat.platform != WEBHOOKS:
+        if isinstance(error, SlowDown):
             holds = work.holds[delivery.chat.platform]
             holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
         not_shown = not isinstance(error, Unsure)

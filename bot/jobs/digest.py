@@ -138,7 +138,7 @@ def decisions_of(
         OwedPost(
             subscription=subscription,
             key=f"story:{subscription.chat.id}:{post.find.story.id}",
-            content=content_to_json(post_of((post,), None, subscription.template)),
+            content=content_to_json(post_of((post,), None)),
             chosen=(post,),
             **pictures_for(subscription, (post,)),
         )
@@ -149,7 +149,7 @@ def decisions_of(
 def _build_daily(subscription: Subscription, chosen: tuple[Chosen, ...], day: date) -> OwedPost:
     content = None
     if chosen:
-        content = content_to_json(post_of(chosen, day, subscription.template))
+        content = content_to_json(post_of(chosen, day))
     elif subscription.say_nothing_found:
         content = content_to_json(NothingFound(day=day))
     wants_draft = subscription.compose and chosen
@@ -175,7 +175,7 @@ class PostPictures(TypedDict):
 
 def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
-    drawn = tuple(content_to_json(picture_of(post, subscription.template)) for post in chosen)
+    drawn = tuple(content_to_json(picture_of(post)) for post in chosen)
     match subscription.chat.picture:
         case PostPicture.POST:
             return PostPictures(picture=None, instead=drawn)

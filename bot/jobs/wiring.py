@@ -20,7 +20,6 @@ from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.settings import Settings
-from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
@@ -254,7 +253,6 @@ async def open_jobs(
             public = await app.public.corpora.list()
             return default_corpus(public, configured=settings.search.corpus)
 
-        await subscribe_webhooks(database, settings.webhooks, now=now())
         yield Jobs(
             polling=_wire_polling(app, fetcher, parser, troubles),
             searching=Searching(

@@ -4,75 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
-from hashlib import sha256
-
-import orjson
 
 from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
-from bot.replies.limits import cut
-from bot.replies.prophecy import hit_view, prophecy_answer, say_how_found
-from bot.reply import Button, Event, HitView, ItemView, Reply, name_flags
+from bot.replies.prophecy import hit_view, say_how_found
+from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer, Tally
 
-LONGEST_POST = 3500  # Telegram shows 4,096
-NAMES = (
-    "headline", "link", "source", "tweet", "author", "labels", "date", "age", "url", "reason",
-    "number",
-)  # fmt: skip
-
-TEMPLATE_EXAMPLE = ItemView(
-    headline="Ship blocks Suez Canal",
-    link="https://www.bbc.co.uk/news/1",
-    hit=HitView(
-        rank=1,
-        text="One day a boat will get stuck sideways.",
-        author="ana",
-        date=datetime(2012, 3, 14, tzinfo=UTC),
-        date_text="14/3/2012",
-        age="9",
-        url="https://x.com/ana/status/1",
-        flags=(),
-    ),
-)
 _WRITES_IN_A_ROW = 5
-_TYPE = "prophecy.found"
-
-
-def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
-    """Return a post with the text that the template gives it, or as it is without one.
-
-    `sources` names the feed of each item. Raises UsageError.
-    """
-    if template is None or not reply.items:
-        return reply
-    named = zip(reply.items, sources, strict=True)
-    text = "\n\n".join(item_text(template, item, source, reply.words) for item, source in named)
-    return replace(reply, text=cut(text, LONGEST_POST), items=(), notice=None)
-
-
-def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
-    """Return what a template says about one item of a post. Raises UsageError."""
-    from bot.replies.template import fill_template  # noqa: PLC0415 - few chats have one
-
-    hit = item.hit
-    return fill_template(
-        template,
-        {
-            "headline": item.headline,
-            "link": item.link or "",
-            "source": source,
-            "tweet": hit.text,
-            "author": hit.signature or "",
-            "labels": ", ".join(name_flags(hit.flags, words)),
-            "date": hit.date_text,
-            "age": hit.age,
-            "url": hit.url or "",
-            "reason": hit.why or "",
-            "number": str(hit.rank),
-        },
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +22,6 @@ class PostItem:
     title: str
     link: str | None
     answer: Answer
-    source: str = ""  # title of its feed
 
 
 def post_reply(
@@ -209,26 +148,3 @@ def _build_button_row(
         button(words.say("Why?"), "why", answer.first),
         *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
     )
-
-
-def prophecy_event(item: PostItem, *, key: str, decided_at: datetime) -> Event:
-    """Return the event of one story and the text that foretold it.
-
-    The event is the same, id included, each time the delivery `key` of `decided_at` is sent.
-    """
-    answer = item.answer
-    shown = replace(answer.prophecy, hits=answer.page, near=())
-    prophecy = prophecy_answer(shown, now=answer.asked_at, elapsed_ms=0)
-    moment = decided_at.astimezone(UTC).isoformat()
-    body = {
-        "type": _TYPE,
-        "timestamp": moment,
-        "data": {
-            "story": {"title": item.title, "link": item.link, "source": item.source or None},
-            # Nobody has waited for it.
-            "prophecy": prophecy.model_dump(mode="json", exclude={"elapsed_ms"}),
-        },
-    }
-    # Keys are unique in one database only, and a receiver may listen to several.
-    named = sha256(f"{key} {moment}".encode()).hexdigest()[:32]
-    return Event(id=f"msg_{named}", body=orjson.dumps(body))

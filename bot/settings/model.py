@@ -16,7 +16,6 @@ from bot.settings.sections import (
     PostingSettings,
     SlackSettings,
     TelegramSettings,
-    WebhookSettings,
     WebSettings,
 )
 from engine.budget import Budget, BudgetSource
@@ -77,7 +76,6 @@ class Sections(Section):
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()
     posting: PostingSettings = PostingSettings()
-    webhooks: tuple[WebhookSettings, ...] = ()
     chat: ChatSettings = ChatSettings()
     pictures: PictureSettings = PictureSettings()
     telegram: TelegramSettings = TelegramSettings()
@@ -101,7 +99,6 @@ class Secrets(Section):
     slack_bot_token: SecretStr | None = None
     slack_app_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
-    webhook_secrets: SecretStr | None = None
     web_api_keys: SecretStr | None = None
     web_admin_keys: SecretStr | None = None
 

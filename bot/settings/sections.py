@@ -7,7 +7,6 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from engine.settings import UNLIMITED, HttpUrl, Rate, Section
-from engine.settings.fetching import Network
 
 _USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
 _QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
@@ -92,7 +91,7 @@ class WebSettings(Section):
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
         description="Address at which people reach the page, such as https://omen.example.org."
-        " Links to the page begin with it; in Slack they are shown as cards.",
+        " Links to the page begin with it.",
     )
     hosts: tuple[str, ...] = Field(
         (),
@@ -145,32 +144,6 @@ class FeedSettings(Section):
 
     url: HttpUrl = Field(description="Address of an RSS, Atom or JSON feed.")
     category: str = Field("", description="Any word, such as news, tech or podcasts.")
-
-
-class WebhookSettings(Section):
-    """A program that is told of each prophecy found. Its secret is named in WEBHOOK_SECRETS."""
-
-    name: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$",
-        description="Name of the webhook, in a-z, 0-9, _ and -; unique and kept.",
-    )
-    url: HttpUrl = Field(description="Address that events are posted to.")
-    corpus: str = Field(
-        "",
-        description="Corpus whose prophecies are sent; empty for the usual one. One of kind"
-        ' personal needs "webhook:NAME" in chat.private.',
-    )
-    threshold: int = Field(5, ge=0, le=6, description="Judgment that a prophecy must reach.")
-    unjudged: bool = Field(
-        False,
-        description="Whether prophecies that no model judged are sent as well, if they cover most"
-        " of the headline.",
-    )
-    allow_networks: tuple[Network, ...] = Field(
-        (),
-        description="Networks besides the public web that the address may be in, such as"
-        ' "10.1.0.0/16".',
-    )
 
 
 class ChatSettings(Section):
@@ -292,4 +265,3 @@ class LoggingSettings(Section):
         description="The least important messages that are written; info has a line for each event,"
         " as presagio -v does.",
     )
-    format: Literal["text", "json"] = Field("text", description="One line of text, or JSON.")

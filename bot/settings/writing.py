@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
-from bot.settings.sections import FeedSettings, WebhookSettings
+from bot.settings.sections import FeedSettings
 from bot.settings.sources import ASSIGNMENT, escaped_line
 from engine.errors import SettingsError
 from engine.settings import Section
@@ -36,7 +36,6 @@ _EXAMPLES: Mapping[str, Sequence[Section]] = {
         FeedSettings(url="https://example.org/news.xml", category="news"),
         FeedSettings(url="https://example.org/tech.atom", category="tech"),
     ],
-    "webhooks": [WebhookSettings(name="news", url="https://example.org/hooks/presagio")],
 }
 _SAFE = re.compile(r"[\w:./@%+=,-]*")
 

@@ -32,7 +32,6 @@ from bot.slack.render import (
     render_actions,
     render_blocks,
     render_fallback,
-    render_remark,
 )
 from engine.chat import Chat
 from engine.messages import Message
@@ -43,7 +42,6 @@ _NAMES_OF_REACTIONS = {"👍": "thumbsup"}
 _LONGEST_HEADLINE = 200
 _SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
-_REMARK = "presagio_remark"
 _POST_METADATA = "presagio_post"
 _PAGE_SIZE = 200
 _PAGES = 10
@@ -80,8 +78,6 @@ class SlackAdapter:
         Outside of the channel, it goes to the asker alone through the response URL, which can
         change nothing that it has shown.
         """
-        if request.place.home:
-            return None
         reply = Reply(words=request.words, text=text, ephemeral=True)
         try:
             if shown:
@@ -103,26 +99,7 @@ class SlackAdapter:
                 name = _NAMES_OF_REACTIONS[reply.reaction]
                 await self._react(request.place.chat_id, message, name)
             return None
-        if request.place.home:
-            async with map_slack_errors():
-                await self._client.views_publish(
-                    user_id=request.person.id, view=build_home_view(request, reply)
-                )
-            return None
-        if request.preview:
-            async with map_slack_errors():
-                await self._unfurl(request, reply)
-            return None
         return await (self._upload_picture if reply.picture else self._say)(request, reply)
-
-    async def _unfurl(self, request: Request, reply: Reply) -> None:
-        """Show a reply below the message whose link it is about, as one attachment."""
-        event = _get_body(request)["event"]
-        link = str(event["links"][0]["url"])
-        card = {"blocks": [block.to_dict() for block in render_blocks(reply)]}
-        await self._client.chat_unfurl(
-            channel=request.place.chat_id, ts=event["message_ts"], unfurls={link: card}
-        )
 
     async def change(self, request: Request, message: str, reply: Reply) -> str:
         """Change what a message says."""
@@ -234,20 +211,6 @@ def _build_content(request: Request, reply: Reply) -> dict[str, object]:
         shown = [*_without_buttons(message), *render_actions(reply.buttons)]
         text = message.get("text") or render_fallback(reply)
     return {"text": text, "blocks": [_as_json(block) for block in shown]}
-
-
-def build_home_view(request: Request, reply: Reply) -> dict[str, object]:
-    """Return the Home tab that shows a reply. A remark stands above what was shown before."""
-    shown: list[Any] = list(render_blocks(reply))
-    if reply.toast and not reply.text:
-        before = (_get_body(request).get("view") or {}).get("blocks") or ()
-        kept = [block for block in before if block.get("block_id") != _REMARK]
-        shown = [render_remark(reply.toast, _REMARK), *kept]
-    return {
-        "type": "home",
-        "private_metadata": request.place.chat_id,  # presses at the home name no channel
-        "blocks": [_as_json(block) for block in shown],
-    }
 
 
 def _without_buttons(message: Payload) -> list[Payload]:

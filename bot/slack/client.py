@@ -66,11 +66,7 @@ SCOPES = (
 # Without these, the bot greets nobody when it is invited, and cannot read archives that the owner
 # sends; all else works.
 OPTIONAL_SCOPES = ("channels:read", "files:read", "groups:read")
-# Asked for only where links to the page are to be shown as cards.
-LINK_SCOPES = ("links:read", "links:write")
-LINK_EVENT = "link_shared"
 EVENTS = (
-    "app_home_opened",
     "app_mention",
     "member_joined_channel",
     "message.channels",
@@ -177,13 +173,12 @@ def _read_status(error: Exception) -> int | None:
 
 
 def build_manifest(
-    commands: Sequence[Command], *, request_url: str = "", prefix: str = "", page: str = ""
+    commands: Sequence[Command], *, request_url: str = "", prefix: str = ""
 ) -> dict[str, object]:
     """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
 
-    Links to `page`, the public address of the page, are shown as cards. With a `prefix` such as
-    "omen-", each command also has a name of its own: /omen-why. Raises UsageError for one that
-    Slack would refuse.
+    With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
+    UsageError for one that Slack would refuse.
     """
     if prefix and not _PREFIX.fullmatch(prefix):
         raise UsageError(
@@ -210,10 +205,6 @@ def build_manifest(
     ]
     said_of_own = "any command of Presagio, such as /presagio why"
     own = describe_slash("/presagio", said_of_own, "/presagio SUBCOMMAND")
-    domain = urlsplit(page).hostname
-    unfurls = {"unfurl_domains": [domain]} if domain else {}
-    scopes = (*SCOPES, *OPTIONAL_SCOPES, *(LINK_SCOPES if domain else ()))
-    events = sorted((*EVENTS, *((LINK_EVENT,) if domain else ())))
     return {
         "display_information": {
             "name": "Presagio",
@@ -221,7 +212,7 @@ def build_manifest(
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": True,
+                "home_tab_enabled": False,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
@@ -235,11 +226,10 @@ def build_manifest(
                 }
             ],
             "slash_commands": [*slash, own],
-            **unfurls,
         },
-        "oauth_config": {"scopes": {"bot": sorted(scopes)}},
+        "oauth_config": {"scopes": {"bot": sorted((*SCOPES, *OPTIONAL_SCOPES))}},
         "settings": {
-            "event_subscriptions": {"bot_events": events} | over,
+            "event_subscriptions": {"bot_events": list(EVENTS)} | over,
             "interactivity": {"is_enabled": True} | over,
             "org_deploy_enabled": False,
             "socket_mode_enabled": not request_url,

@@ -1,4 +1,4 @@
-"""Translates what Slack tells of a workspace into requests: messages, invitations, tabs, links."""
+"""Translates what Slack tells of a workspace into requests: messages, invitations, presses."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,7 +27,6 @@ Payload = Mapping[str, Any]
 
 # The subtypes that a person's message may have.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
-_COMPOSER = "COMPOSER"
 _DELETED = "message_deleted"
 _REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
@@ -128,45 +127,6 @@ def _read_attachment(event: Payload, myself: SlackIdentity) -> SentFile | None:
         return None
     fetch = partial(myself.download, str(address))
     return SentFile(name=str(file["name"]), size=int(file.get("size") or 0), fetch=fetch)
-
-
-async def read_home(
-    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
-) -> Request | None:
-    """Return a /start at the bot's home if somebody opened its Home tab, or None."""
-    if event.get("tab") != "home":
-        return None
-    return Request(
-        event_id=f"home:{event['user']}:{event['event_ts']}",
-        place=replace(_place_in(event["channel"]), home=True),
-        person=await person_of(event["user"], myself),
-        trigger=Trigger.COMMAND,
-        text="/start",
-        now=now,
-        origin=body,
-    )
-
-
-async def read_link(
-    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
-) -> Request | None:
-    """Return the request of a message with a link to one of the bot's pages.
-
-    None while somebody still writes it. Slack names only links to domains of the manifest.
-    """
-    channel, links = event["channel"], event.get("links") or ()
-    if channel == _COMPOSER or not links or not event.get("user"):
-        return None
-    return Request(
-        event_id=f"link:{channel}:{event['message_ts']}",
-        place=_place_in(channel, event.get("thread_ts")),
-        person=await person_of(event["user"], myself),
-        trigger=Trigger.OVERHEARD,
-        text=plain_text(str(links[0].get("url", ""))),
-        preview=True,
-        now=now,
-        origin=body,
-    )
 
 
 async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> Payload:
@@ -290,17 +250,13 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
 async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     """Return the request of a pressed button, or None if the button is not ours."""
     pressed = (body.get("actions") or [{}])[0]
-    home = home_channel(body)
-    channel = home or (body.get("channel") or {}).get("id")
+    channel = (body.get("channel") or {}).get("id")
     if not channel or not str(pressed.get("action_id")).startswith(ACTION_PREFIX):
         return None
     return Request(
         event_id=f"press:{body['trigger_id']}",
         # An ephemeral message is not included in the event; its container is.
-        place=replace(
-            _place_in(channel, (body.get("container") or {}).get("thread_ts")),
-            home=home is not None,
-        ),
+        place=_place_in(channel, (body.get("container") or {}).get("thread_ts")),
         person=await person_of(body["user"]["id"], myself),
         trigger=Trigger.BUTTON,
         text=str(pressed.get("value") or ""),
@@ -329,15 +285,6 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
     )
-
-
-def home_channel(body: Payload) -> str | None:
-    """Return the private chat of whoever pressed a button at the bot's home, or None elsewhere.
-
-    Slack names no channel there: the adapter has noted it in the view.
-    """
-    view = body.get("view") or {}
-    return str(view.get("private_metadata") or "") or None if view.get("type") == "home" else None
 
 
 def _read_channel_name(body: Payload) -> str | None:

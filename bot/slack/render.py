@@ -90,17 +90,15 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
         found.append(
             ImageBlock(alt_text=_describe_picture(reply), slack_file=SlackFile(id=picture))
         )
-    elif reply.picture_url:
-        found.append(ImageBlock(alt_text=_describe_picture(reply), image_url=reply.picture_url))
     if _drop_nulls(reply.notice or "").strip():
-        found.append(render_remark(reply.notice or ""))
+        found.append(_render_remark(reply.notice or ""))
     return [*found, *render_actions(reply.buttons)]
 
 
-def render_remark(text: str, block_id: str | None = None) -> ContextBlock:
+def _render_remark(text: str) -> ContextBlock:
     """Return a block of small text."""
     line = cut(_drop_nulls(text).strip(), _NOTICE)
-    return ContextBlock(elements=[_build_plain_text(line)], block_id=block_id)
+    return ContextBlock(elements=[_build_plain_text(line)])
 
 
 def _describe_picture(reply: Reply) -> str:

@@ -41,11 +41,8 @@ from bot.slack.events import (
     SHORTCUT,
     Payload,
     SlackIdentity,
-    home_channel,
     read_command,
-    read_home,
     read_joined,
-    read_link,
     read_message,
     read_press,
     read_shortcut,
@@ -74,8 +71,6 @@ _READERS: dict[str, Reader] = {
     "app_mention": read_message,
     "message": read_message,
     "member_joined_channel": read_joined,
-    "app_home_opened": read_home,
-    "link_shared": read_link,
 }
 
 
@@ -319,7 +314,7 @@ class SlackService:
 def _identify_channel(body: Payload) -> str:
     """Return what identifies the channel of a payload."""
     inner = body.get("event") or body
-    channel = inner.get("channel") or inner.get("channel_id") or home_channel(body)
+    channel = inner.get("channel") or inner.get("channel_id")
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 

@@ -1,6 +1,5 @@
 """The pages of an archive: its months, this day, the most liked, what meets a query, each text."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
@@ -8,10 +7,9 @@ from functools import partial
 from itertools import groupby
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.media import Media
 from bot.queries.find import find
 from bot.replies.dates import say_age
 from bot.reply import name_flags, say_date
@@ -43,7 +41,6 @@ _FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
 _LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
-_MEDIA_SECONDS = 3600
 
 browsing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
@@ -351,7 +348,6 @@ async def _show_document(
     if found.created_at:
         before, after = await reader.neighbours(known, found.id, found.created_at)
     thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
-    media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
     foretold = await list_foretold_by(shared, known, found.external_id, limit=_MAX_FORETOLD)
     return render_template(
         request,
@@ -359,8 +355,7 @@ async def _show_document(
         corpus=known,
         document=document,
         found=found,
-        has_media=Flag.MEDIA in found.flags or bool(media),
-        media=media,
+        has_media=Flag.MEDIA in found.flags,
         labels=name_flags(found.flags.names, words),
         likes=_say_likes(document.engagement, words),
         url=web_address(found.url),
@@ -386,19 +381,6 @@ async def _show_document(
             for headline, until in foretold.items()
         ],
     )
-
-
-@browsing.get("/media/{corpus}/{id}/{name}")
-async def _send_media(shared: SharedOf, asked: DocumentOf, name: str) -> Response:
-    """Send a picture or video of a text. What is removed from its corpus is not sent any more."""
-    known, document = asked
-    media = Media(shared.settings.data_dir)
-    found = await asyncio.to_thread(media.path, known, document.candidate.external_id, name)
-    if found is None:
-        raise nothing_here()
-    path, media_type = found
-    keep = {"Cache-Control": f"public, max-age={_MEDIA_SECONDS}"}
-    return FileResponse(path, media_type=media_type, headers=keep)
 
 
 def _describe_neighbour(

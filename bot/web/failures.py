@@ -48,8 +48,6 @@ _NO_DATABASE = (
     Message("The database does not answer."),
     Message("Try again in a few minutes."),
 )
-
-
 PROBLEM_TYPE = "application/problem+json"  # RFC 9457
 
 STEERING = "/api/admin"  # where keys are needed in any case

@@ -29,15 +29,9 @@ _VARIABLES = {
     "target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
-
 _TROUBLE = re.compile(r"\b(?:FATAL|ERROR|error):\s+(.+)")
-
-
 _RIGHTS = "Use the role that owns the tables."
-
-
 _DAMAGED = "The file is damaged or was cut off: nothing was changed. Restore another backup."
-
 
 # Texts in the output of failed programs, and what to do about them.
 _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (

@@ -36,8 +36,6 @@ from engine.errors import InputError, StorageOutdated
 from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
-
-
 _NAMED = 3  # things that are named when many are refused
 
 

@@ -8,7 +8,6 @@ from functools import cache
 import asyncpg
 from pydantic import TypeAdapter
 
-from db.connection import load_statements
 from db.pool import Store
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.contracts.results import Receipt
@@ -155,8 +154,7 @@ class Answers(Store, sql="conversation"):
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
         if page := _read_answer(await self._fetch_row("answer_about", *values)):
             return page
-        async with self._database.connection() as connection:
-            found = await connection.fetchval(load_statements("log")["receipt_about"], *values)
+        found = await self._fetch_value("receipt_about", *values)
         return Receipt.model_validate_json(found) if found else None
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
@@ -222,21 +220,19 @@ class Answers(Store, sql="conversation"):
 
         Return its id.
         """
-        keep, text = load_statements("log")["keep_receipt"], receipt.model_dump_json()
-        async with self._database.connection() as connection:
-            kept = await connection.fetchval(keep, chat.id, thread, asked_at, text, event_id)
-        return int(kept)
+        text = receipt.model_dump_json()
+        return int(
+            await self._fetch_value("keep_receipt", chat.id, thread, asked_at, text, event_id)
+        )
 
     async def receipt(self, chat: Chat, number: int) -> Receipt | None:
         """Return a receipt of this chat, or None."""
-        async with self._database.connection() as connection:
-            found = await connection.fetchval(load_statements("log")["receipt"], number, chat.id)
+        found = await self._fetch_value("receipt", number, chat.id)
         return Receipt.model_validate_json(found) if found else None
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
         """Return the last receipt in this chat's thread (None = outside threads), and its time."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(load_statements("log")["last_receipt"], chat.id, thread)
+        row = await self._fetch_row("last_receipt", chat.id, thread)
         if row is None:
             return None
         return Receipt.model_validate_json(row["receipt"]), row["asked_at"]
@@ -245,7 +241,7 @@ class Answers(Store, sql="conversation"):
         """Remove answers older than 90 days that nobody voted on, and receipts."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_answers"], now - _KEPT)
-            await connection.execute(load_statements("log")["forget_receipts"], now - _KEPT)
+            await connection.execute(self._sql["forget_receipts"], now - _KEPT)
 
 
 def _read_answer(row: asyncpg.Record | None) -> Answer | None:

@@ -307,11 +307,6 @@ class Chats(Store, sql="conversation"):
             row = await reader.fetchrow(self._sql["chat"], platform, external_id)
         return None if row is None else chat_from(dict(row))
 
-    async def on_platform(self, platform: str) -> list[Chat]:
-        """Return all chats of a platform, by their names there."""
-        rows = await self._fetch_rows("chats_on", platform)
-        return [chat_from(dict(row)) for row in rows]
-
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
         await self._execute(

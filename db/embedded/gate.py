@@ -15,11 +15,7 @@ from engine.errors import StorageError, StorageUnreachable
 from engine.messages import Message
 
 LOCK_SECONDS = 90.0
-
-
 _NOTICE_SECONDS = 1.0
-
-
 _one_thread = threading.Lock()
 
 

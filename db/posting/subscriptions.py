@@ -320,6 +320,5 @@ def _subscription_values(subscription: Subscription, now: datetime) -> tuple[obj
         subscription.topic,
         subscription.feeds,
         subscription.silent,
-        subscription.template,
         subscription.compose,
     )

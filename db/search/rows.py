@@ -19,8 +19,6 @@ from engine.values import Corpus, DateKind, Flag
 MAX_LEXEMES = 64
 # The parameter numbers of a lexeme's tsquery and of its weight.
 Operand = tuple[int, int]
-
-
 _NORM = "($2::float8 + $3::float8 * length)"
 # Looking up a member of an enumeration takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)

@@ -122,13 +122,6 @@ class DocumentLookup(CorpusReader, sql="shown"):
         async with self._database.read_anywhere() as reader:
             return [_read_archived(row) for row in await reader.fetch(statement, limit)]
 
-    async def find_existing_ids(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
-        """Return those of the ids at the source that a document has."""
-        async with self._database.connection() as connection:
-            existing = about_corpus("shown", "existing", corpus.id)
-            rows = await connection.fetch(existing, corpus.id, external_ids)
-        return {row["external_id"] for row in rows}
-
     async def mark_words(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
     ) -> Mapping[int, str]:

@@ -3,12 +3,6 @@ SELECT id, platform, external_id, private, title, language, time_zone, corpus, l
        threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
   FROM chat WHERE platform = $1 AND external_id = $2
 
--- name: chats_on(platform)
-SELECT id, platform, external_id, private, title, language, time_zone, corpus, listening,
-       threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
-  FROM chat WHERE platform = $1
- ORDER BY external_id
-
 -- name: meet(platform, external_id, private, title, time_zone, asked_in)
 INSERT INTO chat (platform, external_id, private, title, time_zone, asked_in)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -156,6 +150,32 @@ DELETE FROM answer a WHERE asked_at < $1 AND NOT EXISTS (SELECT FROM vote WHERE 
 -- name: withdraw_vote(answer_id, rank, person, value)
 DELETE FROM vote WHERE answer_id = $1 AND rank = $2 AND person = $3 AND value = $4
 RETURNING true
+
+-- name: keep_receipt(chat_id, thread, asked_at, receipt, event_id)
+INSERT INTO find_answer (chat_id, thread, asked_at, receipt, event_id)
+SELECT $1::bigint, $2, $3::timestamptz, $4::text::json, $5
+  FROM set_config('synchronous_commit', 'off', true)
+RETURNING id
+
+-- name: receipt(receipt_id, chat_id)
+SELECT receipt::text AS receipt FROM find_answer WHERE id = $1 AND chat_id = $2
+
+-- name: last_receipt(chat_id, thread)
+SELECT asked_at, receipt::text AS receipt FROM find_answer
+ WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
+ ORDER BY id DESC LIMIT 1
+
+-- name: receipt_about(chat_id, asked_from, platform, message, event_id)
+SELECT receipt::text AS receipt FROM find_answer a
+ WHERE chat_id = $1 AND asked_at >= $2
+   AND (event_id = $5 OR EXISTS (
+        SELECT FROM turn t
+         WHERE t.platform = $3 AND t.event_id = a.event_id
+           AND $4 = ANY (string_to_array(t.answered_by, ' '))))
+ ORDER BY id DESC LIMIT 1
+
+-- name: forget_receipts(before)
+DELETE FROM find_answer WHERE asked_at < $1
 
 -- name: vote(answer_id, rank, person, value)
 INSERT INTO vote (answer_id, rank, person, value) VALUES ($1, $2, $3, $4)

@@ -33,29 +33,3 @@ SELECT query FROM search_log
  WHERE corpus = $1 AND asked_at >= now() - $2::interval AND job = 'find' AND query IS NOT NULL
    AND returned = '{}' AND error IS NULL
  GROUP BY query ORDER BY count(*) DESC, max(asked_at) DESC, query LIMIT $3
-
--- name: keep_receipt(chat_id, thread, asked_at, receipt, event_id)
-INSERT INTO find_answer (chat_id, thread, asked_at, receipt, event_id)
-SELECT $1::bigint, $2, $3::timestamptz, $4::text::json, $5
-  FROM set_config('synchronous_commit', 'off', true)
-RETURNING id
-
--- name: receipt(receipt_id, chat_id)
-SELECT receipt::text AS receipt FROM find_answer WHERE id = $1 AND chat_id = $2
-
--- name: last_receipt(chat_id, thread)
-SELECT asked_at, receipt::text AS receipt FROM find_answer
- WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
- ORDER BY id DESC LIMIT 1
-
--- name: receipt_about(chat_id, asked_from, platform, message, event_id)
-SELECT receipt::text AS receipt FROM find_answer a
- WHERE chat_id = $1 AND asked_at >= $2
-   AND (event_id = $5 OR EXISTS (
-        SELECT FROM turn t
-         WHERE t.platform = $3 AND t.event_id = a.event_id
-           AND $4 = ANY (string_to_array(t.answered_by, ' '))))
- ORDER BY id DESC LIMIT 1
-
--- name: forget_receipts(before)
-DELETE FROM find_answer WHERE asked_at < $1

@@ -1,12 +1,10 @@
 -- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
 --                 say_nothing_found, thread, must, must_not, languages, categories, since, topic,
---                 feeds, silent, template, compose)
+--                 feeds, silent, compose)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
-                          languages, categories, since, topic, feeds, silent, template, compose,
-                          timed_from)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-        $15)
+                          languages, categories, since, topic, feeds, silent, compose, timed_from)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $15)
 ON CONFLICT (chat_id, topic) DO UPDATE
    SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
        best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
@@ -14,7 +12,7 @@ ON CONFLICT (chat_id, topic) DO UPDATE
        say_nothing_found = excluded.say_nothing_found, thread = excluded.thread,
        must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
        categories = excluded.categories, feeds = excluded.feeds, silent = excluded.silent,
-       template = excluded.template, compose = excluded.compose,
+       compose = excluded.compose,
        due_at = '-infinity', revision = subscription.revision + 1,
        since = CASE WHEN subscription.mode = excluded.mode
                      AND (excluded.mode = 'daily' OR subscription.weekdays = excluded.weekdays)
@@ -192,12 +190,11 @@ SELECT key, state, content::text AS content, created_at, settled_at, error FROM 
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
 
 -- name: public_posts(corpora, external_id, limit)
--- A headline that only the feed of a chat brought is that chat's own. Webhooks may be told of more
--- than people are.
+-- A headline that only the feed of a chat brought is that chat's own.
 WITH once AS (
     SELECT p.story_id, p.corpus, p.external_id, min(d.settled_at) AS posted_at
-      FROM posted p JOIN delivery d ON d.id = p.delivery_id JOIN chat c ON c.id = p.chat_id
-     WHERE d.state = 'sent' AND c.platform <> 'webhook' AND p.corpus = ANY ($1::text[])
+      FROM posted p JOIN delivery d ON d.id = p.delivery_id
+     WHERE d.state = 'sent' AND p.corpus = ANY ($1::text[])
        AND ($2::text IS NULL OR p.external_id = $2)
      GROUP BY p.story_id, p.corpus, p.external_id
 )

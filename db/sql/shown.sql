@@ -4,9 +4,6 @@ SELECT id, external_id, text, context, created_at, author, url, lang, flags, len
        meta ->> 'attachments' AS attachments, meta ->> 'participants' AS participants
   FROM {document} WHERE corpus_id = $1 AND external_id = $2
 
--- name: existing(corpus_id, external_ids)
-SELECT external_id FROM {document} WHERE corpus_id = $1 AND external_id = ANY ($2::text[])
-
 -- name: texts(corpus_id, document_ids)
 SELECT id, language, text FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[])
 

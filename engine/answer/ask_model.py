@@ -86,7 +86,6 @@ Your last answer could not be read. Answer exactly in this form: \
     ),
 )
 
-
 SHOWN_LENGTH = 1200  # characters of a text that the model sees
 _LONGEST = 64_000  # characters
 _LONGEST_CLAIM = 1000

@@ -65,7 +65,6 @@ Your last answer could not be read. Answer exactly in this form: \
     ),
 )
 
-
 NOT_ASKED = Message("The web was not asked, as wished.")
 _NO_PROVIDER = Message("No web search is set up: only the corpora were asked.")
 _PRIVATE = Message("The web was not asked: a search could tell it what private texts say.")

@@ -5,25 +5,12 @@ import unicodedata
 from collections.abc import Callable
 
 MAX_WORDS = 20
-
-
 _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
-
-
 _SIGNS = re.compile(r"[@＠#](?=\w)")  # tweets lose them, so that nobody is called
-
-
 _SCHEME = re.compile(r"\bhttps?://", re.IGNORECASE)  # and so do addresses
-
-
 _SOFT = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\ufffe\x02]")
-
-
 _NOTE_MARK = re.compile(r"(?<=[^\s(\[])(?:\[\d{1,3}\]|\(\d{1,3}\))")  # "inhabitants.[3] It"
-
-
 _LINE_END_HYPHEN = re.compile(r"(?<=\w)-\s*\n\s*(?=[a-zß-öø-ÿ])")
-
 
 _SAME = str.maketrans(
     {
@@ -33,16 +20,11 @@ _SAME = str.maketrans(
     }
 )
 
-
 _QUOTED = re.compile(
     r"“([^“”]+)”|«([^«»]+)»|\"([^\"]+)\"|„([^„“”]+)[“”]|(?<!\w)‘([^‘’]+(?:’\w[^‘’]*)*)’(?!\w)"
     r"|(?<!\w)'([^'\n]{2,400})'(?!\w)"
 )
-
-
 _OPENING_MARK = re.compile(r"[“”„«»\"]")
-
-
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 

@@ -14,8 +14,6 @@ LONGEST = 280  # weighted characters
 MAX_TWEETS = 6  # of a thread, that of the sources included
 SOURCES = "Sources:"
 _CUT = "…"
-
-
 # Scripts of which a character counts 1; all others count 2.
 _HEAVY = re.compile(r"[^\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]")
 _LINE_END = re.compile(r"\r\n?")

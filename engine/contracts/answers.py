@@ -1,4 +1,4 @@
-"""Answers as programs read them: on the command line, over HTTP, as tools and as webhooks.
+"""Answers as programs read them: on the command line, over HTTP and as tools.
 
 Each adapter dumps these models, so that a field is written once. Names may be added, never changed.
 """

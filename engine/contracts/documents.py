@@ -14,8 +14,8 @@ from engine.contracts.results import (
     Snippet,
     SocialSnippet,
     StageCounts,
-    _query_values,
     attachments_of,
+    query_values,
 )
 from engine.query.results import FindHit, FoundDocument, QueryAnswer
 from engine.values import Kind
@@ -116,7 +116,7 @@ class FindAnswer(AnswerModel):
         """Return what a query found."""
         return cls(
             query=asked,
-            **_query_values(found),
+            **query_values(found),
             counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
             elapsed_ms=round(elapsed_ms),
             notice=" ".join(found.notices) or None,

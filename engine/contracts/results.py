@@ -80,7 +80,7 @@ class Receipt(Value):
     def of(cls, found: QueryAnswer) -> Self:
         """Return the receipt of a find."""
         return cls(
-            **_query_values(found),
+            **query_values(found),
             counts=StageCounts.of(found),
             hits=tuple(
                 HitReceipt.model_validate({"rank": hit.rank, **receipt_values(hit)})
@@ -89,7 +89,7 @@ class Receipt(Value):
         )
 
 
-def _query_values(found: QueryAnswer) -> dict[str, Any]:
+def query_values(found: QueryAnswer) -> dict[str, Any]:
     """Return what was asked, how it was read, and where it was looked for."""
     return {
         "canonical": str(found.query),
@@ -294,7 +294,7 @@ def result_of(search: SearchContract, found: QueryAnswer, snippet: type[S]) -> S
     """Return a find in the contract's form."""
     return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
         query=search.query,
-        **_query_values(found),
+        **query_values(found),
         counts=StageCounts.of(found),
         notice=" ".join(found.notices) or None,
         items=tuple(map(snippet.of, found.hits)),

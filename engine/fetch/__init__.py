@@ -31,14 +31,6 @@ class Fetched:
     moved_permanently_to: str | None  # the target of the permanent redirects that came first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostResponse:
-    """How a server answered a post."""
-
-    status: int
-    retry_after: str | None  # the unparsed header
-
-
 def http_date(written: str) -> datetime | None:
     """Return the moment that a header names, or None if it names none."""
     try:

@@ -1,4 +1,4 @@
-"""Fetches links from strangers and posts to webhooks, and reaches only the public web.
+"""Fetches links from strangers, and reaches only the public web.
 
 Each hop of a redirect opens its own connection: the name is looked up once, every address in the
 answer is checked, and the connection goes to a checked address (docs/decisions/0007-fetching.md).
@@ -21,7 +21,7 @@ from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
-from engine.fetch import Fetched, FetchLimits, PostResponse, shown_host
+from engine.fetch import Fetched, FetchLimits, shown_host
 from engine.fetch.faults import (
     Chunks,
     CountingBackend,
@@ -171,7 +171,7 @@ class _Transport(AsyncSafeTransport):
 
 
 class Fetcher(Closable):
-    """Fetches with GET, and posts. Holds connections: use `async with`, or `aclose`.
+    """Fetches with GET. Holds connections: use `async with`, or `aclose`.
 
     `resolver` replaces socket.getaddrinfo; its answers are checked all the same. At most `at_once`
     fetches run at a time; the others wait, and waiting counts towards their time limit.
@@ -217,21 +217,6 @@ class Fetcher(Closable):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("GET", url, headers=wanted)
             return await self._follow_redirects(request, order)
-
-    async def post(
-        self, url: str, *, body: bytes, headers: Mapping[str, str], seconds: float
-    ) -> PostResponse:
-        """Post `body` and return how it was answered.
-
-        Redirects are not followed, and what the answer says is not read. Raises FetchError, and
-        the server may have taken the body even so.
-        """
-        async with self._limit_time(seconds, url):
-            with mapped_fetch_errors(shown_host(url)):
-                request = self._http.build_request("POST", url, content=body, headers=headers)
-            async with self._send(request) as response:
-                again = response.headers.get("Retry-After")
-                return PostResponse(status=response.status_code, retry_after=again)
 
     @asynccontextmanager
     async def _limit_time(self, seconds: float, url: str) -> AsyncIterator[None]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Row = tuple[int, dict[str, object], bytes]
-
-
 _DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
 
 

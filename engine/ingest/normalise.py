@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
@@ -16,70 +15,28 @@ from engine.text.clean import clean_for_display, make_searchable
 from engine.text.language import detect_language
 from engine.values import Flag
 
-if TYPE_CHECKING:  # the process that reads needs no settings
-    pass
-
-
 LONGEST_TEXT = 100_000  # characters
-
-
 LONGEST_IN_PARTS = 50_000_000
-
-
 _LONGEST_HEADING, _MAX_HEADINGS = 200, 4
-
-
 _PART_ID = re.compile(r"~part\d+$")
-
-
 _LONGEST_URL = 2_000
-
-
 _LONGEST_THREAD = 500  # it has to fit in an index
-
-
 _MAX_ENGAGEMENT = 2**31 - 1  # what the column holds
-
-
 # Platforms whose texts show what a post is ("RT @", a cut end); None: a format of tweets.
 _TWEETS = (None, "x")
-
-
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
-
-
 _TAG = re.compile(r"#(?<![\w/&=].)(\w*[^\W\d_]\w*)")
-
-
 _MENTION = re.compile(r"@(?<![\w/].)(\w+)")
-
-
 _REPLY = re.compile(r"@\w")
-
-
 # '"@fan: a text" An answer': a manual repost, the other person's words first.
 _HAND_QUOTE = re.compile(r"[\"“]\s*@\w")
-
-
 _LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*(https?://\S+)$")
-
-
 _PICTURE = re.compile(r"/(?:photo|video)/\d+$")
-
-
 # Lengths of texts that were cut at 140 or 280 characters, give or take a link.
 _NEAR_LIMIT = (range(110, 151), range(250, 311))
-
-
 _LONGEST_END = 300  # characters that a final link may take
-
-
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
-
-
 _PARTS_READ = 5  # of a document, for telling its language
-
-
 _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
 
 

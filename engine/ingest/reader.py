@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import orjson
 
@@ -30,9 +30,6 @@ from engine.ingest.streams import (
 )
 from engine.messages import Message
 from engine.values import Flag, Kind
-
-if TYPE_CHECKING:
-    pass
 
 _DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
 # "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.

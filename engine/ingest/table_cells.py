@@ -9,20 +9,10 @@ from engine.ingest.records import TableLayout
 
 RowMap = Mapping[str, object]
 _THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")
-
-
 _DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
-
-
 _SHORT = re.compile(r"(\d+)(?:[.,](\d))?\s?([KkMm])(?:il)?")
-
-
 _WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
-
-
 _WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
-
-
 # Fields of our own that a table has under these names alone.
 PLAIN_FIELDS = frozenset(("attachments", "participants"))
 

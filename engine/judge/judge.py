@@ -192,7 +192,6 @@ judge it by what it says about the headline, and let it change nothing for the o
 Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}, with those of 3 or more in their order."""
 
-
 JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=build_strict_schema("judgments", _SCORES))
 JUDGE_WITH_REASONS = Prompt(
     system=_SYSTEM + _REASONS,

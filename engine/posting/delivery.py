@@ -48,7 +48,6 @@ class Subscription:
     timed_from: datetime | None = None  # no post was due before
     topic: str = ""  # the topic whose own subscription it is; "" is the chat's
     silent: bool = False  # posts make no sound
-    template: str | None = None  # of the text of a post; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,8 +54,6 @@ _AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings 
 
 _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
-
-
 KindProfile = PersonalSettings | SocialSettings | PublishedSettings
 DEFAULT_LIMIT = 20
 _SPARE = 20  # fetched beyond the limit at first, because some are near-identical

@@ -19,8 +19,6 @@ _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE|Mio|Mrd|Nr)|\b\w)\.$",
     re.IGNORECASE,
 )
-
-
 # "am 12. Mai"
 _GERMAN_DAY = re.compile(
     r"\d\.\s+(?=(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)[a-z]*\b)"

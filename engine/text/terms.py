@@ -31,7 +31,6 @@ FUNCTION_WORDS = frozenset(
     )
 )
 
-
 # Of greetings, thanks and wishes, in English and Spanish.
 _COURTESIES = frozenset(
     _WORD.findall(

@@ -24,7 +24,7 @@ PAGES = [
 ]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_STATUS = re.compile(r"(In force since|Replaced by|Withdrawn on) \S+.*\.")
+_STATUS = re.compile(r"(In force since|Replaced by|Withdrawn by) \S+.*\.")
 
 
 def path_of(page: Path) -> str:

@@ -36,17 +36,12 @@ from bot.cli.glossary import suggest
 from bot.console.screen import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
-from bot.jobs.digest import deciding_of
 from bot.queries.ask import ask
 from bot.queries.compose import build_composer
 from bot.settings import load_settings
-from bot.settings.sections import WebhookSettings
 from bot.web.mcp import create_tool_server
 from bot.web.service import WebAdapter
-from bot.webhooks import subscribe_webhooks
-from db.chat.chats import Chats
 from db.pool import Database
-from engine.chat import WEBHOOKS
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
@@ -451,18 +446,6 @@ async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(coffee_ur
         assert "diary:" not in refused
         stage.environment["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{chat.id}"]'
         assert SECRET in await ask_anew(stage)
-
-
-@row("webhooks")
-async def test_a_webhook_is_told_what_is_private_only_where_it_is_named(machines: Machines) -> None:
-    hook = WebhookSettings(name="news", url="https://example.org/hook", corpus="diary")
-    async with machines.app() as app:
-        await subscribe_webhooks(app.database, [hook], now=NOW)
-        chat = await Chats(app.database).find_chat(WEBHOOKS, "news")
-        assert chat
-        assert await deciding_of(app).corpus(chat) is None
-    async with machines.app(chat__private='["webhook:news"]') as app:
-        assert await deciding_of(app).corpus(chat) == "diary"
 
 
 @row("web")

@@ -7,7 +7,6 @@ import pytest
 from bot.cli.main import COMMANDS
 from bot.retired import (
     RETIRED_COMMANDS,
-    RETIRED_OPTIONS,
     RETIRED_SETTINGS,
     explain_retired_setting,
 )
@@ -22,16 +21,7 @@ from tests.bot.conftest import Invoke
 def test_retired_command_is_refused_with_its_replacement(invoke: Invoke, command: str) -> None:
     explanation = f"presagio {command} is gone. {RETIRED_COMMANDS[command]}"
     for arguments in ([], ["--help"], ["list", "--json"]):
-        assert invoke(command, *arguments).complaint(2) == explanation
-
-
-@pytest.mark.parametrize("option", RETIRED_OPTIONS)
-@pytest.mark.usefixtures("unreachable")
-def test_retired_option_is_refused_with_its_replacement(invoke: Invoke, option: str) -> None:
-    command, _, name = option.partition(" ")
-    for arguments in ([name], ["x", name, "y"]):
-        complaint = invoke(command, *arguments).complaint(2)
-        assert complaint == f"{name} of presagio {command} is gone. {RETIRED_OPTIONS[option]}"
+        assert invoke(*command.split(), *arguments).complaint(2) == explanation
 
 
 def test_help_lists_no_retired_command() -> None:

@@ -15,11 +15,14 @@ from db.chat.chats import Chats
 from db.corpus.corpora import Corpora, create_partition
 from db.migrate import Migration, check_migrations, list_migrations, migrate, select_pending
 from db.pool import Database, PoolSettings
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
+from tests.db.news import NOW
 from tests.patience import PATIENCE, movable_time
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in list_migrations()]
@@ -224,13 +227,18 @@ def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     assert select_pending(known, {2: known[1].checksum}) == known[:1]
 
 
+async def migrate_before(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bring a database to the tables that came before one migration."""
+    before = next(n for n, listed in enumerate(ALL) if listed.endswith(name))
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "list_migrations", lambda: list_migrations()[:before])
+        await database.migrate()
+
+
 async def test_migration_drops_file_dates_and_labels_document_dates(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = next(n for n, name in enumerate(ALL) if name.endswith("undated"))
-    monkeypatch.setattr(module, "list_migrations", lambda: list_migrations()[:before])
-    await empty.migrate()
-    monkeypatch.undo()
+    await migrate_before("undated", empty, monkeypatch)
     rows = {
         "a": ("epub", '{"dated_by": "file"}'),
         "b": ("pdf", "{}"),
@@ -314,3 +322,33 @@ async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
     assert favourite.tally == Tally(up=1)
     assert await Answers(empty).about(chat, "m1", "", now=datetime.now(UTC))
     assert await Chats(empty).find_chat("web", "page") is None
+
+
+async def test_migration_removes_webhooks_with_what_they_were_owed_and_templates(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate_before("retired", empty, monkeypatch)
+    async with empty.connection() as connection:
+        for platform in ("webhook", "telegram"):
+            chat = await connection.fetchval(
+                "INSERT INTO chat (platform, external_id, private) VALUES ($1, 'news', true)"
+                " RETURNING id",
+                platform,
+            )
+            await connection.execute(
+                "INSERT INTO subscription (chat_id, mode, since, template)"
+                " VALUES ($1, 'instant', $2, '{{ tweet }}')",
+                chat,
+                NOW,
+            )
+            await connection.execute(
+                "INSERT INTO delivery (key, chat_id, content, next_attempt_at, created_at)"
+                " VALUES ($1, $2, '{}', $3, $3)",
+                f"story:{chat}",
+                chat,
+                NOW,
+            )
+    await empty.migrate()
+    subscribed = await Subscriptions(empty).active()
+    assert [subscription.chat.platform for subscription in subscribed] == ["telegram"]
+    assert (await Outbox(empty).health(NOW)).owed == 1

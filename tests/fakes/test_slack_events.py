@@ -11,7 +11,6 @@ from slack_bolt.request.payload_utils import (
     is_message_event,
     is_message_shortcut,
     is_slash_command,
-    is_view_submission,
 )
 from slack_sdk.models.blocks import (
     ActionsBlock,
@@ -256,14 +255,6 @@ async def test_a_shortcut_brings_the_message_even_where_the_bot_is_not(
     assert is_message_shortcut(body)
     assert (body["callback_id"], body["message"]["text"]) == ("find", "Pope visits Cuba")
     assert (context.user_id, context.channel_id) == (alice.id, elsewhere.id)
-
-
-async def test_a_modal_is_sent_off_with_its_values(slack: SlackServer, alice: User) -> None:
-    values = {"block": {"field": {"type": "plain_text_input", "value": "es"}}}
-    view = {"id": "V1", "type": "modal", "callback_id": "settings"}
-    body = (await alice.submits(view, values)).payload
-    assert is_view_submission(body)
-    assert body["view"]["state"]["values"] == values
 
 
 async def test_any_other_event_can_be_sent(slack: SlackServer, alice: User) -> None:

@@ -9,7 +9,6 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.models.blocks import ActionsBlock, ButtonElement, SectionBlock
 from slack_sdk.models.metadata import Metadata
-from slack_sdk.models.views import View
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.bolt import web_client
@@ -388,50 +387,6 @@ async def test_a_file_cannot_be_shared_where_the_bot_is_not(
     public = slack.channel("public", with_bot=False)
     upload = client.files_upload_v2(channel=public.id, filename="a.txt", content="x")
     assert await error_of(upload) == "not_in_channel"
-
-
-def modal(title: str = "Settings") -> View:
-    return View(type="modal", title=title, blocks=[SectionBlock(text="hello")])
-
-
-async def test_a_trigger_opens_only_one_modal(slack: SlackServer, client: AsyncWebClient) -> None:
-    alice = slack.user("alice")
-    envelope = await alice.commands(slack.im(alice), "/settings")
-    trigger = envelope.payload["trigger_id"]
-    opened = await client.views_open(trigger_id=trigger, view=modal())
-    again = client.views_open(trigger_id=trigger, view=modal())
-    assert await error_of(again) == "exchanged_trigger_id"
-    unknown = client.views_open(trigger_id="1", view=modal())
-    assert await error_of(unknown) == "invalid_trigger_id"
-    await client.views_update(view_id=opened["view"]["id"], view=modal("Other"))
-    assert slack.views.opened[opened["view"]["id"]]["title"]["text"] == "Other"
-
-
-async def test_a_trigger_lives_three_seconds() -> None:
-    now = [1_000_000.0]
-    async with SlackServer(clock=lambda: now[0]) as slack:
-        alice = slack.user("alice")
-        envelope = await alice.commands(slack.im(alice), "/settings")
-        now[0] += 3.1
-        late = web_client(slack).views_open(trigger_id=envelope.payload["trigger_id"], view=modal())
-        assert await error_of(late) == "expired_trigger_id"
-
-
-async def test_views_are_checked_as_messages_are(
-    slack: SlackServer, client: AsyncWebClient
-) -> None:
-    alice = slack.user("alice")
-    envelope = await alice.commands(slack.im(alice), "/settings")
-    view = modal().to_dict() | {"title": {"type": "plain_text", "text": "x" * 25}}
-    long = client.views_open(trigger_id=envelope.payload["trigger_id"], view=view)
-    assert await error_of(long) == "invalid_arguments"
-    home = {"type": "home", "blocks": [{"type": "section"}]}
-    wrong = client.views_publish(user_id=alice.id, view=home)
-    assert await error_of(wrong) == "invalid_blocks"
-    await client.views_publish(
-        user_id=alice.id, view={"type": "home", "blocks": [{"type": "divider"}]}
-    )
-    assert alice.id in slack.views.homes
 
 
 # Faults

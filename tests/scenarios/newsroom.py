@@ -12,7 +12,7 @@ from bot.app import App, open_app
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
 from bot.settings import load_settings
-from bot.settings.sections import FeedSettings, WebhookSettings
+from bot.settings.sections import FeedSettings
 from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
@@ -63,7 +63,6 @@ class Newsroom:
     stack: AsyncExitStack
     headlines: list[str] = field(default_factory=list)
     feeds: tuple[str, ...] = (FEED,)  # paths of those in the settings
-    webhooks: tuple[WebhookSettings, ...] = ()
 
     def __post_init__(self) -> None:
         self.group = self.telegram.group("Friends", admins=[self.telegram.user("Alice")])
@@ -73,12 +72,10 @@ class Newsroom:
     async def process(self) -> Process:
         """Another process on the same database."""
         feeds = tuple(FeedSettings(url=self.web.url(path), category="news") for path in self.feeds)
-        settings = load_settings(environ=self.environ).model_copy(
-            update={"feeds": feeds, "webhooks": self.webhooks}
-        )
+        settings = load_settings(environ=self.environ).model_copy(update={"feeds": feeds})
         app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
         fetcher = await self.stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database), now=self.clock)
+        posters = create_posters(settings, Chats(app.database))
         for poster in posters:
             self.stack.push_async_callback(poster.close)
         jobs = await self.stack.enter_async_context(

@@ -408,14 +408,6 @@ async def test_an_exhausted_quota_still_allows_uncounted_commands(talk: Talk) ->
             assert "That was enough for today: " in (await talk.says(HEADLINE)).text
 
 
-async def test_posts_are_worded_by_a_template_that_is_checked(adapter: Talk) -> None:
-    shown = await adapter.commands("/subscribe template {{ headline }}: {{ tweet }}")
-    assert "Posts have a template; " in _plainly(shown)
-    assert "{{ nobody }}" not in shown.text
-    assert "nobody" in (await adapter.commands("/subscribe template {{ nobody }}")).text
-    assert "a template" not in (await adapter.commands("/subscribe template off")).text
-
-
 async def test_the_picture_command_draws_the_tweet_of_a_given_number(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     first, third = [await adapter.commands(f"/picture {number}") for number in (1, 3)]

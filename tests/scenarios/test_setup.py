@@ -230,7 +230,7 @@ async def working(environ: dict[str, str], clock: Clock) -> AsyncIterator[Jobs]:
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
         fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database), now=clock)
+        posters = create_posters(settings, Chats(app.database))
         for poster in posters:
             stack.push_async_callback(poster.close)
         yield await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))

@@ -64,8 +64,6 @@ _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.
 _NEEDED = frozenset({"id", "text", "created_at"})
 # Lists that were not read at first: records with any of them are stored again.
 _LISTS = ("tags", "attachments", "participants")
-
-
 _SAMPLED = 200  # records
 _LONGEST_EXPORTED = 128 << 20  # bytes; a book of a library is one record
 _SUFFIXES = (".csv", ".tsv", ".tab")

@@ -24,54 +24,24 @@ from engine.values import DateKind
 _PARAGRAPHS = frozenset(
     ("p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "figure")
 )
-
-
 _BLOCKS = frozenset(
     ("address", "article", "dd", "div", "dl", "dt", "figcaption", "hr", "li", "section", "tr")
 )
-
-
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "iframe", "head", "-comment"))
-
-
 _NAMES = frozenset(("mention", "hashtag"))  # classes of links that are shown by their text
-
-
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
-
-
 # Separators of blocks; no text contains them. Several in a row count as one.
 _LINE, _PARAGRAPH = "\x00", "\x01"
-
-
 # Before the level and the text of a heading.
 _HEADING = "\x02"
-
-
 _LEVELS = {f"h{level}": str(level) for level in range(1, 7)}
-
-
 _LONGEST_CELL = 300  # characters; a longer one is layout
-
-
 _PARTED = re.compile("(?:(?<![ \\t])[ \\t]++)?[\x00\x01][ \\t\x00\x01]*+")
-
-
 _AROUND_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]++)?\n[ \t]*+")
-
-
 _TOO_MANY_BREAKS = re.compile(r"\n{3,}")
-
-
 _MARK = re.compile(r"\[?(?:\d{1,4}|[a-z]|[*†‡§]{1,3})\]?", re.IGNORECASE)
-
-
 _BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
-
-
 _Cells = list[str]
-
-
 _MAX_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
 
 

@@ -24,26 +24,13 @@ if sys.platform != "win32":
 
 
 PROGRAM = "tesseract"
-
-
 # The process that reads files has no environment.
 _PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", os.defpath))
-
-
 _LAYOUT = "3"  # finds columns by itself; others that are as fast read across them
-
-
 _SECONDS = 60  # of processor time, and of the clock, for a page
-
-
 _CLOCK = 4 * _SECONDS
-
-
 _PARENT_DIES = 1  # PR_SET_PDEATHSIG
-
-
 _NO_LANGUAGES = frozenset(("osd", "equ"))
-
 
 _CODES = {
     "arabic": "ara", "armenian": "hye", "basque": "eus", "catalan": "cat", "danish": "dan",

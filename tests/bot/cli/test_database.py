@@ -57,16 +57,6 @@ def test_restore_refuses_or_skips_foreign_tables(
     assert ask(database, "SELECT number FROM theirs") == 43
 
 
-def test_with_a_damaged_archive_of_pictures_nothing_is_restored(
-    database: str, backup: Path, invoke: Invoke, tmp_path: Path
-) -> None:
-    media = tmp_path / "media.tar"
-    media.write_bytes(b"no archive")
-    said = invoke("restore", str(backup), "--replace", "--media", str(media)).complaint()
-    assert said == f"{media} cannot be read: it is no archive of backup --media, or was cut off."
-    assert ask(database, CORPORA) == "kept,new"
-
-
 def test_tables_of_a_newer_version_are_not_replaced(
     database: str, backup: Path, invoke: Invoke
 ) -> None:

@@ -722,12 +722,10 @@ class TestExamples:
             *(f"feeds {name}" for name in ("add", "remove", "test")),
             *(f"glossary {name}" for name in groups),
             *("backup", "restore", "database run"),  # test_database.py
-            *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
             "corpora place",  # tests/db/test_placed.py: it needs Citus
             "compose",  # test_compose.py: it needs a model
         )
         lines = [line for line in lines if not line.startswith(elsewhere)]
-        (tmp_path / "archive/data/tweets_media").mkdir(parents=True)
         unreachable = OpmlFeed(url="http://127.0.0.1:9/feed")
         (tmp_path / "feeds.opml").write_bytes(write_opml([unreachable], title="x"))
         chats = [line for line in lines if line.startswith("corpora thread")]
@@ -779,7 +777,7 @@ class TestImports:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
             *("rich", "httpx", "typst", "babel"),
-            *("bot.card", "bot.media", "bot.request", "bot.replies.buttons", "db.model_cache"),
+            *("bot.card", "bot.request", "bot.replies.buttons", "db.model_cache"),
             *("db.search.find", "engine.answer.cited_answer", "engine.chat", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),
         ]

@@ -1,6 +1,6 @@
 """/start greets shortly in the chat's language; its buttons set a chat up without a typed word."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import product
 
@@ -8,18 +8,14 @@ import pytest
 
 from bot.commands.start import LONGEST_GREETING
 from bot.i18n.words import LANGUAGES
-from bot.reply import Action, Reply
+from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.pool import Database
-from db.posting.outbox import Outbox
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.lookup import WELL_KNOWN, ReadableFeed, well_known
-from engine.posting.delivery import PostingMode, PublicPost
-from engine.search import Candidate
+from engine.posting.delivery import PostingMode
 from engine.values import Corpus
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, news_services
-from tests.bot.prophecies import NOW
-from tests.engine.candidates import candidate
 
 ANA = replace(corpus("ana"), author="ana_ruiz", display_name="Ana Ruiz")
 LUIS = replace(corpus("luis"), author="luis")
@@ -174,48 +170,3 @@ def test_well_known_feeds_have_names_of_their_own_and_safe_addresses() -> None:
     assert len({feed.name for feed in WELL_KNOWN}) == len(WELL_KNOWN)
     assert all(feed.url.startswith("https://") and feed.name.isalnum() for feed in WELL_KNOWN)
     assert {feed.language for feed in WELL_KNOWN} == set(LANGUAGES)
-
-
-HOME = replace(PRIVATE, home=True)
-POST = PublicPost(
-    story_id=1,
-    title="Ship blocks canal",
-    headline="Ship blocks canal",
-    link="https://news.example/1",
-    source="News",
-    published=NOW,
-    corpus="ana",
-    external_id="1",
-    posted_at=NOW,
-)
-
-
-class Posted(Outbox):
-    """An outbox from which these prophecies were sent."""
-
-    async def public_posts(
-        self, corpora: Sequence[str], *, external_id: str | None = None, limit: int
-    ) -> list[PublicPost]:
-        posts = [POST, replace(POST, external_id="gone"), replace(POST, corpus="secret")]
-        return [post for post in posts if post.corpus in corpora][:limit]
-
-
-async def test_start_shows_the_latest_visible_prophecies(storage: Database) -> None:
-    async def document(corpus: Corpus, external_id: str) -> Candidate | None:
-        found = replace(candidate(1, "A ship will block it"), external_id=external_id)
-        return found if external_id == "1" else None
-
-    news = news_services(storage, outbox=Posted(storage))
-    async with bot_on(storage, corpora=[ANA], usual="", news=news, document=document) as bot:
-        home = await bot.say("/start", place=HOME)
-        elsewhere = await bot.say("/start")
-        done = await bot.say(
-            str(Action(name="setup", value="done")), place=HOME, trigger=Trigger.BUTTON
-        )
-    assert elsewhere.items == ()
-    assert (home.text or "").endswith("The latest prophecies:")
-    (item,) = home.items
-    assert (item.headline, item.link) == ("Ship blocks canal", "https://news.example/1")
-    assert (item.hit.text, item.hit.signature) == ("A ship will block it", "Ana Ruiz")
-    assert labels(home) == ["Set me up"]
-    assert (done.text, done.items) == (home.text, home.items), "the set-up ends at home"

@@ -1,4 +1,4 @@
-"""Subscriptions of topics, their feeds, silent posts, and templates."""
+"""Subscriptions of topics, their feeds and silent posts."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -12,7 +12,6 @@ from bot.jobs.digest import decide_due_posts
 from bot.reply import Reply
 from db.pool import Database
 from engine.posting.delivery import PostingMode, Subscription
-from tests.ages import say_years
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW
@@ -100,33 +99,16 @@ async def test_stories_go_to_their_topic_and_the_rest_to_the_chat(news: News) ->
     assert [item.headline for item in posts["78"].items] == ["Tea prices soar!"]
 
 
-async def test_a_template_words_the_post_and_is_previewed(news: News) -> None:
-    say = news.bot.say
-    await say("/subscribe 9:00", now=NOW - DAY)
-    reply = await say("/subscribe template {{ age }}: {{ tweet }}\n({{ source }})", now=NOW - DAY)
-    assert "Posts have a template" in (reply.text or "")
-    assert "9: One day a boat will get stuck sideways." in ((await say("/preview")).text or "")
+async def test_a_post_that_was_owed_with_a_template_is_worded_as_usual(news: News) -> None:
+    await news.bot.say("/subscribe 9:00", now=NOW - DAY)
     (story,) = await news.stories("Coffee prices soar")
     await news.found(story, 6, text="Coffee will be dear")
-    said = f"{say_years(10)}: Coffee will be dear\n({story.source})"
-    assert said in ((await say("/preview")).text or "")
-    assert (
-        await decide_due_posts(news.bot.services.news.deciding, now=NOW + timedelta(hours=21)) == 1
-    )
+    deciding = news.bot.services.news.deciding
+    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 1
+    async with news.database.connection() as connection:  # as an older version wrote it
+        await connection.execute(
+            "UPDATE delivery SET"
+            " content = content::jsonb || jsonb_build_object('template', '{{ tweet }}')"
+        )
     ((_, post),) = await owed(news)
-    assert (post.text, post.items) == (said, ())
-    assert post.buttons
-    assert "Posts have" not in ((await say("/subscribe template off")).text or "")
-
-
-@pytest.mark.parametrize(
-    ("template", "why"),
-    [
-        ("", "What is template to be? off takes it away."),
-        ("{{ x }}", "A template knows no x."),
-    ],
-)
-async def test_a_template_that_cannot_be_used_is_refused(
-    news: News, template: str, why: str
-) -> None:
-    assert why in ((await news.bot.say(f"/subscribe template {template}")).text or "")
+    assert [item.hit.text for item in post.items] == ["Coffee will be dear"]

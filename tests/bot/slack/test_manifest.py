@@ -47,7 +47,7 @@ def test_a_prefix_that_slack_would_refuse_is_refused(prefix: str) -> None:
 
 
 def test_every_event_has_the_scope_that_it_asks_for() -> None:
-    asked = {EVENT_SCOPES[event] for event in EVENTS if event != "app_home_opened"}
+    asked = {EVENT_SCOPES[event] for event in EVENTS}
     assert asked <= {*SCOPES, *OPTIONAL_SCOPES}
 
 
@@ -57,15 +57,3 @@ def test_http_manifest_uses_one_request_url() -> None:
     assert text.count('"https://bot.example/slack/events"') == 2 + text.count('"command": ')
     assert '"socket_mode_enabled": false' in text
     assert "request_url" not in json.dumps(build_manifest(COMMANDS))
-
-
-def test_links_to_the_page_need_scopes_only_where_there_is_one() -> None:
-    plain, linked = (
-        build_manifest(COMMANDS),
-        build_manifest(COMMANDS, page="https://omen.example.org/x/"),
-    )
-    assert "links:" not in json.dumps(plain)
-    app = App.from_manifest(linked)
-    assert app.domains == {"omen.example.org"}
-    assert app.hears("link_shared")
-    assert app.has("links:write")

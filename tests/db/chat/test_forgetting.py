@@ -27,8 +27,10 @@ async def stored(database: Database) -> Mapping[str, Chat]:
     chats = Chats(database)
     group = await chats.meet("telegram", GROUP, private=False, title="A group")
     answer = await _everything(database, group, CARL, event=f"telegram:{GROUP}:1")
+    stored = {GROUP: group}
     for person in (ANA, BOB):
         chat = await chats.meet("telegram", person, private=True, title=None)
+        stored[person] = chat
         await _everything(database, chat, person, event=f"telegram:{person}:1")
         await Answers(database).vote(answer, 1, f"telegram:{person}", 1)
         await _composed(database, group, person)
@@ -37,7 +39,7 @@ async def stored(database: Database) -> Mapping[str, Chat]:
         for scope in (f"user:telegram:{person}", f"compose:telegram:{person}"):
             await Quotas(database).use(scope, now=NOW - timedelta(days=1))
             await Quotas(database).use(scope, now=NOW)
-    return {chat.external_id: chat for chat in await chats.on_platform("telegram")}
+    return stored
 
 
 async def _everything(database: Database, chat: Chat, person: str, *, event: str) -> Answer:

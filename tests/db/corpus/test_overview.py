@@ -35,11 +35,6 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     assert (before.text, before.created_at) == ("c", START + timedelta(days=1))
 
 
-async def test_only_ids_of_existing_documents_are_found(database: Database) -> None:
-    corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
-    assert await DocumentLookup(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}
-
-
 async def test_undated_documents_have_no_month_and_no_neighbours(database: Database) -> None:
     undated = replace(document("u", "storm"), created_at=None)
     corpus = await load(

@@ -63,7 +63,6 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
         thread="77",
         feeds=("news",),
         silent=True,
-        template="{{ tweet }}",
         compose=True,
     )
     stored = await subscriptions.set(own, now=NOW)

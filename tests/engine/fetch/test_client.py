@@ -512,23 +512,3 @@ async def test_busy_servers_cannot_monopolise_the_event_loop(
         assert {type(fetch) for fetch in await fetches} == {FetchTooLarge}
     assert events[0] > 20 * 3_000
     assert largest < 200
-
-
-async def test_a_post_is_sent_once_and_its_answer_returned(
-    web: WebServer, fetcher: Fetcher
-) -> None:
-    web.pages["/hook"] = reply(503, headers={"Retry-After": "9", "Location": "/elsewhere"})
-    answered = await fetcher.post(web.url("/hook"), body=b"{}", headers={"X-A": "b"}, seconds=20)
-    assert (answered.status, answered.retry_after) == (503, "9")
-    (request,) = web.requests
-    assert (request.method, request.body, request.headers["x-a"]) == ("POST", b"{}", "b")
-
-
-async def test_a_post_has_a_limit_of_time_and_reaches_only_the_public_web(
-    web: WebServer, fetcher: Fetcher
-) -> None:
-    web.pages["/hook"] = silent
-    with pytest.raises(FetchTimeout):
-        await fetcher.post(web.url("/hook"), body=b"{}", headers={}, seconds=0.2)
-    with pytest.raises(FetchRefused):
-        await fetcher.post("http://10.0.0.1/hook", body=b"{}", headers={}, seconds=20)

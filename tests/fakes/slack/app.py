@@ -11,7 +11,6 @@ METHOD_SCOPES = {
     "chat.postEphemeral": "chat:write",
     "chat.update": "chat:write",
     "chat.delete": "chat:write",
-    "chat.unfurl": "links:write",
     "reactions.add": "reactions:write",
     "files.getUploadURLExternal": "files:write",
     "files.completeUploadExternal": "files:write",
@@ -30,7 +29,6 @@ EVENT_SCOPES = {
     "message.mpim": "mpim:history",
     "member_joined_channel": "channels:read",
     "file_shared": "files:read",
-    "link_shared": "links:read",
 }
 KIND_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
@@ -43,8 +41,6 @@ class App:
     events: frozenset[str] | None = None
     commands: frozenset[str] | None = None
     shortcuts: frozenset[str] | None = None
-    home: bool = True
-    domains: frozenset[str] = frozenset()  # whose links it is told of
 
     @classmethod
     def from_manifest(cls, manifest: Json) -> Self:
@@ -55,8 +51,6 @@ class App:
             events=frozenset(settings.get("event_subscriptions", {}).get("bot_events", [])),
             commands=frozenset(one["command"] for one in features.get("slash_commands", [])),
             shortcuts=frozenset(one["callback_id"] for one in features.get("shortcuts", [])),
-            domains=frozenset(features.get("unfurl_domains", [])),
-            home=features.get("app_home", {}).get("home_tab_enabled", False),
         )
 
     def has(self, scope: str) -> bool:

@@ -16,7 +16,6 @@ from slack_sdk.models.blocks import Block
 from tests.fakes.slack.wire import Json, Refusal
 
 MESSAGE_BLOCKS = 50
-VIEW_BLOCKS = 100
 TEXT_OBJECT = 3000
 FIELD = 2000
 # Undocumented. Reported for chat.postMessage: 9,597 characters in all were taken, 11,341 were
@@ -26,11 +25,11 @@ ALL_TEXTS = 10_000
 Pointed = tuple[str, dict[str, Any]]
 
 
-def check_blocks(blocks: object, *, maximum: int = MESSAGE_BLOCKS) -> None:
+def check_blocks(blocks: object) -> None:
     """Raise the Refusal that Slack would answer with."""
     if not isinstance(blocks, list):
         raise Refusal("invalid_blocks_format")
-    if faults := list(_faults(blocks, maximum)):
+    if faults := list(_faults(blocks)):
         messages = [f"[ERROR] {fault}" for fault in faults]
         raise Refusal("invalid_blocks", errors=faults, response_metadata={"messages": messages})
     if sum(len(text) for text in _texts(blocks)) > ALL_TEXTS:
@@ -56,9 +55,9 @@ def interactive_elements(blocks: list[Json]) -> list[tuple[str, Json]]:
     ]
 
 
-def _faults(blocks: list[Any], maximum: int) -> Iterator[str]:
-    if len(blocks) > maximum:
-        yield f"no more than {maximum} items allowed [json-pointer:/blocks]"
+def _faults(blocks: list[Any]) -> Iterator[str]:
+    if len(blocks) > MESSAGE_BLOCKS:
+        yield f"no more than {MESSAGE_BLOCKS} items allowed [json-pointer:/blocks]"
     for number, block in enumerate(blocks):
         here = f"/blocks/{number}"
         if model_fault := _model_fault(block):

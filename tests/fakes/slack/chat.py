@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.conversation import Channel, Message
@@ -35,7 +34,6 @@ class Chat:
             "chat.update": self.update,
             "chat.delete": self.delete,
             "chat.getPermalink": self.permalink,
-            "chat.unfurl": self.unfurl,
             "reactions.add": self.add_reaction,
         }
 
@@ -81,23 +79,6 @@ class Chat:
         self.workspace.edit(message, text, arguments.get("blocks"))
         shown = message_json(message, with_metadata=True)
         return {"channel": message.channel.id, "ts": message.ts, "text": text, "message": shown}
-
-    def unfurl(self, arguments: Json) -> Json:
-        """Show cards below a message, for links that stand in it and domains of the app."""
-        channel = self.workspace.channel(*required(arguments, "channel"))
-        message = channel.find(*required(arguments, "ts"))
-        unfurls = arguments.get("unfurls")
-        if not isinstance(unfurls, dict) or not unfurls:
-            raise Refusal("missing_unfurls")
-        for link, card in unfurls.items():
-            if link not in [one.url for one in message.links]:
-                raise Refusal("cannot_unfurl_url")
-            if urlsplit(link).hostname not in self.api.app.domains:
-                raise Refusal("cannot_unfurl_url")
-            check_blocks(card.get("blocks"))
-            message.attachments.append({"from_url": link, "is_app_unfurl": True, **card})
-        self.workspace.changes.notify()
-        return {}
 
     def delete(self, arguments: Json) -> Json:
         message = self._own(arguments, "cant_delete_message")

@@ -5,8 +5,6 @@ told, and the inner event. Shapes: docs.slack.dev/reference/events.
 """
 
 import uuid
-from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from tests.fakes.slack.conversation import Channel, Message, Person
 from tests.fakes.slack.mrkdwn import tokens
@@ -53,28 +51,6 @@ def posted(message: Message, bot: Person) -> dict[str, Json]:
     place = {"channel": message.channel.id, "event_ts": message.ts}
     event = {**message_json(message), **place, "channel_type": message.channel.kind}
     return {_subscription(message.channel): event, **_mention(message, bot)}
-
-
-def links_shared(message: Message, domains: Collection[str]) -> dict[str, Json]:
-    """A message with links to domains of the app."""
-    hosts = [(urlsplit(link.url).hostname or "", link.url) for link in message.links]
-    links = [{"domain": host, "url": url} for host, url in hosts if host in domains]
-    if not links or message.author.bot_id:
-        return {}
-    event = {
-        "type": "link_shared",
-        "channel": message.channel.id,
-        "is_bot_user_member": True,
-        "user": message.author.id,
-        "message_ts": message.ts,
-        "unfurl_id": f"{message.channel.id}.{message.ts}",
-        "source": "conversations_history",
-        "links": links,
-        "event_ts": message.ts,
-    }
-    if message.thread_ts:
-        event["thread_ts"] = message.thread_ts
-    return {"link_shared": event}
 
 
 def edited(message: Message, before: Json, bot: Person) -> dict[str, Json]:

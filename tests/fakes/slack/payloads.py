@@ -94,18 +94,6 @@ def block_actions(person: Person, message: Message, action: Json, answerable: An
     }
 
 
-def view_actions(person: Person, view: Json, action: Json, trigger_id: str) -> Json:
-    """Somebody pressed something in a Home tab: there is no channel and no response URL."""
-    return {
-        "type": "block_actions",
-        **_interaction(person),
-        "container": {"type": "view", "view_id": view.get("id", "V1")},
-        "view": view,
-        "actions": [action],
-        "trigger_id": trigger_id,
-    }
-
-
 def message_action(
     person: Person, message: Message, callback_id: str, answerable: Answerable
 ) -> Json:
@@ -119,17 +107,6 @@ def message_action(
         "message_ts": message.ts,
         "message": message_json(message),
         **answerable.fields,
-    }
-
-
-def view_submission(person: Person, view: Json, trigger_id: str) -> Json:
-    """Somebody sent a modal off."""
-    return {
-        "type": "view_submission",
-        **_interaction(person),
-        "trigger_id": trigger_id,
-        "view": view,
-        "response_urls": [],
     }
 
 

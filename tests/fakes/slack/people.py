@@ -110,40 +110,6 @@ class User(Person):
         payload = payloads.block_actions(self, message, action, answerable)
         return await self.server.tell("interactive", payload)
 
-    async def opens_home(self, tab: str = "home") -> None:
-        """Open the app: a tab, of which each opening is told."""
-        server = self.server
-        event: Json = {
-            "type": "app_home_opened",
-            "user": self.id,
-            "channel": server.im(self).id,
-            "tab": tab,
-            "event_ts": server.workspace.fresh_ts(),
-        }
-        if self.id in server.views.homes:
-            event["view"] = server.views.homes[self.id]
-        server.workspace.publish("app_home_opened", event, server.im(self))
-        await server.all_begun()
-
-    def home(self) -> Message:
-        """What the Home tab shows, read as a message is."""
-        view = self.server.views.homes.get(self.id, {"blocks": []})
-        return Message(
-            channel=self.server.im(self),
-            ts="",
-            author=self.server.bot,
-            text="",
-            blocks=view["blocks"],
-        )
-
-    async def clicks_at_home(self, what: str) -> Envelope:
-        """Press what is in the Home tab: Slack names the view, and no channel."""
-        block_id, element = _element(self.home(), what)
-        action = payloads.action(block_id, element, "", self.server.workspace.fresh_ts())
-        view, trigger = self.server.views.homes[self.id], self.server.views.trigger()
-        payload = payloads.view_actions(self, view, action, trigger)
-        return await self.server.tell("interactive", payload)
-
     async def uses_shortcut(self, message: Message, callback_id: str) -> Envelope:
         self.server.api.app.check_shortcut(callback_id)
         self.server.api.used_scopes.add("commands")
@@ -151,15 +117,9 @@ class User(Person):
         payload = payloads.message_action(self, message, callback_id, answerable)
         return await self.server.tell("interactive", payload)
 
-    async def submits(self, view: Json, values: Json) -> Envelope:
-        """Send a modal off with {block_id: {action_id: {...}}} filled in."""
-        filled = {**view, "state": {"values": values}}
-        payload = payloads.view_submission(self, filled, self.server.views.trigger())
-        return await self.server.tell("interactive", payload)
-
     def _answerable(self, channel: Channel, original: Message | None) -> payloads.Answerable:
         url = self.server.response_urls.issue(channel, self, original)
-        return payloads.Answerable(url, self.server.views.trigger())
+        return payloads.Answerable(url, self.server.workspace.fresh_id(""))
 
 
 def _element(message: Message, what: str) -> tuple[str, dict[str, Any]]:

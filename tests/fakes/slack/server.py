@@ -21,7 +21,6 @@ from tests.fakes.slack.request_url import HONEST, RequestUrl, Signing
 from tests.fakes.slack.response_url import ResponseUrls
 from tests.fakes.slack.socket_mode import Connection, DisconnectReason, SocketMode
 from tests.fakes.slack.telling import Telling
-from tests.fakes.slack.views import Views
 from tests.fakes.slack.web_api import Call, Method, WebApi
 from tests.fakes.slack.wire import Changes, Json
 from tests.fakes.slack.workspace import Workspace
@@ -57,14 +56,11 @@ class SlackServer:
         self.host = Host(middlewares)
         self.changes = Changes()
         self.faults = FaultPlan()
-        self.workspace = Workspace(
-            self._publish, clock, self.changes, domains=app.domains if app else frozenset()
-        )
+        self.workspace = Workspace(self._publish, clock, self.changes)
         self._methods: dict[str, Method] = {}
         tokens = (self.bot_token, self.app_token)
         self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
         self.response_urls = ResponseUrls(self.workspace, self.faults, self.host)
-        self.views = Views(self.workspace, self.api)
         self.files = Files(self.workspace, self.api, self.faults, self.host)
         self.sockets = SocketMode(self._acknowledge, self.changes, random.Random(seed), self.host)
         self.telling = Telling(
@@ -80,7 +76,7 @@ class SlackServer:
     def _add_methods(self) -> None:
         chat = Chat(self.workspace, self.api, self.files)
         conversations = Conversations(self.workspace, self.api)
-        for group in (chat, conversations, self.files, self.views):
+        for group in (chat, conversations, self.files):
             self._methods.update(group.methods())
         self._methods["apps.connections.open"] = lambda _: {"url": self.sockets.issue()}
 

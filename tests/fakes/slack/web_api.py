@@ -14,7 +14,7 @@ from tests.fakes.slack.wire import Changes, Json, Refusal
 
 Method = Callable[[Json], Json]
 APP_LEVEL = {"apps.connections.open"}
-_STRUCTURED = {"unfurls", "blocks", "attachments", "metadata", "view", "files"}
+_STRUCTURED = {"blocks", "attachments", "metadata", "files"}
 
 
 @dataclass(eq=False)

@@ -18,7 +18,6 @@ class Workspace:
     publish: Callable[[str, Json, Channel], None]
     clock: Callable[[], float] = time.time
     changes: Changes = field(default_factory=Changes)
-    domains: frozenset[str] = frozenset()  # whose links the app is told of
     people: dict[str, Person] = field(default_factory=dict)
     channels: dict[str, Channel] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -92,7 +91,6 @@ class Workspace:
         if ephemeral_to is None:
             channel.messages.append(message)
             self._publish(channel, events.posted(message, self.bot))
-            self._publish(channel, events.links_shared(message, self.domains))
         else:
             channel.ephemerals.append(message)
         self.changes.notify()
