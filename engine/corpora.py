@@ -13,6 +13,7 @@ DEMO_CORPUS = "demo"
 NEWS_CORPUS = "news"
 # Names that chats choose with, which no new corpus may have: every archive, and the usual one.
 ALL, USUAL = "all", "default"
+_MOST_AT_ONCE = 200  # corpora of one search: some 15 ms each
 _ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
 # A request that names no corpus gets an archive; the demonstration only if there is no archive.
 _PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
@@ -204,6 +205,21 @@ def chosen_corpora(
     if not usable:
         raise _none_of(())
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
+
+
+def bound_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | None]:
+    """Return as many of the largest corpora as one search asks, in their order, and what is to be
+    said of the others."""
+    if len(corpora) <= _MOST_AT_ONCE:
+        return list(corpora), None
+    largest = sorted(corpora, key=lambda corpus: (-corpus.documents, corpus.name))
+    chosen = {corpus.name for corpus in largest[:_MOST_AT_ONCE]}
+    notice = Message(
+        "Of {all} corpora the {number} largest were searched; name another to search it.",
+        all=len(corpora),
+        number=_MOST_AT_ONCE,
+    )
+    return [corpus for corpus in corpora if corpus.name in chosen], notice
 
 
 def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:

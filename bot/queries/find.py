@@ -22,7 +22,7 @@ from engine.contracts.results import (
     SocialSnippet,
     result_of,
 )
-from engine.corpora import ALL
+from engine.corpora import ALL, bound_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
@@ -89,11 +89,13 @@ async def _find_texts(
     names = _list_named_corpora(query, negated=False)
     unwanted = frozenset(_list_named_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
+        corpora, left_out = bound_corpora(await app.choose_corpora(ALL))
         every = [
             (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
-            for corpus in await app.choose_corpora(ALL)
+            for corpus in corpora
         ]
-        return every[0][1] if len(every) == 1 else found_together(every, limit)
+        found = every[0][1] if len(every) == 1 else found_together(every, limit)
+        return replace(found, notices=(*([left_out] if left_out else ()), *found.notices))
     try:
         chosen = await app.corpus(names[0] if names else corpus, without=unwanted)
     except CorpusNotFound as error:

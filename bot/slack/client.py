@@ -80,7 +80,7 @@ _CALL_SECONDS = 20
 _DOWNLOAD_SECONDS = 180.0
 _MAX_DOWNLOADED = 200_000_000  # bytes
 _CHECK_SECONDS = 10.0
-_KEPT_SECONDS = 3600.0
+_KEPT_SECONDS = 300.0  # in which somebody may still use a right that was taken away
 _KEPT = 5_000
 _PATIENCE_SECONDS = 3.0  # a language and time zone are not worth a longer wait
 
@@ -342,7 +342,7 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
 
 
 class People:
-    """Profiles and rights of users, cached for an hour."""
+    """Profiles and rights of users, cached for five minutes."""
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client

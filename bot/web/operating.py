@@ -1,8 +1,10 @@
 """Routes for operators: probes, metrics and admin actions."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -19,6 +21,7 @@ from engine.messages import Message
 from engine.settings import Section
 
 _READY_SECONDS = 2.0
+_LEAST_ROOM = 32 << 20  # bytes: two segments of the log of the database
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 # Applied at once, by all adapters: what answers depend on.
@@ -58,7 +61,8 @@ async def _healthz(shared: SharedOf) -> dict[str, object]:
 async def _readyz(shared: SharedOf) -> dict[str, str]:
     """Ask the database for a sign of life, and a standby if its primary gives none.
 
-    With the status "reading", searches without a model are answered and nothing is stored.
+    With the status "reading", searches without a model are answered and nothing is stored: there
+    is only a standby, or the disk of the data folder is full.
     """
     database = shared.app.database
     try:
@@ -73,7 +77,13 @@ async def _readyz(shared: SharedOf) -> dict[str, str]:
                 headers={"Retry-After": "5"},
             ) from error
         return {"status": "reading"}
-    return {"status": "ready"}
+    return {"status": "ready" if _has_room(shared.settings.data_dir) else "reading"}
+
+
+def _has_room(folder: Path) -> bool:
+    """Return whether something can be stored in a folder, or in the one in which it will be."""
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return shutil.disk_usage(existing).free >= _LEAST_ROOM
 
 
 async def _standby_answers(database: Database) -> bool:

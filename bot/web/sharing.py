@@ -90,7 +90,7 @@ def _read_shape(request: Request) -> Shape:
 
 async def _render_card(shared: SharedState, card: Card) -> Response:
     picture = await draw_apart(shared.app.isolation, card)
-    keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}
+    keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}", "Vary": "Accept-Language"}
     return Response(picture, media_type="image/png", headers=keep)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.search import HIGHEST_JUDGMENT
+from engine.text.clean import without_links
 
 MIN_SCORE = 4  # judgment that is worth a reason
 MAX_WORDS = 12
@@ -28,7 +29,7 @@ LONGEST = 120  # characters
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
 # A word that is an address, with or without a scheme: a reason must not contain links.
-_LINK = re.compile(r"://|www\.|mailto:|[\w-]\.[a-z]{2,}", re.IGNORECASE)
+_LINK = re.compile(r"://|www[.。．｡]|mailto:|[\w-][.。．｡][^\W\d_]{2,}", re.IGNORECASE)
 _MENTION = re.compile(r"[@＠]\w+|<[@!#][^<>]*>")
 # Control characters, line ends, bidirectional and invisible characters, and markup.
 _UNWANTED = re.compile(
@@ -72,12 +73,13 @@ def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
 def plain_reason(text: object) -> str | None:
     """Return a reason that is safe to show, or None if nothing is left of it.
 
-    One line of at most 12 words and 120 characters, without links, mentions and markup.
+    One line of at most 12 words and 120 characters, without links, mentions, commands and markup.
     """
     if not isinstance(text, str):
         return None
     plain = " ".join(word for word in text[: 10 * LONGEST].split() if not _LINK.search(word))
-    words = _UNWANTED.sub(" ", _MENTION.sub(" ", plain)).split()
+    # Removing characters may join others into a link or a command.
+    words = without_links(_UNWANTED.sub(" ", _MENTION.sub(" ", plain))).split()
     kept = words[:MAX_WORDS]
     while len(" ".join(kept)) > LONGEST:
         kept = kept[:-1]

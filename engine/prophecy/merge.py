@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Protocol
 
-from engine.corpora import ALL
+from engine.corpora import ALL, bound_corpora
 from engine.messages import Message, join_messages
 from engine.prophecy.score import level_hits, order_hits
 from engine.search import Expansion, Hit, Prophecy, SearchRequest, Term, Verdict
@@ -34,22 +34,25 @@ async def prophesy_from_all(
     A few are searched and judged at once; each call to a model reserves its part of the budget
     first, so that together they spend no more than one after the other. Raises what fails first.
     """
+    corpora, left_out = bound_corpora(corpora)
     room = asyncio.Semaphore(_AT_ONCE)
 
-    async def answer(corpus: Corpus) -> Prophecy:
+    async def answer_corpus(corpus: Corpus) -> Prophecy:
         async with room:
             return await prophet.prophesy(corpus, request)
 
-    tasks = [asyncio.ensure_future(answer(corpus)) for corpus in corpora]
+    tasks = [asyncio.ensure_future(answer_corpus(corpus)) for corpus in corpora]
     try:
         prophecies = await asyncio.gather(*tasks)
     finally:  # one may have failed, and nobody waits for the others any more
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    if len(corpora) == 1:
-        return prophecies[0]
-    return merge_prophecies(list(zip(corpora, prophecies, strict=True)), request.limit, weights)
+    answer = prophecies[0]
+    if len(corpora) > 1:
+        pairs = list(zip(corpora, prophecies, strict=True))
+        answer = merge_prophecies(pairs, request.limit, weights)
+    return replace(answer, notice=_join_distinct([left_out, answer.notice])) if left_out else answer
 
 
 def merge_prophecies(

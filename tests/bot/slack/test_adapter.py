@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ from bot.i18n.words import words_for
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from bot.slack.adapter import SlackAdapter
-from bot.slack.client import create_web_client
+from bot.slack.client import People, create_web_client
 from tests.bot.conversing import event
 from tests.fakes.slack import App, Channel, Fault, SlackServer, User
 from tests.fakes.slack.conversation import ChannelKind
@@ -159,3 +160,21 @@ async def test_announcement_is_edited_only_in_channels_of_the_bot(
     else:
         await adapter.change(request, message, outcome)
         assert [one.visible for one in channel.messages] == ["Dear. [1]"]
+
+
+async def test_a_right_that_is_taken_away_on_slack_ends_within_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, user = 1000.0, {"team_id": "T1", "is_admin": True}
+
+    class Client:
+        async def users_info(self, **_: object) -> dict[str, object]:
+            return {"user": dict(user)}
+
+    monkeypatch.setattr("bot.slack.client.time", SimpleNamespace(monotonic=lambda: now))
+    people = People(Client())  # type: ignore[arg-type]  # all that is called
+    assert await people.is_admin("U1", team="T1")
+    user["is_admin"] = False
+    assert await people.is_admin("U1", team="T1")
+    now += 301
+    assert not await people.is_admin("U1", team="T1")

@@ -478,6 +478,19 @@ class TestRates:
             assert (await stage.get("/api/search", q="a")).status_code == 200
 
 
+async def test_where_corpora_are_left_out_that_is_said(
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.corpora._MOST_AT_ONCE", 1)
+    async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+        for name in ("small", "large"):
+            await load_texts(stage.app.database, name, ["coffee by the sea"] * len(name) * 3)
+        found = await stage.json("/api/find", query="coffee", corpus="all")
+        assert "Of 2 corpora the 1 largest" in found["notice"]
+        answer = await stage.json("/api/prophecy", headline=HEADLINE, corpus="all")
+        assert "Of 2 corpora the 1 largest" in answer["notice"]
+
+
 class TestTurns:
     """Without a key an address searches once at a time, and not for long."""
 

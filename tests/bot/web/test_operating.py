@@ -1,5 +1,6 @@
 """Health, figures, and what admins may do."""
 
+import shutil
 from datetime import timedelta
 from importlib.metadata import version
 
@@ -47,6 +48,15 @@ class TestHealth:
         answered = await coffee_web.get("/readyz")
         assert (answered.status_code, answered.headers["Retry-After"]) == (503, "5")
         assert answered.json()["message"] == "The database does not answer."
+
+    async def test_on_a_full_disk_it_is_only_read(
+        self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        usage = shutil.disk_usage(".")
+        for free, status in ((1 << 20, "reading"), (1 << 30, "ready")):
+            full = usage._replace(free=free)
+            monkeypatch.setattr("bot.web.operating.shutil.disk_usage", lambda _, full=full: full)
+            assert await coffee_web.json("/readyz") == {"status": status}
 
 
 class TestMetrics:

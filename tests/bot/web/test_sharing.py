@@ -91,6 +91,7 @@ async def test_text_card_accepts_no_headline_of_the_visitor(coffee_web: WebStage
 async def test_readers_of_feeds_may_show_the_picture_of_a_text(coffee_web: WebStage) -> None:
     shown = await coffee_web.client.get("/card/demo/1.png", headers=IMAGE)
     assert shown.headers["content-type"] == "image/png"
+    assert "Accept-Language" in shown.headers["vary"]  # it says when in the reader's language
 
 
 async def test_a_phone_is_told_how_the_page_is_installed(coffee_web: WebStage) -> None:

@@ -193,6 +193,15 @@ async def test_archives_are_asked_at_once_a_few_at_a_time() -> None:
     assert prophet.maximum == 4
 
 
+async def test_of_very_many_archives_the_largest_are_asked_and_that_is_said() -> None:
+    corpora = [replace(corpus(f"a{number:04}"), documents=number) for number in range(5000)]
+    prophet = WaitingProphet(at_once=4)
+    async with asyncio.timeout(PATIENCE):
+        found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
+    assert prophet.asked == [f"a{number}" for number in range(4800, 5000)]
+    assert str(found.notice).startswith("Of 5000 corpora the 200 largest were searched")
+
+
 async def test_one_failure_ends_the_search_of_all() -> None:
     prophet = WaitingProphet(at_once=2, failing="luis")
     async with asyncio.timeout(PATIENCE):
