@@ -110,7 +110,10 @@ def _check_outbox(health: OutboxHealth, now: datetime) -> Check:
     if health.last_error:
         detail += f"; last error: {health.last_error}"
     late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
-    fix = "Is presagio serve running, with the tokens of all platforms?" if late else None
+    running = "Is presagio serve running, with the tokens of all platforms?"
+    fix = None
+    if late:
+        fix = "See the last error." if health.retried else running
     return Check(check="outbox", ok=not late, detail=detail, fix=fix)
 
 
