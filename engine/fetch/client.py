@@ -116,7 +116,7 @@ class Body:
                 return
             piece = self._begin()
         self._content += piece if self._gzip is None else self._unpack(piece)
-        if max(self._arrived, len(self._content)) > self._limit:
+        if self.is_too_long:
             raise FetchTooLarge(
                 Message(
                     "The answer of {host} is longer than {limit:g} MB.",
@@ -127,12 +127,19 @@ class Body:
             )
 
     def content(self) -> bytes:
-        """Return the whole body. Raises FetchFailed if the compressed data ends too early."""
+        """Return the body up to the limit. Raises FetchFailed if compressed data ends too early."""
         if not self._is_known:
             self._content += self._begin()
+        if self.is_too_long:
+            return bytes(self._content[: self._limit])
         if self._gzip is not None and not self._gzip.eof:
             raise self._damage_error()
         return bytes(self._content)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether more than the limit came."""
+        return max(self._arrived, len(self._content)) > self._limit
 
     def _begin(self) -> bytes:
         """Find out what the bytes are, and return those that came so far."""
@@ -305,7 +312,12 @@ class Fetcher(Closable):
         chunks = Chunks(host, self._turns)
         _stream_of(response).begin_body()
         async for piece in response.aiter_raw():
-            body.add(piece)
+            try:
+                body.add(piece)
+            except FetchTooLarge:
+                if not order.limits.is_cut:
+                    raise
+                break
             await chunks.add(piece)
         return Fetched(
             url=str(response.url),
