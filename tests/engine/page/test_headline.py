@@ -41,7 +41,8 @@ def og(title: str, site: str = "") -> str:
         og("Untitled Document") + f"<title>{HEADLINE}</title>",
         f"<title>Startseite</title><h1>{HEADLINE}</h1>",
         f"<title>Subscribe to read | The Lighthouse</title>{og(HEADLINE)}",
-        f'<script type="application/ld+json">{{"@type": "NewsArticle", "headline": "{HEADLINE}"}}</script>'
+        f'<script type="application/ld+json">{{"@type": "Article", "headline": "{HEADLINE}"}}'
+        "</script>"
         "<title>The Lighthouse</title>",
         f"<title>www.lighthouse.example</title><h1>{HEADLINE}</h1>",
     ],
