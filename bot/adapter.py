@@ -8,6 +8,7 @@ from bot.reply import Reply
 from bot.request import Request
 from engine.chat import Chat
 from engine.errors import PresagioError
+from engine.messages import Message
 
 
 class DeliveryError(PresagioError):
@@ -28,6 +29,12 @@ class SlowDown(DeliveryError):
 
 class DeliveryRefused(DeliveryError):
     """The message was not shown, and the same one never will be."""
+
+
+class WritingForbidden(DeliveryError):
+    """The chat or topic does not let the bot write for now; the message was not shown."""
+
+    plain = Message("This chat does not let me write for now.")
 
 
 class Unsure(DeliveryError):

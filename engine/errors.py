@@ -43,7 +43,8 @@
         ├── ModelRefused         bad key, unknown model, bad request
         │   └── ModelUnpaid      the credit of the account is spent
         ├── ModelAnswerInvalid   the answer holds nothing usable
-        │   └── ModelAnswerCut   the token limit was reached before the answer began
+        │   ├── ModelAnswerCut   the token limit was reached before the answer began
+        │   └── ModelDeclined    the model refuses to answer, or a filter took the answer
         ├── ModelPaused          the breaker is open
         ├── CorpusWithheld       private texts may not be sent there
         ├── TextSetAside         the text breaks a model on this machine
@@ -305,6 +306,10 @@ class ModelAnswerInvalid(ModelError):
 
 class ModelAnswerCut(ModelAnswerInvalid):
     """The token limit was reached before the answer began; asking again changes nothing."""
+
+
+class ModelDeclined(ModelAnswerInvalid):
+    """The model refuses to answer, or a filter took the answer; asking again changes nothing."""
 
 
 class ModelPaused(ModelError):

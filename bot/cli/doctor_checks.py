@@ -39,6 +39,7 @@ from engine.vectors import format_percent
 
 _COUNTED = timedelta(days=7)
 _LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
+_REMARKED_FOR = timedelta(days=1)  # what shows again is remarked on again
 _NAMED = 3
 _SHOWN = 5  # texts that are set aside
 
@@ -49,13 +50,13 @@ async def news_checks(database: Database, now: datetime) -> list[Check]:
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
     return [
-        _check_feeds(feeds),
+        _check_feeds(feeds, now),
         _check_jobs(outcomes),
         _check_outbox(health, now),
     ]
 
 
-def _check_feeds(feeds: Sequence[Feed]) -> Check:
+def _check_feeds(feeds: Sequence[Feed], now: datetime) -> Check:
     if not feeds:
         none_yet = "Add one with: presagio feeds add URL"
         return Check(check="feeds", ok=None, detail="none yet", fix=none_yet)
@@ -63,6 +64,9 @@ def _check_feeds(feeds: Sequence[Feed]) -> Check:
     detail = f"{len(feeds):,} followed, {len(failing):,} failing"
     for feed in failing[:_NAMED]:
         detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
+    odd = [feed for feed in feeds if feed.remarked_at and now - feed.remarked_at < _REMARKED_FOR]
+    for feed in odd[:_NAMED]:
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.remark}"
     is_reported = any(feed.told_failing or feed.gone for feed in failing)
     fix = "See: presagio feeds" if failing else None
     return Check(check="feeds", ok=not is_reported, detail=detail, fix=fix)
@@ -99,7 +103,10 @@ def _check_outbox(health: OutboxHealth, now: datetime) -> Check:
     if health.last_error:
         detail += f"; last error: {health.last_error}"
     late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
-    fix = "Is presagio serve running, with the tokens of all platforms?" if late else None
+    running = "Is presagio serve running, with the tokens of all platforms?"
+    fix = None
+    if late:
+        fix = "See the last error." if health.retried else running
     return Check(check="outbox", ok=not late, detail=detail, fix=fix)
 
 

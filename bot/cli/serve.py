@@ -246,6 +246,8 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
             f"{sent.waiting:,} messages could not be sent: {sent.error}",
             fix="They are kept; the next run tries again.",
         )
+    if sent.given_up:
+        raise PresagioError(f"{sent.given_up:,} messages were given up: {sent.error}")
 
 
 async def _run_cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:

@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, Poster, SlowDown, Unsure
+from bot.adapter import (
+    ChatGone,
+    DeliveryError,
+    DeliveryRefused,
+    Poster,
+    SlowDown,
+    Unsure,
+    WritingForbidden,
+)
 from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
 from bot.pace import Holds
@@ -20,6 +28,10 @@ from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
+<<<<<<< HEAD
+=======
+from engine.chat import WEBHOOKS, Chat
+>>>>>>> 9dd1665a8393e5aa7bfead5958cc392f6b73fd5c
 from engine.errors import (
     ExtraMissing,
     ModelError,
@@ -246,6 +258,8 @@ async def _settle_failure(
     elif isinstance(error, DeliveryRefused):
         await work.outbox.fail(leased, error.full_message, now=now)
     else:
+        if isinstance(error, WritingForbidden):
+            work.report(_name_chat(error, delivery.chat))
         wait = _choose_wait(work, error, delivery.attempts)
         if isinstance(error, SlowDown):
             holds = work.holds[delivery.chat.platform]
@@ -254,6 +268,13 @@ async def _settle_failure(
         await work.outbox.retry(
             leased, at=now + wait, error=error.full_message, not_shown=not_shown
         )
+
+
+def _name_chat(error: WritingForbidden, chat: Chat) -> WritingForbidden:
+    name = chat.title or f"{chat.platform}:{chat.external_id}"
+    return WritingForbidden(
+        Message("{chat}: {reason}", chat=name, reason=error.message), fix=error.fix
+    )
 
 
 def _choose_wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:

@@ -29,7 +29,7 @@ from engine.errors import (
     StorageError,
     explain_error,
 )
-from engine.feeds.decide import decide_poll
+from engine.feeds.decide import decide_poll, validators_of
 from engine.feeds.feed import (
     Decision,
     Feed,
@@ -253,8 +253,7 @@ class _Round:
         logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
 
     async def _fetch_feed(self, feed: Feed) -> Polled:
-        validators = {"If-None-Match": feed.etag, "If-Modified-Since": feed.last_modified}
-        headers = {name: value for name, value in validators.items() if value}
+        headers = validators_of(feed, now=self._clock())
         try:
             async with AsyncExitStack() as stack:
                 # The host first: a task that waits for its host then holds no connection.

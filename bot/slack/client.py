@@ -29,6 +29,7 @@ from bot.adapter import (
     SlowDown,
     TokenRefused,
     Unsure,
+    WritingForbidden,
 )
 from bot.commands import Command
 from bot.i18n.words import Words
@@ -47,6 +48,8 @@ _LATER = {
     *("account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"),
     *("org_login_required", "team_added_to_org", "team_access_not_granted", "missing_scope"),
 }
+# Settings of the channel, which its admins can undo.
+_FORBIDDEN_FOR_NOW = ("restricted_action", "messages_tab_disabled", "no_permission")
 _UNSURE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
 _CODE = re.compile(r"[a-z0-9_:.,-]{1,60}")
 
@@ -108,8 +111,17 @@ def _map_error(error: Exception) -> DeliveryError:
         return Unsure(
             Message("Slack did not say whether the message arrived: {reason}.", reason=reason)
         )
+    return _map_refusal(code, reason)
+
+
+def _map_refusal(code: str, reason: str) -> DeliveryError:
     if code in _GONE:
         return ChatGone(Message("Slack refuses: {reason}.", reason=reason))
+    if code.startswith(_FORBIDDEN_FOR_NOW):
+        return WritingForbidden(
+            Message("Slack does not let the bot write: {reason}.", reason=reason),
+            fix=Message("Let it write there; the post is kept for a day."),
+        )
     if code in _LATER:
         return DeliveryError(Message("Slack refuses for now: {reason}.", reason=reason))
     return DeliveryRefused(Message("Slack refuses the message: {reason}.", reason=reason))

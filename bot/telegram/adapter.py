@@ -121,15 +121,19 @@ async def _send_to_topic(
     thread: int | None,
     answered: ReplyParameters | None,
 ) -> str:
-    """Send a reply to a topic, or to its chat if the topic is gone."""
+    """Send a reply to a topic, or to its chat if the topic is gone or closed."""
     send = partial(_send_messages, bot, chat_id, reply, pieces, answered=answered)
     async with map_telegram_errors():
         try:
             return await send(thread=thread)
         except BadRequest as error:
-            if not has_words(error, "thread not found"):
+            if thread is None or not _has_no_topic(error):
                 raise
             return await send(thread=None)
+
+
+def _has_no_topic(error: BadRequest) -> bool:
+    return any(has_words(error, words) for words in ("thread not found", "topic_closed"))
 
 
 async def _send_messages(

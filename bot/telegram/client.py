@@ -33,11 +33,28 @@ from bot.adapter import (
     SlowDown,
     TokenRefused,
     Unsure,
+    WritingForbidden,
 )
 from bot.pace import Holds, RateLimit
 from engine.messages import Message
 
 _NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
+
+# What admins of a chat can undo; the message itself is sound.
+_FORBIDDEN_FOR_NOW = (
+    "topic_closed",
+    "topic closed",
+    "chat_write_forbidden",
+    "chat_restricted",
+    "chat_admin_required",
+    "chat_guest_send_forbidden",
+    "user_banned_in_channel",
+    "user_restricted",
+    "have no rights to send",
+    "not enough rights",
+    "need administrator rights",
+)
+_SENDING_FORBIDDEN = re.compile(r"chat_send_[a-z_]+_forbidden", re.IGNORECASE)
 
 _KNOWN = (
     "bot can't initiate conversation",
@@ -98,8 +115,8 @@ class MessageUnchanged(DeliveryError):
 async def map_telegram_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
-    Raises ChatGone, Moved, Unchanged, SlowDown, Refused, Unsure, and a plain DeliveryError where
-    the message was not shown and may be tried again.
+    Raises ChatGone, Moved, Unchanged, SlowDown, Refused, WritingForbidden, Unsure, and a plain
+    DeliveryError where the message was not shown and may be tried again.
     """
     try:
         yield
@@ -115,28 +132,37 @@ async def map_telegram_errors() -> AsyncIterator[None]:
 def _map_error(error: TelegramError) -> DeliveryError:
     if isinstance(error, RetryAfter):
         return SlowDown(read_wait(error))
+    reason = describe_telegram_error(error)
+    if is_forbidden_for_now(error):
+        return WritingForbidden(
+            Message("Telegram does not let the bot write: {reason}.", reason=reason),
+            fix=Message("Let it write there, or make it an admin; the post is kept for a day."),
+        )
     if isinstance(error, Forbidden) or has_words(error, "chat not found"):
-        return ChatGone(
-            Message("Telegram refuses: {reason}.", reason=describe_telegram_error(error))
-        )
-    if isinstance(error, BadRequest):
-        if has_words(error, "not modified"):
-            return MessageUnchanged(Message("Telegram has nothing to change."))
-        return DeliveryRefused(
-            Message(
-                "Telegram refuses the message: {reason}.", reason=describe_telegram_error(error)
-            )
-        )
+        return ChatGone(Message("Telegram refuses: {reason}.", reason=reason))
+    return _map_bad_request(error) if isinstance(error, BadRequest) else _map_network(error)
+
+
+def _map_bad_request(error: BadRequest) -> DeliveryError:
+    if has_words(error, "not modified"):
+        return MessageUnchanged(Message("Telegram has nothing to change."))
+    reason = describe_telegram_error(error)
+    return DeliveryRefused(Message("Telegram refuses the message: {reason}.", reason=reason))
+
+
+def _map_network(error: TelegramError) -> DeliveryError:
+    reason = describe_telegram_error(error)
     if isinstance(error.__cause__, _NEVER_SENT):
-        return DeliveryError(
-            Message("Telegram cannot be reached: {reason}.", reason=describe_telegram_error(error))
-        )
+        return DeliveryError(Message("Telegram cannot be reached: {reason}.", reason=reason))
     return Unsure(
-        Message(
-            "Telegram did not say whether the message arrived: {reason}.",
-            reason=describe_telegram_error(error),
-        )
+        Message("Telegram did not say whether the message arrived: {reason}.", reason=reason)
     )
+
+
+def is_forbidden_for_now(error: TelegramError) -> bool:
+    """Tell whether the chat or topic refuses what the bot writes until an admin changes that."""
+    named = any(has_words(error, words) for words in _FORBIDDEN_FOR_NOW)
+    return named or _SENDING_FORBIDDEN.search(error.message) is not None
 
 
 def read_wait(error: RetryAfter) -> float:

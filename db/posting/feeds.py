@@ -14,8 +14,12 @@ from db.posting.subscriptions import subscription_of
 from engine.chat import Chat
 from engine.feeds.decide import (
     SAME_HEADLINE_WITHIN,
+    KnownHeadline,
     StoryWords,
+    find_remark,
+    identify_by_title,
     identity_hash,
+    is_reused,
     join_stories,
     telling_words,
     words_hash,
@@ -120,7 +124,13 @@ class Feeds(Store, sql="news"):
             if after.url != before.url:
                 polled = await move_feed(connection, before.id, after.url)
                 after = replace(after, id=polled)
-            return await store_headlines(connection, after, headlines, now=now)
+            unseen, reused = await _select_unseen(connection, after, headlines, now)
+            remark = find_remark(before, decision, reused=reused, stored=len(unseen))
+            if remark:
+                await connection.execute(
+                    self._sql["remark_on_feed"], after.id, message_json(remark), now
+                )
+            return await store_headlines(connection, after, unseen, now=now)
 
     async def add(
         self,
@@ -191,7 +201,8 @@ class Feeds(Store, sql="news"):
 
 def _read_feed(row: asyncpg.Record) -> Feed:
     columns = {name: row[name] for name in _COLUMNS}
-    columns["error"] = row["error"] and message_from_json(row["error"])
+    for name in ("error", "remark"):
+        columns[name] = row[name] and message_from_json(row[name])
     return Feed(**columns, configured=row["configured_url"] is not None)
 
 
@@ -258,14 +269,13 @@ async def _merge_feed(connection: Connection, feed_id: int, into: int) -> None:
 
 
 async def store_headlines(
-    connection: Connection, feed: Feed, headlines: Sequence[NewHeadline], *, now: datetime
+    connection: Connection, feed: Feed, unseen: Sequence[NewHeadline], *, now: datetime
 ) -> list[Story]:
-    """Store the headlines that the feed brings for the first time; return the new stories.
+    """Store headlines that the feed brings for the first time; return the new stories.
 
     Only one transaction at a time joins headlines to stories: two that bring the same news at once
     would otherwise make two stories of it.
     """
-    unseen = await _select_unseen(connection, feed, headlines, now)
     news = [headline for headline in unseen if not headline.seen_before]
     of_story: dict[str, int] = {}
     stories: list[Story] = []
@@ -291,19 +301,32 @@ async def store_headlines(
 
 async def _select_unseen(
     connection: Connection, feed: Feed, headlines: Sequence[NewHeadline], now: datetime
-) -> list[NewHeadline]:
+) -> tuple[list[NewHeadline], int]:
+    """Return the headlines that are new, and how many of them have a guid that is not."""
     identities = [identity_hash(headline) for headline in headlines]
     words = [words_hash(headline) for headline in headlines]
     rows = await connection.fetch(
         load_statements("news")["known_headlines"],
         feed.id, identities, words, now, now - SEEN_AGAIN_AFTER,
     )  # fmt: skip
-    known = {row["identity_hash"] for row in rows}, {row["words_hash"] for row in rows}
-    return [
-        headline
-        for headline, *hashes in zip(headlines, identities, words, strict=True)
-        if hashes[0] not in known[0] and hashes[1] not in known[1]
-    ]
+    known = {row["identity_hash"]: row for row in rows}
+    known_words = {row["words_hash"] for row in rows}
+    unseen: list[NewHeadline] = []
+    reused = 0
+    for headline, identity, hashed in zip(headlines, identities, words, strict=True):
+        if hashed in known_words:
+            continue
+        row = known.get(identity)
+        if row is None:
+            unseen.append(headline)
+        elif is_reused(headline, _read_known(row)):
+            unseen.append(identify_by_title(headline))
+            reused += 1
+    return unseen, reused
+
+
+def _read_known(row: asyncpg.Record) -> KnownHeadline:
+    return KnownHeadline(title=row["title"], link=row["link"], published=row["published"])
 
 
 async def _find_similar_stories(

@@ -51,6 +51,9 @@ UPDATE feed
  WHERE id = $1 AND polled_at IS NOT DISTINCT FROM $2
 RETURNING true
 
+-- name: remark_on_feed(feed_id, remark, now)
+UPDATE feed SET remark = $2, remarked_at = $3 WHERE id = $1
+
 -- name: lock_moving(feed_id, new_url)
 SELECT id, url, configured_url FROM feed WHERE id = $1 OR url = $2 ORDER BY id FOR UPDATE
 
@@ -83,7 +86,7 @@ WITH again AS (
      WHERE feed_id = $1 AND last_seen_at < $5
        AND (identity_hash = ANY ($2::bytea[]) OR words_hash = ANY ($3::bytea[]))
 )
-SELECT identity_hash, words_hash FROM headline
+SELECT identity_hash, words_hash, title, link, published FROM headline
  WHERE feed_id = $1 AND (identity_hash = ANY ($2::bytea[]) OR words_hash = ANY ($3::bytea[]))
 
 -- name: one_at_a_time(lock_class)

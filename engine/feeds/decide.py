@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus
@@ -23,7 +23,7 @@ from engine.feeds.feed import (
     Polled,
     Read,
 )
-from engine.feeds.markup import plain_words
+from engine.feeds.markup import hash_of, plain_words
 from engine.fetch import http_date, requested_pause
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
@@ -37,6 +37,8 @@ _FEWEST = 4  # words; shorter headlines match only if their words are the same
 _SHORTEST = 12  # letters of those words: "Editorial" stands over something new every day
 SAME_WORDS_WITHIN = timedelta(hours=48)
 SAME_HEADLINE_WITHIN = timedelta(days=7)  # programs put an old entry up again under a new identity
+_OTHER_NEWS = 1 / 3  # share of their words that two titles of one guid have at most
+_EDITED_FOR = timedelta(hours=12)
 _LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
 _EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
@@ -47,6 +49,7 @@ SPREAD = 0.2  # share of each wait that is added at random
 _TELL_FAILURES = 3  # failed polls in a row before which nobody is told
 _TELL_AFTER = timedelta(days=1)
 _NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
+_READ_WHOLE_AFTER = timedelta(days=1)
 _GONE = 410
 _MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
@@ -86,6 +89,15 @@ def same_story(words: Sequence[str], other: Sequence[str]) -> bool:
         return shared >= _ALIKE * either
     numbers = sum(word[0].isdigit() for word in mine & theirs)
     return shared - numbers >= _ALIKE_OTHERWISE * (either - numbers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHeadline:
+    """A headline of a feed as it is stored."""
+
+    title: str
+    link: str | None
+    published: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,18 +168,16 @@ class _Index:
 
 
 def headlines_of(
-    parsed: ParsedFeed, *, now: datetime, followed_since: datetime | None, news_for: float
+    parsed: ParsedFeed, *, now: datetime, added_at: datetime, is_first: bool, news_for: float
 ) -> tuple[NewHeadline, ...]:
     """Return the entries as headlines, each identity once, in the order of the feed.
 
-    Entries without words are left out. No entry is news that its author dates more than `news_for`
-    seconds ago. At the first poll of a feed, which passes `followed_since`, only those are that
-    its author dates between that moment and `now`.
+    Entries without words are left out. No entry is news that its author dates before the feed was
+    added, or more than `news_for` seconds ago. At the first poll of a feed, only those are that
+    its author dates.
     """
     shared = _shared_links(parsed.entries)
-    oldest_news = now - timedelta(seconds=news_for)
-    if followed_since:
-        oldest_news = max(oldest_news, followed_since)
+    oldest_news = max(now - timedelta(seconds=news_for), added_at)
     found: dict[str, NewHeadline] = {}
     for entry in parsed.entries:
         title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
@@ -188,9 +198,33 @@ def headlines_of(
             tags=entry.tags,
             language=parsed.language,
             link_key=None if key in shared else key,
-            seen_before=published < oldest_news or (followed_since is not None and guessed),
+            seen_before=_is_earlier(published, oldest_news) or (is_first and guessed),
         )
     return tuple(found.values())
+
+
+def _is_earlier(published: datetime, moment: datetime) -> bool:
+    """Tell whether an entry is from before a moment; a day without a clock is not, on that day."""
+    whole_day = published.time() == time() and published.date() == moment.astimezone(UTC).date()
+    return published < moment and not whole_day
+
+
+def is_reused(headline: NewHeadline, known: KnownHeadline) -> bool:
+    """Tell whether the guid of a known headline now stands over other news.
+
+    Editors change titles: other words are other news only if the link or the day differs as well.
+    """
+    words, before = set(words_of(headline.text)), set(words_of(known.title))
+    shared = len(words & before) / max(len(words | before), 1)
+    key = link_key(known.link) if known.link else None
+    is_elsewhere = headline.link_key is None or headline.link_key != key
+    is_later = headline.published - known.published > _EDITED_FOR
+    return shared < _OTHER_NEWS and (is_elsewhere or is_later)
+
+
+def identify_by_title(headline: NewHeadline) -> NewHeadline:
+    """Return a headline whose guid identifies nothing under an identity made of its words."""
+    return replace(headline, identity=hash_of(headline.identity, headline.text.casefold()))
 
 
 def identity_hash(headline: NewHeadline) -> bytes:
@@ -223,7 +257,8 @@ def wait_after_success(
 ) -> float:
     """Return the seconds until the next poll: the longest wait asked for, up to the maximum.
 
-    `headers` are those of the answer, `ttl` is the feed's own wish in seconds.
+    With the longest jitter it is a day, as a feed is read at least once a day. `headers` are those
+    of the answer, `ttl` is the feed's own wish in seconds.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
     asked = (
@@ -232,7 +267,7 @@ def wait_after_success(
         _fresh_for(lowered, now),
         requested_pause(lowered.get("retry-after"), now) or 0.0,
     )
-    return min(max(asked), LONGEST)
+    return min(max(asked), max(LONGEST / (1.0 + SPREAD), settings.interval))
 
 
 def wait_after_failure(
@@ -253,6 +288,29 @@ def add_jitter(wait: float, *, jitter: float) -> float:
     `jitter` is a random number in 0..1.
     """
     return wait * (1.0 + SPREAD * jitter)
+
+
+def validators_of(feed: Feed, *, now: datetime) -> dict[str, str]:
+    """Return the headers that ask for a feed only if it has changed.
+
+    Once a day it is asked for as a whole: some servers never change their ETag.
+    """
+    if feed.read_at is None or now - feed.read_at >= _READ_WHOLE_AFTER:
+        return {}
+    validators = {"If-None-Match": feed.etag, "If-Modified-Since": feed.last_modified}
+    return {name: value for name, value in validators.items() if value}
+
+
+def find_remark(feed: Feed, decision: Decision, *, reused: int, stored: int) -> Message | None:
+    """Return what is odd about a feed, if a poll showed it.
+
+    `reused` is how many guids stood over other news before, `stored` how many headlines were new.
+    """
+    if reused or (stored and decision.guids_shared):
+        return Message("It gives different news the same guid; their titles tell them apart.")
+    if stored and feed.etag and feed.etag == decision.feed.etag:
+        return Message("Its ETag stays although it changes; it is read whole once a day.")
+    return None
 
 
 def _fresh_for(lowered: Mapping[str, str], now: datetime) -> float:
@@ -318,10 +376,12 @@ def _decide_success(
     found = headlines_of(
         outcome.parsed,
         now=now,
-        followed_since=None if feed.is_primed else feed.created_at,
+        added_at=feed.created_at,
+        is_first=not feed.is_primed,
         news_for=_NEWS_FOR,
     )
-    return Decision(feed=after, headlines=found, notices=back)
+    guids_shared = outcome.parsed.guids_shared
+    return Decision(feed=after, headlines=found, notices=back, guids_shared=guids_shared)
 
 
 def _decide_failure(

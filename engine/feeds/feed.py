@@ -36,6 +36,7 @@ class ParsedFeed:
     link: str | None = None  # the site it belongs to
     language: str | None = None  # ISO 639-1
     ttl: float | None = None  # how long the author wants it to be cached
+    guids_shared: bool = False  # different entries have the same guid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,9 @@ class Feed:
     moved_to: str | None = None  # target of the last permanent redirect
     moved_times: int = 0  # in a row, to the same address
     error: Message | None = None  # the last failure, worded for a person
+    read_at: datetime | None = None  # entries came, and not only word that nothing changed
+    remark: Message | None = None  # what is odd about it, though it can be read
+    remarked_at: datetime | None = None
 
     def __post_init__(self) -> None:
         require_zone(self.created_at)
@@ -160,6 +164,7 @@ class Decision:
     feed: Feed  # the new state
     headlines: tuple[NewHeadline, ...] = ()  # all in the feed: the store knows which are new
     notices: tuple[Notice, ...] = ()
+    guids_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

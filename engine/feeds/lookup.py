@@ -14,7 +14,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from engine.errors import FeedUnreadable, FetchRefused, InputError
+from engine.errors import FeedUnreadable, FetchError, FetchRefused, InputError
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
 from engine.feeds.read import FeedParser
@@ -37,6 +37,7 @@ ACCEPT_FEED = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
     " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
 )
+_FEED_SCHEME = re.compile(r"^feed:(?://)?", re.IGNORECASE)  # what browsers once gave to readers
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")  # excludes "host:port"
 
 
@@ -241,7 +242,7 @@ class FeedLookup:
         body = written.encode("utf-8", "replace")
         if not (written.startswith("<?xml") or "<opml" in written):
             limits = replace(self.limits, bytes=_LONGEST_LIST)
-            body = (await self.fetcher.get(address_of(written), limits=limits)).body
+            body = (await self._fetch(address_of(written), limits)).body
         return await read_list(self.parser, body)
 
     async def _find_named_feeds(self, fetched: Fetched) -> tuple[FoundFeed, ...]:
@@ -254,8 +255,14 @@ class FeedLookup:
         except WorkerEnded:  # it names none that anybody could read
             return ()
 
-    async def _fetch(self, url: str) -> Fetched:
-        return await self.fetcher.get(url, limits=self.limits, headers={"Accept": ACCEPT_FEED})
+    async def _fetch(self, url: str, limits: FetchLimits | None = None) -> Fetched:
+        headers = {"Accept": ACCEPT_FEED}
+        try:
+            return await self.fetcher.get(url, limits=limits or self.limits, headers=headers)
+        except FetchError as error:
+            if error.fix and "headline" in error.fix:  # which helps where a link was pasted
+                error.fix = Message("Check the address of the feed.")
+            raise
 
     async def _read_feed(self, fetched: Fetched, url: str) -> ReadableFeed:
         media_type = fetched.headers.get("Content-Type")
@@ -273,7 +280,7 @@ async def read_list(isolation: Isolation, body: bytes) -> tuple[OpmlFeed, ...]:
 
 def address_of(written: str) -> str:
     """Return what a person wrote as a web address. Raises FetchRefused."""
-    written = written.strip().strip("<>")
+    written = _FEED_SCHEME.sub("", written.strip().strip("<>"))
     url = web_link(written if _SCHEME.match(written) else f"https://{written}", "")
     if url is None or " " in written:
         raise FetchRefused(

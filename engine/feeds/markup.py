@@ -18,7 +18,7 @@ from engine.feeds.mending import mend_link, mend_markup
 from engine.messages import Message
 from engine.text.clean import clean_for_display, make_storable
 
-MAX_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
+MAX_ENTRIES = 2_000  # the newest ones; a site's whole archive is not news
 LONGEST_TITLE = 1_000
 LONGEST_SUMMARY = 5_000
 _MAX_TAGS = 20

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -29,9 +29,11 @@ from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
 from engine.text.clean import make_storable
 
+_Item = TypeVar("_Item", bound=Mapping[str, Any])
 _VERSION = "jsonfeed.org/version/"
 _HTML_TYPE = re.compile(r"^(?:\s*$|.*html)")
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
+_JSON_DATES = ("date_published", "date_modified")
 _DATES = ("published", "updated", "created")
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
@@ -45,8 +47,9 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
     return ParsedFeed(
         entries=tuple(
             _json_entry(item, url)
-            for item in _as_list(items)[:MAX_ENTRIES]
-            if isinstance(item, dict)
+            for item in choose_newest(
+                [item for item in _as_list(items) if isinstance(item, dict)], _JSON_DATES
+            )
         ),
         title=title_words(_as_text(feed.get("title"))) or None,
         link=web_link(feed.get("home_page_url"), url),
@@ -74,7 +77,7 @@ def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
         summary=plain_words(
             next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
-        published=_read_published(item, ("date_published", "date_modified"), is_day_first=None),
+        published=_read_published(item, _JSON_DATES, is_day_first=None),
         author=_read_author(item),
         tags=tags_of(_as_list(item.get("tags"))),
     )
@@ -86,6 +89,19 @@ def _read_author(item: dict[str, Any]) -> str | None:
         if isinstance(author, dict) and (name := plain_words(_as_text(author.get("name")), 200)):
             return name
     return None
+
+
+def choose_newest(items: Sequence[_Item], dates: Iterable[str]) -> Sequence[_Item]:
+    """Return at most MAX_ENTRIES items: those of the end that is newer by its dates.
+
+    Where the dates tell nothing, half are of either end.
+    """
+    if len(items) <= MAX_ENTRIES:
+        return items
+    first, last = (_read_published(items[at], dates, is_day_first=None) for at in (0, -1))
+    if first is None or last is None or first == last:
+        return [*items[: MAX_ENTRIES // 2], *items[-(MAX_ENTRIES // 2) :]]
+    return items[:MAX_ENTRIES] if first > last else items[-MAX_ENTRIES:]
 
 
 def _as_text(value: object) -> str:
@@ -104,7 +120,9 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
     """
     text = markup_text(body, content_type)
     feed = read_json_feed(text, url) if text.startswith("{") else _read_xml(text, url)
-    return replace(feed, entries=_identify_entries(feed.entries))
+    shared = _find_shared_names((entry.identity, entry.title) for entry in feed.entries)
+    entries = _identify_entries(feed.entries, shared)
+    return replace(feed, entries=entries, guids_shared=bool(shared - {""}))
 
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
@@ -113,7 +131,7 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
         )
-    feed, entries = found.feeddata, found.entries[:MAX_ENTRIES]
+    feed, entries = found.feeddata, choose_newest(found.entries, _DATES)
     is_day_first = find_order_of_days(
         entry[name] for entry in entries for name in _DATES if name in entry
     )
@@ -175,12 +193,12 @@ def _read_number(written: object) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _identify_entries(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
+def _identify_entries(entries: Sequence[FeedEntry], guids: set[str]) -> tuple[FeedEntry, ...]:
     """Give each entry an identity: its guid, else its link, else a hash of its words.
 
-    A guid or link that several different entries of one document share is not an identity.
+    A guid among `guids`, which several different entries of one document share, is not an identity;
+    nor is such a link.
     """
-    guids = _find_shared_names((entry.identity, entry.title) for entry in entries)
     links = _find_shared_names((entry.link or "", entry.title) for entry in entries)
     return tuple(
         replace(entry, identity=_choose_identity(entry, guids, links)) for entry in entries

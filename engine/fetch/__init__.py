@@ -18,6 +18,7 @@ class FetchLimits:
     seconds: float  # for everything: lookup, redirects, the whole body
     bytes: int  # of the body, both compressed and unpacked
     redirects: int = 5
+    is_cut: bool = False  # what is longer is read as far as that, and is no error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

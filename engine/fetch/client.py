@@ -28,6 +28,7 @@ from engine.fetch.faults import (
     MeteredStream,
     Turns,
     mapped_fetch_errors,
+    require_no_password,
     require_type,
     require_usable,
 )
@@ -49,10 +50,12 @@ _UNALLOCATED = tuple(
     for network in ("::/3", "4000::/2", "8000::/1")
 )
 _TABLE = AddressTable((*DEFAULT_DENIED.blocks, *_UNALLOCATED))
-# The only encoding offered to servers; all others are refused, nested gzip included.
+# The only encoding offered to servers. Others that compress are refused, nested gzip included; any
+# other word in the header, such as "UTF-8", says nothing, and the bytes tell what they are.
 ACCEPT_ENCODING = "gzip"
 _GZIP = frozenset({"gzip", "x-gzip"})
-_PLAIN = frozenset({"", "identity"})
+_COMPRESSED = _GZIP | {"br", "compress", "x-compress", "dcb", "dcz", "deflate", "zstd"}
+_GZIP_BEGINS = b"\x1f\x8b\x08"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _PERMANENT = frozenset({301, 308})
 # For each request the library's pool goes through all requests in progress: a hundred of them block
@@ -85,26 +88,35 @@ def address_policy(allow_networks: tuple[str, ...] = ()) -> Policy:
 class Body:
     """Collects the bytes of one answer from `host`, at most `limit` both as sent and as unpacked.
 
-    Raises FetchFailed for a Content-Encoding that was not asked for.
+    They are unpacked if they begin as gzip does, whatever the header says. Raises FetchFailed for a
+    Content-Encoding that compresses and was not asked for.
     """
 
     def __init__(self, *, host: str, encoding: str, limit: int) -> None:
-        encoding = encoding.strip().lower()
-        if encoding not in _GZIP | _PLAIN:
+        named = [name.strip().lower() for name in encoding.split(",")]
+        packed = [name for name in named if name in _COMPRESSED]
+        if len(packed) > 1 or not _GZIP.issuperset(packed):
             raise FetchFailed(
                 Message("{host} answered in an encoding that was not asked for.", host=host)
             )
         self._host = host
         self._limit = limit
-        self._gzip = _build_unpacker() if encoding in _GZIP else None
+        self._begun = bytearray()  # until it is known what they are
+        self._gzip: zlib._Decompress | None = None
+        self._is_known = False
         self._arrived = 0
         self._content = bytearray()
 
     def add(self, piece: bytes) -> None:
         """Add the next bytes from the network. Raises FetchTooLarge, FetchFailed."""
         self._arrived += len(piece)
+        if not self._is_known:
+            self._begun += piece
+            if len(self._begun) < len(_GZIP_BEGINS) and self._arrived <= self._limit:
+                return
+            piece = self._begin()
         self._content += piece if self._gzip is None else self._unpack(piece)
-        if max(self._arrived, len(self._content)) > self._limit:
+        if self.is_too_long:
             raise FetchTooLarge(
                 Message(
                     "The answer of {host} is longer than {limit:g} MB.",
@@ -115,10 +127,26 @@ class Body:
             )
 
     def content(self) -> bytes:
-        """Return the whole body. Raises FetchFailed if the compressed data ends too early."""
-        if self._gzip is not None and self._arrived and not self._gzip.eof:
+        """Return the body up to the limit. Raises FetchFailed if compressed data ends too early."""
+        if not self._is_known:
+            self._content += self._begin()
+        if self.is_too_long:
+            return bytes(self._content[: self._limit])
+        if self._gzip is not None and not self._gzip.eof:
             raise self._damage_error()
         return bytes(self._content)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether more than the limit came."""
+        return max(self._arrived, len(self._content)) > self._limit
+
+    def _begin(self) -> bytes:
+        """Find out what the bytes are, and return those that came so far."""
+        self._is_known = True
+        if self._begun.startswith(_GZIP_BEGINS):
+            self._gzip = _build_unpacker()
+        return bytes(self._begun)
 
     def _unpack(self, piece: bytes) -> bytearray:
         maximum = self._limit + 1 - len(self._content)
@@ -216,6 +244,7 @@ class Fetcher(Closable):
         async with self._limit_time(limits.seconds, url):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("GET", url, headers=wanted)
+                require_no_password(request.url, shown_host(url))
             return await self._follow_redirects(request, order)
 
     @asynccontextmanager
@@ -268,7 +297,12 @@ class Fetcher(Closable):
         chunks = Chunks(host, self._turns)
         _stream_of(response).begin_body()
         async for piece in response.aiter_raw():
-            body.add(piece)
+            try:
+                body.add(piece)
+            except FetchTooLarge:
+                if not order.limits.is_cut:
+                    raise
+                break
             await chunks.add(piece)
         return Fetched(
             url=str(response.url),

@@ -9,6 +9,7 @@ however many servers misbehave.
 """
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,8 @@ _BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line s
 _PIECES_A_TURN = 32
 
 _STATUS_LINE = b"\nHTTP/"
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_HEADER_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LATER = Message("Try again later.")
 _PASTE = Message("Paste the headline instead.")
 _GONE = frozenset({404, 410})
@@ -106,6 +109,22 @@ def too_many_pieces(host: str) -> FetchFailed:
     )
 
 
+def mend_head(head: bytes) -> bytes:
+    """Return the head of an answer without blanks before colons, and without lines that name no
+    header: the HTTP client refuses the whole answer for one of them."""
+    first, *lines = head.split(b"\n")
+    mended = map(_mend_header, lines)
+    return b"\n".join([first, *(line for line in mended if line is not None)])
+
+
+def _mend_header(line: bytes) -> bytes | None:
+    if not line.strip() or line[:1] in (b" ", b"\t"):  # the end, and what goes on from above
+        return line
+    name, colon, value = line.partition(b":")
+    bare = name.strip()
+    return bare + colon + value if colon and _HEADER_NAME.fullmatch(bare) else None
+
+
 class MeteredStream(httpcore.AsyncNetworkStream):
     """A connection that is used for one request. Reading, too, raises FetchFailed."""
 
@@ -115,13 +134,26 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         self._turns = turns
         self._reads = Pieces(host)
         self._heads: Heads | None = Heads(host)
+        self._head: bytearray | None = bytearray()  # of the first answer, until it is whole
 
     def begin_body(self) -> None:
         """Note that the head of the answer has been read."""
         self._heads = None
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
-        """Return the next small portion of bytes, once it is this connection's turn."""
+        """Return the next small portion of bytes, once it is this connection's turn; the first head
+        as a whole, mended."""
+        data = await self._read_portion(max_bytes, timeout)
+        while self._head is not None:
+            self._head += data
+            if data and not (end := _HEAD_END.search(self._head)):
+                data = await self._read_portion(max_bytes, timeout)
+                continue
+            head, self._head = bytes(self._head), None
+            data = mend_head(head[: end.end()]) + head[end.end() :] if data and end else head
+        return data
+
+    async def _read_portion(self, max_bytes: int, timeout: float | None) -> bytes:  # noqa: ASYNC109
         maximum = _BODY_READ if self._heads is None else _HEAD_READ
         data = await self._stream.read(min(max_bytes, maximum), timeout)
         self._reads.add(len(data))
@@ -233,6 +265,19 @@ def _unknown_name(host: str, error: socket.gaierror) -> FetchFailed:
             Message("There is no {host}.", host=host), fix=Message("Check the link.")
         )
     return FetchFailed(Message("The name {host} could not be looked up.", host=host), fix=_LATER)
+
+
+def require_no_password(url: httpx.URL, host: str) -> None:
+    """Raise FetchRefused if an address holds a user name or password: they are never sent."""
+    if url.userinfo:
+        raise FetchRefused(
+            Message(
+                "{host} was not opened: its address names a user or a password, which are not"
+                " sent.",
+                host=host,
+            ),
+            fix=Message("Give the address without them."),
+        )
 
 
 def require_usable(response: httpx.Response, host: str) -> None:

@@ -17,8 +17,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from engine.judge.shapes import reshape_answer
 from engine.search import HIGHEST_JUDGMENT
 from engine.text.clean import without_links
 
@@ -41,6 +42,8 @@ MAX_LENGTH = 64_000
 MAX_STARTS = 64
 MAX_DEPTH = 4
 # Damage that may hide a judgment: a missing score may have been lost.
+# Damage after which an answer may be in a shape of its own (engine.judge.shapes).
+_POORLY_READ = frozenset({"bad_score", "unknown_number", "unreadable", "truncated"})
 _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 _SCORE_KEYS = ("s", "score", "judgment", "rating")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
@@ -133,8 +136,18 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
 
     `finished` is True if the model ended by itself. Never raises; empty `scores` = not usable.
     """
+    text = content[:MAX_LENGTH].rpartition("</think>")[2]
+    read = _read_text(text, sent, finished)
+    if _POORLY_READ & read.damage.keys() and (reshaped := reshape_answer(text)):
+        better = _read_text(reshaped, sent, finished)
+        if len(better.scores) > len(read.scores):
+            return replace(better, damage={**better.damage, "reshaped": 1})
+    return read
+
+
+def _read_text(content: str, sent: int, finished: bool) -> JudgeAnswer:
     damage: Counter[str] = Counter()
-    text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
+    text = content.strip().lstrip("\ufeff")
     answer, entries = _find_answer(text, damage)
     seen = _read_integer(answer.get("n"))
     scores, refused = _collect_scores(entries, sent, damage)

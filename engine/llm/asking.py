@@ -9,7 +9,13 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Generic, Protocol, TypeVar
 
-from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.errors import (
+    CorpusWithheld,
+    ModelAnswerCut,
+    ModelAnswerInvalid,
+    ModelDeclined,
+    ModelError,
+)
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.values import Corpus
@@ -230,4 +236,5 @@ async def ask_and_repair(
 
 def is_unreadable(failure: ModelError) -> bool:
     """Return whether the model answered, but a second attempt may give a better answer."""
-    return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, ModelAnswerCut)
+    lasting = (ModelAnswerCut, ModelDeclined)
+    return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, lasting)

@@ -3,7 +3,7 @@
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -115,16 +115,18 @@ class _Call:
     purpose: str
     asked_at: datetime
     started: float  # monotonic seconds
+    estimate: Usage  # of one attempt, for an endpoint that does not report its usage
     bills: list[tuple[str, Usage]] = field(default_factory=list)
+    reported: list[Usage] = field(default_factory=list)
     last_fault: Fault | None = None
 
 
 class ChatClient(Closable):
     """Calls one endpoint with retries, within time limits and a budget.
 
-    Every answer that reports its usage is recorded, failed ones included. `clock` returns monotonic
-    seconds. The client holds connections: close it, or use `async with`. Raises SettingsError for
-    an unusable address or key.
+    The usage of every answer is recorded, of failed ones if they report it; of others what was
+    reserved for it. `clock` returns monotonic seconds. The client holds connections: close it, or
+    use `async with`. Raises SettingsError for an unusable address or key.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class ChatClient(Closable):
         self._breaker = Breaker(failures=breaker_failures, pause=BREAKER_PAUSE, clock=clock)
         self._failed: Callable[[ModelError], None] = _ignore_error
         self.outcomes = CallOutcomes()  # shared with the clients derived from this one
-        self._schema_refused = False
+        self._refused_fields: set[str] = set()  # shared with the clients derived from this one
         self._endpoint = chat_endpoint(settings, api_key)
         self._transport = Transport(
             self._endpoint,
@@ -231,9 +233,10 @@ class ChatClient(Closable):
         """Return the model's answer; `content` may be empty.
 
         `purpose` is a label for the ledger and the log. `schema` becomes
-        response_format.json_schema; if the server refuses it, the call is repeated without it.
-        Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
-        ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
+        response_format.json_schema; if the server refuses it, or another optional field, the call
+        is repeated without it. Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited,
+        ModelUnreachable, ModelAnswerInvalid, ModelAnswerCut, ModelDeclined, and whatever the ledger
+        raises.
         """
         try:
             return await self._complete_messages(messages, schema, purpose, now)
@@ -249,18 +252,25 @@ class ChatClient(Closable):
         now: datetime,
     ) -> ChatAnswer:
         self._endpoint.require_key()
-        call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
         planned = self._spending.plan_call(
             sum(len(message.content) for message in messages),
             limit_of_answers=self._settings.max_completion_tokens,
             until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
         )
+        longest = self._settings.max_completion_tokens
+        estimate = Usage(
+            prompt_tokens=planned.tokens - longest,
+            completion_tokens=longest,
+            cost_usd=planned.cost_usd or None,
+        )
+        started = self._clock()
+        call = _Call(messages, schema, purpose, asked_at=now, started=started, estimate=estimate)
         with self.outcomes.count_call():
             async with self._spending.reserve_call(planned, call.bills, purpose=purpose, now=now):
                 with self._breaker.guard():
                     answer = await self._within_total(call)
         log_answer(call.purpose, answer, self._clock() - call.started)
-        return replace(answer, usage=add_usage(usage for _, usage in call.bills) or Usage())
+        return replace(answer, usage=add_usage(call.reported) or Usage())
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
         """Make the call within the total timeout, and unwrap the last fault."""
@@ -302,28 +312,57 @@ class ChatClient(Closable):
         return exc.retry_after if exc.retry_after < left else False
 
     async def _attempt(self, call: _Call) -> ChatAnswer:
-        """Make one attempt, repeated without the schema if the server refuses it."""
-        schema = None if self._schema_refused else call.schema
-        try:
-            return await self._exchange_call(call, schema)
-        except Fault as fault:
-            if schema is None or not fault.schema_refused:
-                raise
-        answer = await self._exchange_call(call, None)
-        self._schema_refused = True
-        return answer
+        """Make one attempt, repeated without the optional fields that the server refuses."""
+        refused = set(self._refused_fields)
+        while True:
+            try:
+                answer = await self._exchange_call(call, refused)
+            except Fault as fault:
+                sent = self._build_body(call, refused).keys()
+                again = {name for name in fault.refused_fields if name in sent}
+                if not again:
+                    raise
+                refused |= again
+                call.last_fault = fault
+            else:
+                self._refused_fields |= refused
+                return answer
 
-    async def _exchange_call(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
-        endpoint, settings = self._endpoint, self._settings
-        body = request_body(settings, call.messages, schema, openrouter=endpoint.is_openrouter)
-        status, headers, content = await self._transport.post(body)
+    def _build_body(self, call: _Call, refused: Collection[str]) -> dict[str, object]:
+        openrouter = self._endpoint.is_openrouter
+        return request_body(
+            self._settings, call.messages, call.schema, openrouter=openrouter, refused=refused
+        )
+
+    async def _exchange_call(self, call: _Call, refused: Collection[str]) -> ChatAnswer:
+        endpoint = self._endpoint
+        status, headers, content = await self._transport.post(self._build_body(call, refused))
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:
             raise status_fault(status, said_by(content), endpoint, headers=headers, now=now)
         payload = read_completion(content, endpoint)
+        error = error_in_payload(payload)
+        self._bill(call, payload, is_answered=error is None)
+        if error:
+            raise status_fault(*error, endpoint, headers=headers, now=now)
+        return read_choice(payload, endpoint, self._settings.max_completion_tokens)
+
+    def _bill(self, call: _Call, payload: Mapping[str, object], *, is_answered: bool) -> None:
+        """Note what an attempt cost: as reported, and what is not reported as estimated."""
         usage = read_usage(payload)
         if usage:
-            call.bills.append((str(payload.get("model") or self.model), usage))
-        if error := error_in_payload(payload):
-            raise status_fault(*error, endpoint, headers=headers, now=now)
-        return read_choice(payload, endpoint, settings.max_completion_tokens)
+            call.reported.append(usage)
+        if not (usage or is_answered):
+            return
+        counted = usage or call.estimate
+        estimate = call.estimate
+        counted = replace(
+            counted,
+            prompt_tokens=_known_or(counted.prompt_tokens, estimate.prompt_tokens),
+            completion_tokens=_known_or(counted.completion_tokens, estimate.completion_tokens),
+        )
+        call.bills.append((str(payload.get("model") or self.model), counted))
+
+
+def _known_or(number: int | None, estimate: int | None) -> int | None:
+    return estimate if number is None else number

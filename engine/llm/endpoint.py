@@ -37,8 +37,17 @@ _DEFAULTS = {
 QUOTE_LENGTH = 160
 # Also matches keys that the server has already masked: "sk-ab***yz".
 _KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.…-]{4,}", re.IGNORECASE)
-_SCHEMA_WORDS = re.compile(r"response_format|json_schema|schema|structured|parameters", re.I)
-_SCHEMA_STATUSES = frozenset({400, 404, 422})
+# Fields that not every server knows, and the words by which servers refuse them.
+_OPTIONAL_FIELDS = {
+    "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
+    "max_tokens": re.compile(r"max_tokens", re.IGNORECASE),
+    "reasoning_effort": re.compile(r"reasoning_effort|reasoning effort", re.IGNORECASE),
+    "response_format": re.compile(
+        r"response_format|json_schema|schema|structured|parameters|grammar|guided", re.IGNORECASE
+    ),
+}
+_UNSUPPORTED = re.compile(r"support|grammar|unknown|unrecogni[sz]ed|permitted", re.IGNORECASE)
+_FIELD_STATUSES = frozenset({400, 404, 422, 500, 501})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,16 +195,26 @@ def _is_web_address(url: str) -> bool:
 class Fault(Exception):
     """One failed attempt: the error to show, and what the next attempt needs to know.
 
-    `retry_after` is in seconds; `schema_refused` is True if the server refuses the schema.
+    `retry_after` is in seconds; `refused_fields` are those that the answer seems to refuse.
     """
 
     def __init__(
-        self, error: ModelError, *, retry_after: float | None = None, schema_refused: bool = False
+        self,
+        error: ModelError,
+        *,
+        retry_after: float | None = None,
+        refused_fields: tuple[str, ...] = (),
     ) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry_after = retry_after
-        self.schema_refused = schema_refused
+        self.refused_fields = refused_fields
+
+
+def _find_refused_fields(status: int, answer: str) -> tuple[str, ...]:
+    if status not in _FIELD_STATUSES or (status >= 500 and not _UNSUPPORTED.search(answer)):
+        return ()
+    return tuple(name for name, words in _OPTIONAL_FIELDS.items() if words.search(answer))
 
 
 def status_fault(
@@ -205,7 +224,7 @@ def status_fault(
 
     `answer` is the server's own text; it is masked and cut before it is quoted.
     """
-    schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(answer))
+    refused = _find_refused_fields(status, answer)
     quoted = quote_answer(answer, endpoint.api_key)
     head = Message(
         "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
@@ -216,7 +235,7 @@ def status_fault(
         else Message("{head}.", head=head)
     )
     if status == 429:
-        wait = requested_pause(headers.get("retry-after"), now)
+        wait = _read_pause(headers, now)
         fix = (
             Message("Wait {seconds} s.", seconds=math.ceil(wait))
             if wait is not None
@@ -225,11 +244,18 @@ def status_fault(
         return Fault(ModelRateLimited(message, fix=fix), retry_after=wait)
     if status == 408 or status >= 500:
         error = ModelUnreachable(message, fix=Message("Try again later."))
-        return Fault(error, retry_after=requested_pause(headers.get("retry-after"), now))
+        return Fault(error, retry_after=_read_pause(headers, now), refused_fields=refused)
     refusal = ModelUnpaid if status == 402 else ModelRefused
-    return Fault(
-        refusal(message, fix=_describe_fix(status, endpoint)), schema_refused=schema_refused
-    )
+    fix = _describe_fix(status, endpoint)
+    return Fault(refusal(message, fix=fix), refused_fields=refused)
+
+
+def _read_pause(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds that a server asks to wait."""
+    milliseconds = headers.get("retry-after-ms") or ""
+    if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 10:
+        return int(milliseconds) / 1000
+    return requested_pause(headers.get("retry-after"), now)
 
 
 def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachable:

@@ -43,12 +43,16 @@ async def check_model(endpoint: Endpoint) -> str:
     Raises ModelUnreachable, ModelRefused.
     """
     endpoint.require_key()
-    body = {
+    body: dict[str, object] = {
         "model": endpoint.model,
         "messages": [{"role": "user", "content": "Answer with the word yes."}],
-        "max_completion_tokens": _FEW_TOKENS,
     }
-    await _send_request(endpoint, endpoint.url("chat/completions"), body, _TOTAL_OF_MODEL)
+    url = endpoint.url("chat/completions")
+    try:
+        limited = body | {"max_completion_tokens": _FEW_TOKENS}
+        await _send_request(endpoint, url, limited, _TOTAL_OF_MODEL)
+    except ModelRefused:  # some servers know the older name alone; a key is refused again
+        await _send_request(endpoint, url, body | {"max_tokens": _FEW_TOKENS}, _TOTAL_OF_MODEL)
     return f"{endpoint.model} at {endpoint.host} answered"
 
 

@@ -5,18 +5,24 @@ Source of the OpenRouter fields: its guides on model fallbacks, provider routing
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
-from engine.errors import ModelAnswerCut
-from engine.llm.endpoint import Endpoint, Fault, unreadable_answer
+from engine.errors import ModelAnswerCut, ModelDeclined
+from engine.llm.endpoint import Endpoint, Fault, quote_answer, unreadable_answer
 from engine.messages import Message
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 
 # Status for an error inside a 200 that has none: the upstream model failed after it had started.
 FAILED_AFTER_START = 502
+_ENDS = frozenset({"stop", "end_turn", "stop_sequence", "eos", "tool_calls", "function_call"})
+_PROMPT_NAMES = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION_NAMES = ("completion_tokens", "output_tokens", "eval_count")
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?", re.ASCII)
+_EVENT = b"data:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class ChatAnswer:
     @property
     def finished(self) -> bool:
         """True if the model ended by itself and was not cut off."""
-        return self.finish_reason == "stop"
+        return (self.finish_reason or "").lower() in _ENDS
 
 
 def request_body(
@@ -48,23 +54,29 @@ def request_body(
     schema: Mapping[str, object] | None,
     *,
     openrouter: bool,
+    refused: Collection[str] = (),
 ) -> dict[str, object]:
     """Return the JSON body. `schema` is the value of response_format.json_schema, or None.
 
-    Fallback models, reasoning effort and strict parameter routing are `openrouter`'s own fields.
-
-    No temperature is sent, because reasoning models refuse it.
+    Fallback models and strict parameter routing are `openrouter`'s own fields. Fields that the
+    server has `refused` are left out; the older max_tokens takes the place of a refused
+    max_completion_tokens. No temperature is sent, because reasoning models refuse it.
     """
     body: dict[str, object] = {
         "model": settings.model,
         "messages": [asdict(message) for message in messages],
         "max_completion_tokens": settings.max_completion_tokens,
     }
+    if "max_completion_tokens" in refused:
+        body["max_tokens"] = settings.max_completion_tokens
     if schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": dict(schema)}
     if openrouter:
-        body |= _openrouter_fields(settings, strict=schema is not None)
-    return body
+        strict = schema is not None and "response_format" not in refused
+        body |= _openrouter_fields(settings, strict=strict)
+    elif settings.reasoning_effort:
+        body["reasoning_effort"] = settings.reasoning_effort
+    return {name: value for name, value in body.items() if name not in refused}
 
 
 def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, object]:
@@ -80,10 +92,33 @@ def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, obje
 
 def read_completion(body: bytes, endpoint: Endpoint) -> dict[str, object]:
     """Decode the body of a successful response. Raises Fault if it is not a JSON object."""
-    payload = decode(body)
+    payload = decode(body) or _join_events(body)
     if payload is None:
         raise Fault(unreadable_answer(Message("is not a JSON object"), endpoint))
     return payload
+
+
+def _join_events(body: bytes) -> dict[str, object] | None:
+    """Return the completion in a stream of events, which some servers send unasked, or None."""
+    if not body.lstrip().startswith(_EVENT):
+        return None
+    payload: dict[str, object] = {}
+    pieces: list[str] = []
+    reason: object = None
+    for line in body.splitlines():
+        event = decode(line[len(_EVENT) :]) if line.startswith(_EVENT) else None
+        if event is None:
+            continue
+        payload |= {name: value for name, value in event.items() if value is not None}
+        choice = _first_choice(event)
+        delta = choice.get("delta") or choice.get("message")
+        pieces.append(
+            _read_message_text(delta.get("content")) if isinstance(delta, Mapping) else ""
+        )
+        reason = choice.get("finish_reason") or reason
+    message = {"content": "".join(pieces)}
+    # A stream that was read to its end has ended by itself, unless it says otherwise.
+    return payload | {"choices": [{"message": message, "finish_reason": reason or "stop"}]}
 
 
 def decode(body: bytes) -> dict[str, object] | None:
@@ -136,11 +171,15 @@ def read_usage(payload: Mapping[str, object]) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     read = Usage(
-        prompt_tokens=_read_count(usage.get("prompt_tokens")),
-        completion_tokens=_read_count(usage.get("completion_tokens")),
+        prompt_tokens=_read_count(_first_known(usage, _PROMPT_NAMES)),
+        completion_tokens=_read_count(_first_known(usage, _COMPLETION_NAMES)),
         cost_usd=_read_amount(usage.get("cost")),
     )
     return read if read != Usage() else None
+
+
+def _first_known(usage: Mapping[str, object], names: Sequence[str]) -> object:
+    return next((usage[name] for name in names if usage.get(name) is not None), None)
 
 
 def _read_count(value: object) -> int | None:
@@ -149,6 +188,8 @@ def _read_count(value: object) -> int | None:
 
 
 def _read_amount(value: object) -> float | None:
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) and value >= 0 else None
@@ -157,21 +198,59 @@ def _read_amount(value: object) -> float | None:
 def read_choice(
     payload: Mapping[str, object], endpoint: Endpoint, max_completion_tokens: int
 ) -> ChatAnswer:
-    """Read the first choice. Raises Fault if there is none, or if it was cut off while empty."""
+    """Read the first choice.
+
+    Where its content is empty, the answer is the arguments of a tool call or the reasoning, as some
+    servers sort it. Raises Fault if there is none, if it was cut off while empty, or declined.
+    """
     choice = _first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise Fault(unreadable_answer(Message("has no message"), endpoint))
-    content = _read_message_text(message.get("content"))
-    reason = choice.get("finish_reason")
-    if reason == "length" and not content.strip():
-        raise Fault(_cut_error(max_completion_tokens))
+    reason = choice.get("finish_reason") or choice.get("stop_reason")
+    texts = _list_texts(message)
+    content = next((text for text in texts if text.strip()), "")
+    if not content:
+        _require_answer(message, reason, endpoint, max_completion_tokens)
     return ChatAnswer(
         content=content,
         finish_reason=reason if isinstance(reason, str) else None,
         model=str(payload.get("model") or endpoint.model),
         usage=read_usage(payload) or Usage(),
     )
+
+
+def _list_texts(message: Mapping[str, object]) -> Iterator[str]:
+    yield _read_message_text(message.get("content"))
+    calls = message.get("tool_calls")
+    first = calls[0] if isinstance(calls, list) and calls else message
+    function = first.get("function", first.get("function_call")) if _is_object(first) else None
+    arguments = function.get("arguments") if _is_object(function) else None
+    yield json.dumps(arguments) if _is_object(arguments) else _read_message_text(arguments)
+    for name in ("reasoning_content", "reasoning"):
+        yield _read_message_text(message.get(name))
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
+
+
+def _require_answer(
+    message: Mapping[str, object], reason: object, endpoint: Endpoint, tokens: int
+) -> None:
+    """Raise Fault if an empty message tells why it is. One that ended normally does not."""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        said = quote_answer(refusal, endpoint.api_key)
+        raise Fault(ModelDeclined(Message("The model refuses to answer: {said}", said=said)))
+    if reason in ("content_filter", "refusal"):
+        raise Fault(
+            ModelDeclined(
+                Message("A content filter of {host} took the answer.", host=endpoint.host)
+            )
+        )
+    if reason == "length":
+        raise Fault(_cut_error(tokens))
 
 
 def _cut_error(tokens: int) -> ModelAnswerCut:

@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from engine.errors import (
     ExtraMissing,
+    FetchStatus,
     FetchTimeout,
     FetchUntitled,
     PageUnreadable,
@@ -24,8 +26,8 @@ from engine.errors import (
 from engine.fetch import FetchLimits, shown_host
 from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
+from engine.page.headline import NoHeadline, choose_headline, slug_words
 from engine.page.metadata import Page, decode_page, read_page
-from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from engine.values import DateKind
 
@@ -40,29 +42,13 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _LINE_ENDS = re.compile(r" ?\n[ \n]*")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
 _NO_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
-PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
+PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000, is_cut=True)  # titles come first
+_MAX_REFRESHES = 2
+_LATER = frozenset({429, *range(500, 600)})  # the page may come with another attempt
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 _LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?…'’”»*_~`|"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_SEPARATORS = " |·•»-–—:"
-# Titles of pages that stand before the article: they ask who reads, or say that it is not shown.
-_NO_ARTICLE = re.compile(
-    r"(?:.{1,40} [-–—|·] )?(?:log ?in|sign ?in|log ?on|sign ?up)"
-    r"(?: (?:page|required|(?:to|or|with|[-–—|·]) .*))?"
-    r"|just a moment|one moment(?:,? please)?|please wait|loading|redirecting"
-    r"|are you (?:a |not a )?(?:robot|human)|(?:please )?verify (?:that )?you(?:['’]re| are) .*"
-    r"|human verification|security check|checking your browser.*|attention required.*"
-    r"|(?:error |http )?\d{3}(?:[ :-]+(?:error|forbidden|unauthorized|(?:page )?not found"
-    r"|bad gateway|service unavailable|internal server error))?|(?:page )?not found|forbidden"
-    r"|access (?:is |to this page (?:has been|is) )?(?:denied|blocked)"
-    r"|subscribe|subscribe to (?:read|continue).*|before you continue.*"
-    r"|(?:cookie|privacy) (?:consent|settings|preferences)"
-    r"|(?:inicia|iniciar|inicie) sesi[oó]n.*|acceso denegado|p[aá]gina no encontrada"
-    r"|un momento(?:,? por favor)?|(?:verifica|comprueba) que .{0,10}(?:robot|humano)"
-    r"|antes de (?:ir|continuar) a .*|suscr[ií]b(?:ete|ase|ite)(?: para (?:leer|continuar).*)?",
-    re.IGNORECASE,
-)
 _NOBODY = re.compile(r"unknown(?: author)?|admin(?:istrator)?|author|none", re.IGNORECASE)
 
 
@@ -311,15 +297,13 @@ async def headline_from_link(
 ) -> Headline:
     """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 
-    Takes ten seconds at most. Raises FetchError, also if the page is a login, a check for robots
-    or an error.
+    Pages that lead on by themselves are followed. Takes ten seconds at most. Raises FetchError,
+    also if the page stands before an article; the words of its address are then proposed.
     """
     host = shown_host(url)
     try:
         async with asyncio.timeout(PAGE_LIMITS.seconds):
-            fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
-            content_type = fetched.headers.get("Content-Type")
-            page = await isolation.run_isolated(read_page, fetched.body, content_type, now=now)
+            page, found, final = await _read_titled(fetcher, isolation, url, now)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(
@@ -331,25 +315,43 @@ async def headline_from_link(
         raise unreadable_page(exc.ending) from exc
     except ProcessUnstarted as exc:
         raise PageUnreadable(exc.message, fix=exc.fix) from exc
-    headline = read_headline(_without_site(page), date=page.published)
-    if not headline.text:
-        raise FetchUntitled(
-            Message("The page of {host} has no title.", host=host),
-            fix=Message("Paste the headline instead."),
-        )
-    if _NO_ARTICLE.fullmatch(headline.text.strip(" .!?¿¡…")):
-        raise FetchUntitled(
-            Message("{host} does not show the article to me.", host=host),
-            fix=Message("Paste the headline instead."),
-        )
-    return Headline(text=headline.text, original=url, date=headline.date)
+    except FetchStatus as error:
+        if error.status not in _LATER:
+            error.fix = _advise_on(url)
+        raise
+    if isinstance(found, NoHeadline):
+        raise _untitled(found, host, final if slug_words(final) else url)
+    return Headline(text=found, original=url, date=page.published)
 
 
-def _without_site(page: Page) -> str:
-    """Remove the site's name from the end of the title, if the page itself gives that name."""
-    title = page.title or ""
-    if not page.site or not title.lower().endswith(page.site.lower()):
-        return title
-    rest = title[: -len(page.site)]
-    bare = rest.rstrip(_SEPARATORS)
-    return bare if bare and bare != rest.rstrip() else title
+async def _read_titled(
+    fetcher: "Fetcher", isolation: Isolation, url: str, now: datetime
+) -> tuple[Page, str | NoHeadline, str]:
+    """Return a page, its headline and its address, or those of the page that it leads on to."""
+    for _ in range(_MAX_REFRESHES + 1):
+        fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
+        content_type = fetched.headers.get("Content-Type")
+        page = await isolation.run_isolated(read_page, fetched.body, content_type, now=now)
+        found = choose_headline(page, fetched.url)
+        url = fetched.url
+        if not isinstance(found, NoHeadline) or not page.refresh:
+            break
+        url = urljoin(fetched.url, page.refresh)
+    return page, found, url
+
+
+def _untitled(reason: NoHeadline, host: str, url: str) -> FetchUntitled:
+    if reason is NoHeadline.UNTITLED:
+        message = Message("The page of {host} has no title.", host=host)
+    else:
+        message = Message("{host} does not show the article to me.", host=host)
+    return FetchUntitled(message, fix=_advise_on(url))
+
+
+def _advise_on(url: str) -> Message:
+    """Return what to do about a page without a headline: paste it, or what its address says."""
+    if words := slug_words(url):
+        return Message(
+            'Paste the headline instead. By its address it may be: "{words}".', words=words
+        )
+    return Message("Paste the headline instead.")

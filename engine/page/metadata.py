@@ -20,6 +20,7 @@ _BYTE_ORDER_MARKS = {
 }
 _META = re.compile(rb"""<meta[^>]{0,500}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.I)
 _HEADER = re.compile(r"""charset\s*=\s*["']?([\w:.-]{1,40})""", re.I)
+_LONGEST_CHARACTER = 4  # bytes in UTF-8
 _META_WITHIN = 4096  # bytes
 # Python also decodes punycode, UTF-7 and others that no page is written in.
 _WRITTEN_IN = re.compile(r"utf-(8|16.*)|iso8859-\d+|cp125\d|koi8-[ru]|gb\w+|big5|euc_\w+|shift_jis")
@@ -40,10 +41,20 @@ _NAME = re.compile(
 )
 _REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _TELLING_META = re.compile(
-    r"title|date|publish|created|issued|modified|site_name|application-name|locale", re.IGNORECASE
+    r"title|og:description|date|publish|created|issued|modified|site_name|application-name|locale",
+    re.IGNORECASE,
 )
 # Elements whose content is not markup of the page.
 _OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
+_ANY_TAG = re.compile(r"<[^<>]*+>")
+_OPAQUE_OPENING = re.compile(rf"<({'|'.join((*_OPAQUE, 'title'))})(?=[\s/>])", re.IGNORECASE)
+_LENGTH_WITHIN = 500_000  # characters
+_REFRESH = re.compile(
+    r"""<meta\b[^<>]{0,200}?\brefresh\b[^<>]{0,200}?content\s*=\s*["']?\s*\d{1,2}(?:\.\d+)?\s*;"""
+    r"""\s*url\s*=\s*["']?([^"'<>]{1,2000})""",
+    re.IGNORECASE,
+)
+_REFRESH_WITHIN = 20_000  # characters
 _COMMENT_END = re.compile("--!?>")
 _MAX_NODES = 2000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage")
@@ -95,7 +106,10 @@ def decode_page(body: bytes, content_type: str | None) -> str:
             return body[len(mark) :].decode(name, "replace")
     try:
         return body.decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if error.start > _META_WITHIN and error.start >= len(body) - _LONGEST_CHARACTER:
+            # A long page was cut within a character.
+            return body[: error.start].decode()
         return body.decode(_declared_charset(body, content_type), "replace")
 
 
@@ -125,6 +139,7 @@ class PageExcerpt:
 
     markup: str
     json_ld: tuple[str, ...]
+    text_length: int = 0  # characters outside tags and scripts, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +164,22 @@ def read_page_excerpt(html: str) -> PageExcerpt:
     # <h1> comes last: truncated inside a tag, it would swallow what follows.
     maximum = {"html": 1, "meta": _MAX_KEPT, "title": 1, "time": 1, "h1": 3}
     markup = "".join("".join(kept[name][:count]) for name, count in maximum.items())
-    return PageExcerpt(markup, tuple(json_ld))
+    return PageExcerpt(markup, tuple(json_ld), measure_text(html[:_LENGTH_WITHIN]))
+
+
+def measure_text(html: str) -> int:
+    """Return roughly how many characters of a page are text. Takes linear time."""
+    visible, position = [], 0
+    while opening := _OPAQUE_OPENING.search(html, position):
+        visible.append(html[position : opening.start()])
+        ended = _END[opening[1].lower()].search(html, opening.end())
+        end = html.find(">", ended.end()) if ended else -1
+        if end < 0:
+            position = len(html)
+            break
+        position = end + 1
+    text = _ANY_TAG.sub(" ", "".join((*visible, html[position:])))
+    return len(_BLANKS.sub(" ", text).strip())
 
 
 def _find_elements(html: str) -> Iterator[tuple[_Tag, str]]:
@@ -283,6 +313,12 @@ class Page:
     site: str | None
     language: str | None
     modified: datetime | None = None  # when it was last changed, by its own account
+    shared_titles: tuple[str, ...] = ()  # for networks and search engines, the best first
+    own_title: str | None = None  # of the window
+    headings: tuple[str, ...] = ()
+    description: str | None = None
+    refresh: str | None = None  # the address that the page leads on to by itself
+    text_length: int = 0  # characters outside tags and scripts, roughly
 
 
 def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
@@ -291,16 +327,16 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     Never raises, whatever the bytes are; takes time linear in their number. Dates without a zone
     are taken as UTC; dates that are absurd, or more than a day after `now`, are ignored.
     """
-    kept = read_page_excerpt(decode_page(body, content_type))
+    text = decode_page(body, content_type)
+    kept = read_page_excerpt(text)
     tree = LexborHTMLParser(kept.markup)
     meta = _read_meta_tags(tree)
     described = find_articles(kept.json_ld)
-    titles = (
-        *_pick_values(meta, "og:title", "twitter:title"),
-        *list_texts_under(described, "headline"),
-        *_list_node_texts(tree, "title"),
-        *_list_node_texts(tree, "h1"),
+    shared = _list_lines(
+        (*_pick_values(meta, "og:title", "twitter:title"), *list_texts_under(described, "headline"))
     )
+    own_title = _find_first_value(map(_line_of_text, _list_node_texts(tree, "title")))
+    headings = _list_lines(_list_node_texts(tree, "h1"))
     dates = (
         *_pick_values(meta, *_FIRST_DATES),
         *list_texts_under(described, "datePublished"),
@@ -314,14 +350,30 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
         *list_texts_under(described, "inLanguage"),
     )
     return Page(
-        title=_find_first_value(map(_line_of_text, titles)),
+        title=next(iter((*shared, *([own_title] if own_title else ()), *headings)), None),
         published=_find_first_value(_read_moment(date, now) for date in dates),
         site=_find_first_value(
             map(_line_of_text, _pick_values(meta, "og:site_name", "application-name"))
         ),
         modified=_find_first_value(_read_moment(date, now) for date in changes),
         language=_find_first_value(map(_read_language, languages)),
+        shared_titles=shared,
+        own_title=own_title,
+        headings=headings,
+        description=next(_pick_values(meta, "og:description"), None),
+        refresh=_read_refresh(text),
+        text_length=kept.text_length,
     )
+
+
+def _list_lines(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = map(_line_of_text, texts)
+    return tuple(dict.fromkeys(line for line in lines if line))
+
+
+def _read_refresh(text: str) -> str | None:
+    found = _REFRESH.search(text, 0, _REFRESH_WITHIN)
+    return html.unescape(found[1]).strip(" '\"") if found else None
 
 
 def _read_meta_tags(tree: LexborHTMLParser) -> dict[str, str]:

@@ -26,8 +26,9 @@ from tests.patience import PATIENCE
 USAGE: Mapping[str, object] = {"prompt_tokens": 7000, "completion_tokens": 120, "cost": 0.002}
 
 # What each kind of server knows; anything else is a 400 there.
-PLAIN_FIELDS = frozenset({"model", "messages", "max_completion_tokens", "response_format"})
-OPENROUTER_FIELDS = PLAIN_FIELDS | {"models", "reasoning", "provider"}
+BASIC_FIELDS = frozenset({"model", "messages", "max_completion_tokens", "response_format"})
+PLAIN_FIELDS = BASIC_FIELDS | {"reasoning_effort", "max_tokens"}
+OPENROUTER_FIELDS = BASIC_FIELDS | {"models", "reasoning", "provider"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,11 @@ async def test_overlapping_run_once_posts_once_per_platform(room: Newsroom) -> N
     assert jobs == 5
 
 
+@pytest.mark.parametrize(
+    "fault", [{"error": 500}, {"error": 400, "description": "Bad Request: CHAT_WRITE_FORBIDDEN"}]
+)
 async def test_what_could_not_be_sent_is_told_kept_and_sent_by_the_next_run(
-    room: Newsroom,
+    room: Newsroom, fault: dict[str, int | str]
 ) -> None:
     process = await room.process()
     await room.subscribe(process, "telegram")
@@ -92,7 +95,7 @@ async def test_what_could_not_be_sent_is_told_kept_and_sent_by_the_next_run(
     await run(room, "run-once")
     room.publish(HEADLINE)
     await half_an_hour_later(room)
-    room.telegram.fail("sendMessage", error=500)
+    room.telegram.fail("sendMessage", **fault)  # type: ignore[arg-type]  # a table of faults
     failed = await run(room, "run-once")
     assert failed.code == 1
     assert "1 posts decided, 0 messages sent." in failed.out
@@ -102,6 +105,19 @@ async def test_what_could_not_be_sent_is_told_kept_and_sent_by_the_next_run(
     await execute(room.environ["DATABASE_URL"], "UPDATE delivery SET next_attempt_at = now()")
     assert (await run(room, "run-once", "--json")).json["sent"] == 1
     assert len(room.said("telegram")) == 1
+
+
+async def test_a_message_that_was_given_up_makes_the_run_fail(room: Newsroom) -> None:
+    process = await room.process()
+    await room.subscribe(process, "telegram")
+    await add(room)
+    await run(room, "run-once")
+    room.publish(HEADLINE)
+    await half_an_hour_later(room)
+    room.telegram.fail("sendMessage", error=400, description="Bad Request: message is too long")
+    failed = await run(room, "run-once")
+    assert failed.code == 1
+    assert "presagio: 1 messages were given up: Telegram refuses the message" in failed.err
 
 
 async def test_without_a_token_everything_but_sending_is_done(room: Newsroom) -> None:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from typing import cast
 
 import pytest
 
-from bot.adapter import DeliveryError, Unsure
+from bot.adapter import DeliveryError, Unsure, WritingForbidden
 from bot.i18n.words import words_for
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
 from bot.replies.picture import Pictures
@@ -17,7 +20,7 @@ from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.outbox import Outbox, owe_notices
 from engine.chat import Chat
-from engine.errors import StorageUnreachable
+from engine.errors import PresagioError, StorageUnreachable
 from engine.messages import Message
 from engine.posting.delivery import LeasedDelivery, OwedNotice
 from tests.db.news import HOUR, MINUTE, NOW, met
@@ -30,7 +33,7 @@ class Poster:
     platform = "test"
 
     def __init__(
-        self, post: Callable[[], Awaitable[str]], found: str | DeliveryError = "found"
+        self, post: Callable[[], Awaitable[str]], found: str | DeliveryError | None = "found"
     ) -> None:
         self._post, self.found = post, found
         self.searched_since: list[datetime] = []
@@ -81,6 +84,10 @@ async def lease(outbox: Outbox, now: datetime = NOW) -> list[LeasedDelivery]:
 
 async def sent() -> str:
     return "m"
+
+
+def read_clock(now: datetime) -> datetime:
+    return now
 
 
 class Halted:
@@ -183,3 +190,31 @@ async def test_an_arrival_is_settled_once_the_database_is_back(
     monkeypatch.setattr("bot.jobs.deliver._SETTLE_AGAIN_SECONDS", 0.0)
     await deliver_posts(to(Poster(sent), storage, outbox), clock=lambda: NOW)
     assert await lease(outbox, NOW + HOUR) == []
+
+
+async def test_a_post_that_the_chat_forbids_is_kept_for_a_day_and_told_to_operators(
+    storage: Database, outbox: Outbox
+) -> None:
+    told: list[PresagioError] = []
+    refusing = True
+
+    async def post() -> str:
+        if refusing:
+            raise WritingForbidden("Telegram does not let the bot write: TOPIC_CLOSED.")
+        return "m"
+
+    work = replace(to(Poster(post, found=None), storage, outbox), report=told.append)
+    now, tried = NOW, []
+    while now < NOW + 5 * HOUR:
+        if await deliver_posts(work, clock=partial(read_clock, now)):
+            tried.append(now)
+        now += MINUTE
+    pauses = [later - earlier for earlier, later in pairwise(tried)]
+    assert pauses[0] <= MINUTE and pauses[-1] >= 15 * MINUTE
+    assert {str(error) for error in told} == {
+        "test:1: Telegram does not let the bot write: TOPIC_CLOSED."
+    }
+    assert (await outbox.health(NOW)).retried == 1
+    refusing = False
+    assert await deliver_posts(work, clock=partial(read_clock, now + HOUR))
+    assert (await outbox.health(NOW)).owed == 0

@@ -13,7 +13,7 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure, WritingForbidden
 from bot.telegram.client import (
     GroupMigrated,
     MessageUnchanged,
@@ -44,6 +44,17 @@ def never_sent() -> TelegramError:
         (BadRequest("Bad Request: chat not found"), ChatGone),
         (BadRequest("Bad Request: message is not modified: same"), MessageUnchanged),
         (BadRequest("Bad Request: message is too long"), DeliveryRefused),
+        (BadRequest("Bad Request: TOPIC_CLOSED"), WritingForbidden),
+        (BadRequest("Bad Request: CHAT_WRITE_FORBIDDEN"), WritingForbidden),
+        (Forbidden("Forbidden: CHAT_WRITE_FORBIDDEN"), WritingForbidden),
+        (BadRequest("Bad Request: CHAT_RESTRICTED"), WritingForbidden),
+        (BadRequest("Bad Request: CHAT_SEND_PHOTOS_FORBIDDEN"), WritingForbidden),
+        (BadRequest("Bad Request: have no rights to send a message"), WritingForbidden),
+        (
+            BadRequest("Bad Request: not enough rights to send text messages to the chat"),
+            WritingForbidden,
+        ),
+        (Forbidden("Forbidden: bot was kicked from the supergroup chat"), ChatGone),
         (ChatMigrated(-100), GroupMigrated),
         (RetryAfter(7), SlowDown),
         (TimedOut(), Unsure),

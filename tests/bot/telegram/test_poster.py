@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, SlowDown, Unsure, WritingForbidden
 from bot.i18n.words import words_for
 from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
@@ -104,7 +104,7 @@ async def test_a_group_that_has_moved_is_followed(
         ({"error": 429, "retry_after": 17}, SlowDown),
         ({"error": 403}, ChatGone),
         ({"error": 400, "description": "Bad Request: chat not found"}, ChatGone),
-        ({"error": 400, "description": "Bad Request: not enough rights"}, DeliveryRefused),
+        ({"error": 400, "description": "Bad Request: not enough rights"}, WritingForbidden),
         ({"error": 500}, Unsure),
         ({"error": "bad_gateway"}, Unsure),
         ({"error": "drop_connection_before"}, Unsure),
@@ -182,3 +182,14 @@ async def test_an_answer_of_two_messages_is_changed_and_withdrawn_whole(
     await adapter.withdraw(asked, longer)
     assert all(message.deleted for message in chat.bot_messages)
     await bot.request.shutdown()
+
+
+async def test_a_post_for_a_closed_topic_goes_to_the_chat(
+    telegram: TelegramServer, poster: TelegramPoster
+) -> None:
+    forum = telegram.group("Forum", admins=[telegram.user("Alice")], forum=True)
+    topic = forum.topic("News")
+    telegram.fail("sendMessage", error=400, description="Bad Request: TOPIC_CLOSED")
+    await poster.post(known(forum), str(topic.id), POST, key="k")
+    (message,) = forum.bot_messages
+    assert message.thread_id != topic.id

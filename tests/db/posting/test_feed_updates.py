@@ -91,6 +91,21 @@ async def test_a_known_headline_makes_no_new_story(database: Database) -> None:
     assert (await count(database, "headline"), await count(database, "story")) == (1, 1)
 
 
+async def test_a_guid_that_stands_over_other_news_is_told_by_its_title(database: Database) -> None:
+    (feed,) = await configured(database, URL)
+    old = make_headline(STORM, identity="a", link="https://a.test/1")
+    feed, _ = await brought(database, feed, old)
+    new = make_headline(VOTE, identity="a", link="https://a.test/2")
+    feed, (story,) = await brought(database, feed, new, now=NOW + HOUR)
+    assert story.text == VOTE
+    remarked = await stored(database)
+    assert "same guid" in str(remarked.remark)
+    assert remarked.remarked_at == NOW + HOUR
+    feed, again = await brought(database, feed, new, now=NOW + 2 * HOUR)
+    assert again == []
+    assert (await stored(database)).remarked_at == NOW + HOUR
+
+
 async def test_headlines_from_before_the_first_poll_make_no_story(database: Database) -> None:
     (feed,) = await configured(database, URL)
     feed, stories = await brought(database, feed, make_headline(STORM, seen_before=True))

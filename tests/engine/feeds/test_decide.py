@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
-from engine.feeds.decide import LONGEST, SPREAD, decide_poll
+from engine.feeds.decide import LONGEST, SPREAD, decide_poll, find_remark, validators_of
 from engine.feeds.feed import (
     DAY,
     HOUR,
@@ -76,6 +76,38 @@ def test_entries_between_following_a_feed_and_its_first_poll_are_news() -> None:
 def test_a_feed_that_began_empty_brings_news_next_time() -> None:
     decision = after(NEW, read())
     assert not after(decision.feed, read(ENTRY)).headlines[0].seen_before
+
+
+def test_a_feed_is_asked_for_as_a_whole_once_a_day() -> None:
+    read_lately = replace(KNOWN, read_at=NOW - timedelta(hours=23))
+    assert validators_of(read_lately, now=NOW) == {
+        "If-None-Match": '"a"',
+        "If-Modified-Since": "then",
+    }
+    assert validators_of(read_lately, now=NOW + timedelta(hours=1)) == {}
+    assert validators_of(KNOWN, now=NOW) == {}
+
+
+def test_an_etag_that_stays_while_news_come_is_remarked_on() -> None:
+    same, other = after(KNOWN, read(ENTRY, ETag='"a"')), after(KNOWN, read(ENTRY, ETag='"b"'))
+    assert "ETag" in str(find_remark(KNOWN, same, reused=0, stored=1))
+    assert find_remark(KNOWN, same, reused=0, stored=0) is None
+    assert find_remark(KNOWN, other, reused=0, stored=1) is None
+
+
+def test_guids_that_stand_over_several_news_are_remarked_on() -> None:
+    shared = replace(after(KNOWN, read(ENTRY)), guids_shared=True)
+    for decision, reused in ((shared, 0), (after(KNOWN, read(ENTRY)), 1)):
+        assert "same guid" in str(find_remark(KNOWN, decision, reused=reused, stored=1))
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
+def test_a_feed_is_read_once_a_day_whatever_its_server_asks_for(jitter: float) -> None:
+    lasting = read(
+        ENTRY, Cache_Control="max-age=315360000", Expires="Sat, 01 Jan 2050 00:00:00 GMT"
+    )
+    next_poll_at = after(KNOWN, lasting, jitter=jitter).feed.next_poll_at
+    assert timedelta(hours=19) < next_poll_at - NOW <= timedelta(days=1)
 
 
 def test_a_successful_poll_resets_all_failure_state() -> None:

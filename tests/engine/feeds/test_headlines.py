@@ -5,17 +5,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.feeds.decide import headlines_of, identity_hash, words_hash
+from engine.feeds.decide import (
+    KnownHeadline,
+    headlines_of,
+    identity_hash,
+    is_reused,
+    words_hash,
+)
 from engine.feeds.feed import DAY, FeedEntry, NewHeadline, ParsedFeed
 from engine.feeds.read import read_feed
 from tests.engine.feeds.documents import URL, item, rss
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+ADDED = NOW - timedelta(days=400)
 
 
 def headlines(*entries: FeedEntry) -> tuple[NewHeadline, ...]:
     parsed = ParsedFeed(entries=entries, language="en")
-    return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
+    return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
 
 
 def headline(**said: object) -> NewHeadline:
@@ -113,7 +120,7 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
             for n in range(20)
         )
         parsed = read_feed(rss(*items), None, URL)
-        return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
+        return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
 
     first, second = poll(1), poll(2)
     assert {identity_hash(one) for one in first}.isdisjoint(identity_hash(one) for one in second)
@@ -124,7 +131,7 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
 def test_entries_without_guid_and_link_are_known_by_their_words() -> None:
     def poll() -> tuple[NewHeadline, ...]:
         parsed = read_feed(rss(item("The port is closed"), item("A bridge fell")), None, URL)
-        return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
+        return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
 
     assert len({identity_hash(one) for one in poll()}) == 2
     assert [identity_hash(one) for one in poll()] == [identity_hash(one) for one in poll()]
@@ -135,3 +142,52 @@ def test_different_words_or_link_make_a_different_entry() -> None:
     assert words_hash(one) == words_hash(headline(link="http://www.e.org/1/", identity="2"))
     assert words_hash(one) != words_hash(headline(link="https://e.org/2"))
     assert words_hash(one) != words_hash(headline(link="https://e.org/1", title="A bridge fell"))
+
+
+def news(*dates: datetime | None, added_at: datetime, is_first: bool = False) -> list[bool]:
+    entries = tuple(
+        FeedEntry(
+            identity=str(number), title=f"The port of Lima is closed {number}", published=date
+        )
+        for number, date in enumerate(dates)
+    )
+    found = headlines_of(
+        ParsedFeed(entries=entries), now=NOW, added_at=added_at, is_first=is_first, news_for=7 * DAY
+    )
+    return [not one.seen_before for one in found]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_nothing_dated_before_the_feed_was_added_is_news(is_first: bool) -> None:
+    added = NOW - timedelta(hours=3)
+    dates = (added - timedelta(minutes=1), added + timedelta(minutes=1), None)
+    assert news(*dates, added_at=added, is_first=is_first) == [False, True, not is_first]
+
+
+def test_a_day_without_a_clock_is_not_before_a_feed_that_was_added_on_it() -> None:
+    added, today = NOW - timedelta(hours=3), NOW.replace(hour=0)
+    assert news(today, today - timedelta(days=1), added_at=added) == [True, False]
+
+
+def known(**said: object) -> KnownHeadline:
+    before = KnownHeadline(title="The port of Lima is closed", link=None, published=NOW)
+    return replace(before, **said)  # type: ignore[arg-type]  # any field of KnownHeadline
+
+
+@pytest.mark.parametrize(
+    ("title", "link", "hours", "other"),
+    [
+        ("Lima closes its port", "https://e.org/1", 0, False),  # edited
+        ("Ships wait off Callao", "https://e.org/1", 2, False),  # rewritten within hours
+        ("Ships wait off Callao", "https://e.org/2", 0, True),
+        ("Ships wait off Callao", "https://e.org/", 0, True),  # the link says nothing
+        ("Ships wait off Callao", "https://e.org/1", 24, True),
+        ("The port of Lima is closed again", "https://e.org/2", 48, False),
+    ],
+)
+def test_a_guid_stands_over_other_news_by_its_title_and_its_link_or_day(
+    title: str, link: str, hours: int, other: bool
+) -> None:
+    new = headline(title=title, link=link, published=NOW)
+    before = known(link="https://e.org/1", published=NOW - timedelta(hours=hours))
+    assert is_reused(new, before) is other

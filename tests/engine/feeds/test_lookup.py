@@ -66,6 +66,14 @@ async def test_a_page_that_names_several_feeds_gives_the_choice(
     assert web.asked == ["/"]
 
 
+async def test_a_missing_feed_is_not_advised_on_as_a_link(
+    web: WebServer, lookup: FeedLookup
+) -> None:
+    with pytest.raises(FetchStatus) as missing:
+        await lookup.look_up(web.url("/none"))
+    assert str(missing.value).endswith("(404). Check the address of the feed.")
+
+
 async def test_only_a_permanent_redirect_changes_the_address(
     web: WebServer, lookup: FeedLookup
 ) -> None:
@@ -104,6 +112,9 @@ async def test_an_error_status_of_the_server_is_raised(web: WebServer, lookup: F
         ("e.org/feed", "https://e.org/feed"),
         ("e.org:8080/feed", "https://e.org:8080/feed"),
         ("127.0.0.1:80", "https://127.0.0.1:80"),
+        ("feed://e.org/feed", "https://e.org/feed"),
+        ("FEED:http://e.org/feed", "http://e.org/feed"),
+        ("feed:https://e.org/feed", "https://e.org/feed"),
     ],
 )
 def test_an_address_may_lack_its_scheme(written: str, address: str) -> None:

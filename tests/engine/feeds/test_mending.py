@@ -68,7 +68,7 @@ def test_an_ampersand_that_names_nothing_is_one(written: str, title: str) -> Non
         ("CSS, &amp;lt;pre&amp;gt; and more", "CSS, <pre> and more"),
         ("The &lt;b&gt; element, explained", "The <b> element, explained"),
         ("Using List&lt;String&gt; in &lt;code&gt;Java&lt;/code&gt;", "Using List<String> in Java"),
-        ("&lt;em&gt;The&lt;/em&gt; &lt;a href='x'&gt;pier&lt;/a&gt;&lt;br/&gt;open", "The pier open"),
+        ("&lt;em&gt;The&lt;/em&gt; &lt;a href='x'&gt;pier&lt;/a&gt;&lt;br/&gt;o", "The pier o"),
         ("&amp;lt;i&amp;gt;The pier&amp;lt;/i&amp;gt; opens", "The pier opens"),
         ("x&lt;script&gt;a&lt;b&lt;/script&gt;y", "x y"),
         ("How &lt;script&gt; loads", "How <script> loads"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.feeds.decide import (
     LONGEST,
+    SPREAD,
     add_jitter,
     wait_after_failure,
     wait_after_success,
@@ -25,14 +26,14 @@ SETTINGS = PollingSettings(interval_minutes=30)
         ({}, None, 30 * MINUTE),
         ({}, 5 * MINUTE, 30 * MINUTE),  # nobody makes it come more often
         ({}, 2 * HOUR, 2 * HOUR),
-        ({}, 90 * DAY, DAY),
+        ({}, 90 * DAY, DAY / (1 + SPREAD)),
         ({"Cache-Control": "public, max-age=7200"}, None, 2 * HOUR),
         ({"cache-control": "max-age=7200", "age": "3600"}, None, HOUR),
         ({"cache-control": "max-age=7200", "age": "9999"}, None, 30 * MINUTE),
         ({"cache-control": 'MAX-AGE="7200"'}, None, 2 * HOUR),
         ({"cache-control": "s-maxage=7200"}, None, 30 * MINUTE),  # for shared caches
         ({"cache-control": "no-cache"}, None, 30 * MINUTE),
-        ({"cache-control": "max-age=99999999999999999"}, None, DAY),
+        ({"cache-control": "max-age=99999999999999999"}, None, DAY / (1 + SPREAD)),
         ({"cache-control": "max-age=-5"}, None, 30 * MINUTE),
         ({"expires": "Sun, 22 Nov 2026 15:00:00 GMT"}, None, 3 * HOUR),
         ({"expires": "Sun, 22 Nov 2026 09:00:00 GMT"}, None, 30 * MINUTE),

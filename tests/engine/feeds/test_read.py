@@ -220,6 +220,18 @@ def test_an_endless_list_is_cut() -> None:
     assert len(read(rss(*(item(f"Item {n}") for n in range(2100)))).entries) == 2000
 
 
+@pytest.mark.parametrize("newest", ["first", "last", "unknown"])
+def test_of_an_endless_list_the_newest_end_is_read(newest: str) -> None:
+    days = [f"{year}-{month:02}-{day:02}" for year in range(2020, 2027)
+            for month in range(1, 13) for day in range(1, 29)]  # fmt: skip
+    ordered = {"first": days[::-1], "last": days, "unknown": [""] * len(days)}[newest]
+    items = (item(f"Item {n}", more=f"<pubDate>{day}</pubDate>") for n, day in enumerate(ordered))
+    titles = {entry.title for entry in read(rss(*items)).entries}
+    assert len(titles) == 2000
+    assert ("Item 0" in titles) is (newest != "last")
+    assert (f"Item {len(days) - 1}" in titles) is (newest != "first")
+
+
 def test_an_old_doctype_is_accepted() -> None:
     old = (
         '<?xml version="1.0"?><!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN"'

@@ -255,13 +255,41 @@ async def test_a_body_beyond_the_limit_is_given_up(
         await fetcher.get(web.url(), limits=LIMITS)
 
 
-@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,identity"])
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br"])
 async def test_an_encoding_that_was_not_offered_is_refused(
     encoding: str, web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = packed(gzipped(gzip_bomb(1)), encoding)
     with pytest.raises(FetchFailed, match="encoding"):
         await fetcher.get(web.url(), limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        {"X-Odd Name": "x", "X-Last": "1"},
+        {"X-Powered-By ": "PHP"},
+        {"Warning: Undefined index in line 3": ""},
+        {"(none)": "x"},
+    ],
+    ids=["blank in a name", "blank before the colon", "a warning", "no name"],
+)
+async def test_an_odd_line_of_a_head_costs_itself_alone(
+    lines: dict[str, str], web: WebServer, fetcher: Fetcher
+) -> None:
+    web.pages["/"] = page("<title>A</title>", headers=lines)
+    fetched = await fetcher.get(web.url(), limits=LIMITS)
+    assert fetched.body == b"<title>A</title>"
+    assert fetched.headers["Content-Type"].startswith("text/html")
+
+
+async def test_an_address_with_a_password_is_refused_by_that_name(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    with pytest.raises(FetchRefused, match="names a user or a password") as refused:
+        await fetcher.get(web.url().replace("://", "://ann:s3cret@"), limits=LIMITS)
+    assert "s3cret" not in str(refused.value)
+    assert web.asked == []
 
 
 @pytest.mark.parametrize(

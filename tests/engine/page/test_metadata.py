@@ -18,8 +18,19 @@ def read(markup: str) -> Page:
     return read_page(markup.encode(), "text/html", now=NOW)
 
 
+def stated(page: Page) -> Page:
+    """Return what is said once and for all: not each title, nor the text."""
+    return Page(
+        title=page.title,
+        published=page.published,
+        modified=page.modified,
+        site=page.site,
+        language=page.language,
+    )
+
+
 def test_metadata_of_a_british_article_is_read() -> None:
-    assert read(BRITISH) == Page(
+    assert stated(read(BRITISH)) == Page(
         title="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
         published=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
         modified=datetime(2019, 11, 6, 1, 0, tzinfo=UTC),
@@ -29,7 +40,7 @@ def test_metadata_of_a_british_article_is_read() -> None:
 
 
 def test_metadata_of_an_argentine_article_is_read() -> None:
-    assert read(ARGENTINE) == Page(
+    assert stated(read(ARGENTINE)) == Page(
         title='Murió el "padre" del semáforo: tenía 98 años',
         published=datetime(2016, 3, 14, 21, 5, tzinfo=UTC),
         modified=datetime(2016, 3, 15, 12, 0, tzinfo=UTC),
@@ -39,7 +50,7 @@ def test_metadata_of_an_argentine_article_is_read() -> None:
 
 
 def test_a_blog_without_metadata_still_yields_title_and_date() -> None:
-    assert read(BLOG) == Page(
+    assert stated(read(BLOG)) == Page(
         title="The bridge will fall — A quiet blog",
         published=datetime(2011, 6, 2, 21, 14, tzinfo=UTC),
         site=None,
