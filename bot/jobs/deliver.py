@@ -28,10 +28,7 @@ from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-<<<<<<< HEAD
-=======
-from engine.chat import WEBHOOKS, Chat
->>>>>>> 9dd1665a8393e5aa7bfead5958cc392f6b73fd5c
+from engine.chat import Chat
 from engine.errors import (
     ExtraMissing,
     ModelError,

@@ -92,7 +92,7 @@ class _Strict(_Corrections, StrictFeedParser):  # type: ignore[misc]  # no type 
         if outer:  # feedparser writes into the last one
             self.entries.append(self.entries.pop(place))
             self.inentry = 1
-            vars(self).update(outer)
+            self.__dict__.update(outer)
 
     _end_entry = _end_item
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.entities import html5
 from urllib.parse import urlsplit
 
 _DECLARATION = re.compile(r"<\?xml\b[^>]{0,500}\?>")
@@ -38,7 +39,7 @@ def _mend_reference(found: re.Match[str]) -> str:
         return found[0]  # judged later, also where it is escaped
     if name in _OF_XML:
         return found[0]
-    character = html.entities.html5.get(f"{name};") if name else None
+    character = html5.get(f"{name};") if name else None
     return html.escape(character) if character else f"&amp;{found[0][1:]}"
 
 
