@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 _Number = TypeVar("_Number", int, float)
 
 
@@ -49,6 +49,8 @@ class Flag(IntFlag):
     DELETED = 32
     THREAD = 64  # the searched text also holds the text of the message it answers
     RECOGNISED = 128  # read in a picture by OCR, which makes mistakes
+    JOINED = 256  # the text goes on with that of later posts
+    CONTINUATION = 512  # the text belongs to that of an earlier post, and is searched there
 
     @property
     def passed_on(self) -> str | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -23,7 +23,8 @@ from db.pool import Database, Store
 from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
-from engine.values import Corpus, DateKind, Flag
+from engine.text.continuation import LONGEST_GAP, JoinedText, Post, join_posts
+from engine.values import Corpus, DateKind, Flag, Kind
 
 COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
@@ -35,6 +36,7 @@ ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
     "platform", "pages", "parts", "page_labels",
 )  # fmt: skip
+_OF_THREADS = Flag.JOINED | Flag.CONTINUATION
 # Bytes that may wait to be sent: more than any batch, and never allocated in advance.
 _ROOM = 1 << 40
 _PAGE, _ITEMS = 2_000, 20  # documents, and those in parts, of one statement
@@ -185,10 +187,35 @@ class StoredDocuments:
                 yield [_stored_document(list(group)) for _id, group in groups]
 
 
+def _read_post(row: asyncpg.Record, prefix: str) -> Post:
+    return Post(**{field.name: row[prefix + field.name] for field in fields(Post)})
+
+
+def _list_changes(
+    threads: Sequence[JoinedText], flags: Mapping[int, Flag], stored: Sequence[asyncpg.Record]
+) -> list[tuple[int, int, str | None, str | None]]:
+    """Return id, flags and added texts of the posts whose thread is not stored as it is.
+
+    `flags` are those of all posts of the threads, `stored` those that belonged to a thread.
+    """
+    texts = {thread.first: (thread.text, thread.search_text) for thread in threads}
+    marks = {part: Flag.CONTINUATION for thread in threads for part in thread.rest}
+    marks |= dict.fromkeys(texts, Flag.JOINED)
+    known = dict(flags) | {row["id"]: Flag(row["flags"]) for row in stored}
+    before = {row["id"]: (Flag(row["flags"]) & _OF_THREADS, row["context"]) for row in stored}
+    nothing = (None, None)
+    return [
+        (post, int(known[post] & ~(_OF_THREADS | Flag.THREAD) | mark), *texts.get(post, nothing))
+        for post in sorted(marks.keys() | before.keys())
+        for mark in (marks.get(post, Flag.NONE),)
+        if before.get(post) != (mark, texts.get(post, nothing)[0])
+    ]
+
+
 def _stored_document(rows: Sequence[asyncpg.Record]) -> Document:
     """Return a document from its row, or the rows of its parts."""
     row, has_parts = rows[0], "heading" in rows[0].keys()  # noqa: SIM118 - a record holds values
-    flags = Flag(row["flags"]) & ~Flag.THREAD
+    flags = Flag(row["flags"]) & ~(Flag.THREAD | _OF_THREADS)
     return Document(
         external_id=row["external_id"],
         text="" if has_parts else row["text"],
@@ -274,17 +301,41 @@ class Documents(Store, sql="documents"):
         return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
-        """Add to every reply the text of the message that it answers, if from the same account.
+        """Make one text of posts that go on from each other, and add to any other reply the text
+        of the message that it answers, if from the same account.
 
-        Returns how many documents changed. Safe to repeat: a reply is stitched again if its
-        answered message changed, and nothing else is touched.
+        Returns how many documents changed. Safe to repeat: only what changed is written.
         """
         async with self._database.transaction() as connection:
             await self._lock_corpus(connection, corpus)
-            async with borrow(connection, corpus, "unstitched"):
-                stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
+            joined = await self._join_posts(connection, corpus)
+            async with borrow(connection, corpus, "unstitched", int(_OF_THREADS)):
+                stitched = await self._run_statement(
+                    connection, "stitch", corpus, int(Flag.THREAD), int(_OF_THREADS)
+                )
         self._database.note_change()
-        return stitched
+        return joined + stitched
+
+    async def _join_posts(self, connection: Connection, corpus: Corpus) -> int:
+        if corpus.kind not in (Kind.TWEETS, Kind.SOCIAL):
+            return 0
+        statement = about_corpus("documents", "neighbours", corpus.id)
+        rows = await connection.fetch(statement, corpus.id, LONGEST_GAP, timeout=_BATCH_TIMEOUT)
+        pairs = ((_read_post(row, "b_"), _read_post(row, "")) for row in rows)
+        stored = await connection.fetch(
+            about_corpus("documents", "joined", corpus.id),
+            corpus.id,
+            int(_OF_THREADS),
+            timeout=_BATCH_TIMEOUT,
+        )
+        flags = {row[f"{side}id"]: Flag(row[f"{side}flags"]) for row in rows for side in ("b_", "")}
+        changes = _list_changes(join_posts(pairs), flags, stored)
+        if changes:
+            ids, *_ = columns = [list(column) for column in zip(*changes, strict=True)]
+            async with borrow(connection, corpus, "among", ids):
+                await self._run_statement(connection, "join", corpus, *columns)
+            await self._forget_vectors(connection, corpus, ids)
+        return len(changes)
 
     async def settle(self, corpus: Corpus) -> None:
         """Bring indexes and planner statistics up to date after a load."""

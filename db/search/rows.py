@@ -199,7 +199,11 @@ def read_candidate(
     """
     built = object.__new__(Candidate)
     coded = (_flags(row["flags"]), _date_kinds[row["dated_by"]])
-    values = (*_stored(row), *coded, bm25, matched or {}, None, {}, {}, None, None, None)
+    stored = _stored(row)
+    if Flag.JOINED in coded[0]:  # what goes on from it is the rest of its text
+        identity, external_id, text, rest, *others = stored
+        stored = (identity, external_id, f"{text}\n{rest}", None, *others)
+    values = (*stored, *coded, bm25, matched or {}, None, {}, {}, None, None, None)
     for set_value, value in zip(_SETTERS, values, strict=True):
         set_value(built, value)
     return built

@@ -112,11 +112,53 @@ DELETE FROM item i USING staging s
 -- name: forget_vectors(corpus_id, document_ids)
 SELECT forget_vectors($1, $2::bigint[])
 
--- name: stitch(flag)
+-- Posts that may go on from another one of their author, each with that one: what it answers, else
+-- what its author wrote before it. engine/text/continuation.py decides about them.
+-- name: neighbours(corpus_id, longest_gap)
+WITH posts AS (
+    SELECT id, external_id, created_at, author, reply_to,
+           lag(id) OVER (PARTITION BY author
+                         ORDER BY created_at, length(external_id), external_id) AS previous
+      FROM {document}
+     WHERE corpus_id = $1 AND item_id IS NULL AND created_at IS NOT NULL
+), pairs AS (
+    SELECT p.id, p.created_at, coalesce(answered.id, p.previous) AS before
+      FROM posts p
+      LEFT JOIN posts answered ON answered.external_id = p.reply_to
+       AND answered.author IS NOT DISTINCT FROM p.author
+     WHERE p.reply_to IS NULL OR answered.id IS NOT NULL
+)
+SELECT b.id AS b_id, b.external_id AS b_external_id, b.text AS b_text,
+       b.search_text AS b_search_text, b.created_at AS b_created_at, b.reply_to AS b_reply_to,
+       b.flags AS b_flags,
+       p.id, p.external_id, p.text, p.search_text, p.created_at, p.reply_to, p.flags
+  FROM pairs
+  JOIN {document} b ON b.corpus_id = $1 AND b.id = pairs.before
+  JOIN {document} p ON p.corpus_id = $1 AND p.id = pairs.id
+ WHERE (b.created_at, length(b.external_id), b.external_id)
+       < (p.created_at, length(p.external_id), p.external_id)
+   AND p.created_at - b.created_at <= $2
+   AND (p.reply_to IS NOT NULL
+        OR left(p.text, 4) ~ '\.\.|…|^\W?(\d|con)'
+        OR right(b.text, 12) ~ '(\.\.|[…,>→⬇\ufe0f)]|\d/[\dnx]*|http\S+)\s*$'
+        OR b.text ~ '//\S+\s*$')
+ ORDER BY p.author, p.created_at, length(p.external_id), p.external_id
+
+-- name: joined(corpus_id, flags)
+SELECT id, flags, context FROM {document} WHERE corpus_id = $1 AND flags & $2 <> 0
+
+-- name: join(ids, flags, texts, search_texts)
+UPDATE document d
+   SET flags = n.flags, context = n.text, context_search_text = n.search_text
+  FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[])
+       AS n (id, flags, text, search_text)
+ WHERE d.corpus_id = {corpus} AND d.id = n.id
+
+-- name: stitch(flag, joined)
 UPDATE document d
    SET context = p.text, context_search_text = p.search_text, flags = d.flags | $1
   FROM document p
- WHERE d.corpus_id = {corpus} AND p.corpus_id = {corpus}
+ WHERE d.corpus_id = {corpus} AND p.corpus_id = {corpus} AND d.flags & $2 = 0
    AND d.reply_to = p.external_id AND d.id <> p.id
    AND d.author IS NOT DISTINCT FROM p.author
    AND (d.context_search_text IS DISTINCT FROM p.search_text OR d.context IS DISTINCT FROM p.text)

@@ -1,6 +1,7 @@
 -- {embedding} and {document} stand for the tables of one model and of one corpus. Of a placed corpus
 -- the documents are on a worker and the vectors here: a statement selects from one of them, and joins
--- what it found with the other (docs/decisions/0063-placed.md).
+-- what it found with the other (docs/decisions/0063-placed.md). A post that goes on from another one
+-- (flag 512) has an empty text here, and no vector: it is embedded with that one.
 
 -- name: lock
 SELECT pg_advisory_xact_lock(7426190513)
@@ -27,7 +28,7 @@ ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
 -- name: documents(corpus_id, after_id, last_id, limit)
 WITH page AS MATERIALIZED (
-    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
+    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, CASE WHEN d.flags & 512 = 0 THEN d.text ELSE '' END AS text, d.context
       FROM {document} d
      WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
      ORDER BY d.id
@@ -39,7 +40,7 @@ SELECT page.*, replace(e.source::text, '-', '') AS source
  ORDER BY page.id
 
 -- name: new_documents(corpus_id, after_id, last_id, limit)
-SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, CASE WHEN d.flags & 512 = 0 THEN d.text ELSE '' END AS text, d.context, NULL AS source
   FROM {document} d
  WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
    AND NOT EXISTS (SELECT 1 FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
@@ -57,13 +58,13 @@ WITH stored AS MATERIALIZED (
      ORDER BY id
      LIMIT $4
 )
-SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, CASE WHEN d.flags & 512 = 0 THEN d.text ELSE '' END AS text, d.context, NULL AS source
   FROM new JOIN {document} d ON d.corpus_id = $1 AND d.id = new.id
  ORDER BY d.id
 
 -- name: chosen_documents(corpus_id, ids)
 WITH chosen AS MATERIALIZED (
-    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
+    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, CASE WHEN d.flags & 512 = 0 THEN d.text ELSE '' END AS text, d.context
       FROM {document} d
      WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
 )
@@ -155,7 +156,7 @@ SELECT EXISTS (SELECT FROM pg_stat_progress_create_index
 SELECT count(*) FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
 
 -- name: sample(corpus_id, limit)
-SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, CASE WHEN d.flags & 512 = 0 THEN d.text ELSE '' END AS text, d.context
   FROM (SELECT document_id FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
          ORDER BY source, document_id LIMIT $2) chosen
   JOIN {document} d ON d.corpus_id = $1 AND d.id = chosen.document_id

@@ -133,10 +133,10 @@ SELECT unnest($1::bigint[])
 -- name: old(before)
 SELECT id FROM {document} WHERE created_at < $1 ORDER BY id LIMIT 1000
 
--- name: unstitched
+-- name: unstitched(joined)
 -- Replies whose answered message has changed, and these messages.
 SELECT unnest(ARRAY[d.id, p.id])
   FROM {document} d
   JOIN {document} p ON d.reply_to = p.external_id AND d.id <> p.id
- WHERE d.author IS NOT DISTINCT FROM p.author
+ WHERE d.author IS NOT DISTINCT FROM p.author AND d.flags & $1 = 0
    AND (d.context_search_text IS DISTINCT FROM p.search_text OR d.context IS DISTINCT FROM p.text)

@@ -18,7 +18,7 @@ UPDATE document d
  WHERE d.corpus_id = {corpus} AND d.id = n.id
    AND ((d.text, d.context, d.search_text, d.context_search_text)
         IS DISTINCT FROM (n.text, n.context, n.search_text, n.context_search_text)
-        OR d.tsv IS DISTINCT FROM to_lexemes(
+        OR d.flags & 512 = 0 AND d.tsv IS DISTINCT FROM to_lexemes(
             d.language, concat_ws(' ', n.search_text, n.context_search_text)))
 
 -- name: keep_place(corpus_id, reindexed_to)

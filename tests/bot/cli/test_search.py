@@ -146,7 +146,7 @@ class TestFilters:
         assert found
 
     def test_typed_filters_and_options_combine(self, invoke: Invoke, demo: str) -> None:
-        typed = "ship bank river coffee before:2014"
+        typed = "rain bank river coffee quay before:2014"
         assert max(self.dates(invoke, "--before", "2012", headline=typed)) < "2012"
         assert "2013" < max(self.dates(invoke, "--before", "2020", headline=typed)) < "2014"
         complaint = invoke("search", typed, "--after", "2016").complaint(2)

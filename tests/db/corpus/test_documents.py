@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from db.connection import Connection
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents
+from db.corpus.documents import Documents, StoredDocuments
 from db.pool import Database, PoolSettings
+from db.search.shown import DocumentLookup
 from db.search.statements import CLASSES
 from engine.corpora import Document
 from engine.errors import StorageError, StorageInterrupted
@@ -296,7 +297,7 @@ async def test_writers_of_overlapping_batches_leave_exact_statistics(database: D
 _WRITER = """
 import asyncio, sys
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents
+from db.corpus.documents import Documents, StoredDocuments
 from db.pool import Database, PoolSettings
 from tests.db.corpus.test_documents import overlapping
 
@@ -440,7 +441,7 @@ async def stitched(database: Database, *documents: Document) -> dict[str, str | 
 
 async def test_a_self_reply_is_searched_with_the_text_it_answers(database: Database) -> None:
     root = document("1", "storm comes", author="ana", shown="Storm comes!")
-    reply = document("2", "tomorrow", author="ana", reply_to="1", flags=Flag.REPLY)
+    reply = document("2", "tomorrow", author="ana", day=1, reply_to="1", flags=Flag.REPLY)
     assert await stitched(database, root, reply) == {"1": None, "2": "Storm comes!"}
     [_, found] = await read_back(database, await Corpora(database).get("c"))
     assert found.frequencies == {"tomorrow": 1, "storm": 1, "comes": 1}
@@ -454,18 +455,18 @@ async def test_replies_to_others_get_no_context(
     database: Database, author: str | None, reply_to: str
 ) -> None:
     root = document("1", "storm", author="ana")
-    reply = document("2", "rain", author=author, reply_to=reply_to)
+    reply = document("2", "rain", author=author, day=1, reply_to=reply_to)
     assert await stitched(database, root, reply) == {"1": None, "2": None}
 
 
 async def test_documents_without_author_count_as_one_account(database: Database) -> None:
-    root, reply = document("1", "storm"), document("2", "rain", reply_to="1")
+    root, reply = document("1", "storm"), document("2", "rain", day=1, reply_to="1")
     assert (await stitched(database, root, reply))["2"] == "storm"
 
 
 async def test_a_reply_to_an_id_of_another_corpus_gets_no_context(database: Database) -> None:
     await load(database, "other", [document("1", "storm", author="ana")])
-    assert await stitched(database, document("2", "rain", author="ana", reply_to="1")) == {
+    assert await stitched(database, document("2", "rain", author="ana", day=1, reply_to="1")) == {
         "1": None,
         "2": None,
     }
@@ -474,19 +475,19 @@ async def test_a_reply_to_an_id_of_another_corpus_gets_no_context(database: Data
 async def test_a_thread_is_stitched_one_level_deep(database: Database) -> None:
     thread = [
         document("0", "a"),
-        document("1", "b", reply_to="0"),
-        document("2", "c", reply_to="1"),
+        document("1", "b", day=1, reply_to="0"),
+        document("2", "c", day=2, reply_to="1"),
     ]
     assert await stitched(database, *thread) == {"0": None, "1": "a", "2": "b"}
 
 
 async def test_circular_replies_do_not_loop(database: Database) -> None:
-    circle = [document("1", "a", reply_to="2"), document("2", "b", reply_to="1")]
+    circle = [document("1", "a", reply_to="2"), document("2", "b", day=1, reply_to="1")]
     assert await stitched(database, *circle) == {"1": "b", "2": "a"}
 
 
 async def test_a_root_that_comes_later_is_stitched_then(database: Database) -> None:
-    assert await stitched(database, document("2", "rain", reply_to="1")) == {"2": None}
+    assert await stitched(database, document("2", "rain", day=1, reply_to="1")) == {"2": None}
     assert (await stitched(database, document("1", "storm")))["2"] == "storm"
 
 
@@ -494,26 +495,67 @@ async def test_a_root_that_comes_later_is_stitched_then(database: Database) -> N
     "changed", [document("1", "calm"), document("1", "storm", shown="Storm!!!"), document("1", "")]
 )
 async def test_a_root_that_changes_is_stitched_anew(database: Database, changed: Document) -> None:
-    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    await stitched(database, document("1", "storm"), document("2", "rain", day=1, reply_to="1"))
     assert (await stitched(database, changed))["2"] == changed.text
 
 
 async def test_a_reply_that_changes_keeps_its_context(database: Database) -> None:
     root = document("1", "storm")
-    await stitched(database, root, document("2", "rain", reply_to="1"))
-    assert (await stitched(database, document("2", "snow", reply_to="1")))["2"] == "storm"
+    await stitched(database, root, document("2", "rain", day=1, reply_to="1"))
+    assert (await stitched(database, document("2", "snow", day=1, reply_to="1")))["2"] == "storm"
 
 
 async def test_a_reply_that_answers_nothing_any_more_loses_its_context(database: Database) -> None:
-    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    await stitched(database, document("1", "storm"), document("2", "rain", day=1, reply_to="1"))
     assert (await stitched(database, document("2", "rain")))["2"] is None
 
 
 async def test_a_context_survives_the_end_of_its_root(database: Database) -> None:
-    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    await stitched(database, document("1", "storm"), document("2", "rain", day=1, reply_to="1"))
     async with database.connection() as connection:
         await connection.execute("DELETE FROM document WHERE external_id = '1'")
     assert await stitched(database) == {"2": "storm"}
+
+
+async def test_a_thread_is_one_text_under_its_first_post(database: Database) -> None:
+    thread = [
+        document("1", "storm comes", author="ana", shown="Storm comes..."),
+        document("2", "tomorrow", author="ana", day=0.001, shown="...tomorrow,"),
+        document("3", "at noon", author="ana", day=0.002, shown="at noon."),
+        document("4", "calm", author="ana", day=0.003, shown="Calm."),
+    ]
+    rest = "...tomorrow,\nat noon."
+    assert await stitched(database, *thread) == {"1": rest, "2": None, "3": None, "4": None}
+    corpus = await Corpora(database).get("c")
+    first, second, third, _ = await read_back(database, corpus)
+    assert first.frequencies == {"storm": 1, "comes": 1, "tomorrow": 1, "at": 1, "noon": 1}
+    assert (second.frequencies, third.frequencies) == ({}, {})
+    assert (first.flags, second.flags) == (Flag.JOINED, Flag.CONTINUATION)
+    shown = await DocumentLookup(database).document(corpus, "1")
+    assert shown
+    assert shown.candidate.text == "Storm comes...\n...tomorrow,\nat noon."
+    stored = [each async for page in StoredDocuments(database).pages(corpus) for each in page]
+    assert {(each.text, each.flags) for each in stored} == {
+        (each.text, Flag.NONE) for each in thread
+    }
+
+
+async def test_a_thread_whose_part_changes_is_joined_anew(database: Database) -> None:
+    first = document("1", "storm comes", author="ana", shown="Storm comes...")
+    second = document("2", "soon", author="ana", day=0.001, shown="...soon")
+    assert (await stitched(database, first, second))["1"] == "...soon"
+    alone = document("2", "calm", author="ana", day=0.001, shown="Calm")
+    assert await stitched(database, alone) == {"1": None, "2": None}
+    assert (await stitched(database, second))["1"] == "...soon"
+    await stitched(database, document("1", "rain", author="ana", day=-1, shown="Rain"))
+    _, again = await read_back(database, await Corpora(database).get("c"))
+    assert (again.frequencies, again.flags) == ({"soon": 1}, Flag.NONE)
+
+
+async def test_messages_of_a_chat_are_never_joined(database: Database) -> None:
+    corpus = await load(database, "c", [document("1", "a", shown="A...")], kind=Kind.PERSONAL)
+    await Documents(database).upsert(corpus, [document("2", "b", day=0.001, shown="...b")])
+    assert await Documents(database).stitch_threads(corpus) == 0
 
 
 # --- after a load ---------------------------------------------------------------------------

@@ -95,7 +95,7 @@ async def test_the_receipt_of_an_alias_in_the_context_names_the_context(database
         "c",
         [
             document("1", "Authentication failed", author="ana"),
-            document("2", "Mended it", author="ana", reply_to="1"),
+            document("2", "Mended it", author="ana", day=1, reply_to="1"),
         ],
         "english",
     )
