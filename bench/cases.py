@@ -191,7 +191,7 @@ async def _judge_once(answers: Answers) -> str:
     sent = [candidate(number, f"text {number}") for number in range(1, _SENT + 1)]
     account = Account(ledger)
     async with ChatClient(settings, account=account, clock=time.monotonic) as client:
-        judge = Judge(client, MemoryCache(), reasons=False)
+        judge = Judge(client, MemoryCache())
         verdict = await judge.judge(ME, headline, sent, now=_NOW)
     high = sorted(score for score in verdict.scores.values() if score >= 3)
     used = [usage for _, _, _, usage in ledger.calls]

@@ -14,9 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.timing import open_token_counter
+from bench.unjudged import NOW
 from engine.judge.judge import (
     HEADLINE_LENGTH,
-    JUDGE_WITH_REASONS,
+    JUDGE,
     TEXT_LENGTH,
     build_judge_request,
     cut_around,
@@ -32,7 +33,7 @@ ARCHIVES = {
     "trump_archive": "Trump orders a wall along the border",
     "argentina_2019": "El gobierno anuncia un nuevo acuerdo con el FMI",
 }
-CANDIDATES = (100, 150)
+CANDIDATES = (60, 150)
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
     if not _TWEETS.exists():
         sys.exit("bench.tokens needs the tweets in ../shared/data.")
     by, count = open_token_counter()
-    for name, prompt in {"expansion": EXPANSION, "judge": JUDGE_WITH_REASONS}.items():
+    for name, prompt in {"expansion": EXPANSION, "judge": JUDGE}.items():
         print(json.dumps({"instructions": name, "tokens": count(prompt.system), "by": by}))
     for archive, title in ARCHIVES.items():
         for number in CANDIDATES:
@@ -62,8 +63,10 @@ def _forms(tweets: list[Candidate], title: str, archive: str) -> dict[str, str]:
     return {
         "JSON, with links": _json_lines(nameless, title),
         "JSON": _json_lines([replace(one, text=drop_links(one.text)) for one in nameless], title),
-        "tabs": build_judge_request(_corpus(archive), headline, nameless).content,
-        "tabs, with authors": build_judge_request(_corpus(archive), headline, tweets).content,
+        "tabs": build_judge_request(_corpus(archive), headline, nameless, now=NOW).content,
+        "tabs, with authors": build_judge_request(
+            _corpus(archive), headline, tweets, now=NOW
+        ).content,
     }
 
 

@@ -214,11 +214,13 @@ async def _open_model(
             clock=time.monotonic,
         )
     )
-    judge = Judge(client, Judgments(database), reasons=settings.llm.reasons)
+    judge = Judge(client, Judgments(database))
     seconds = settings.search.expansion_timeout
     hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
     punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=time.monotonic)
-    expander = Expander(hurried, Expansions(database), punctuality, clock=time.monotonic)
+    expander = Expander(
+        hurried, Expansions(database), punctuality, Corpora(database), clock=time.monotonic
+    )
     stack.push_async_callback(expander.aclose)
     return client, judge, Phrases(expander=expander, index=index, descriptions=descriptions)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from bot.i18n.words import Words, marked
 from engine.prophecy.score import Sureness
-from engine.search import Candidate
+from engine.search import Candidate, HitKind
 from engine.values import DateKind
 
 if TYPE_CHECKING:  # not needed to show a reply
@@ -22,8 +22,15 @@ _MARKS = {
     "deleted": marked("deleted"),
     "recognised": marked("read from a picture"),
 }
+_KINDS = {
+    HitKind.PREDICTION: marked("foretold"),
+    HitKind.DEMAND: marked("asked for it"),
+    HitKind.MIRROR: marked("said it of others"),
+    HitKind.EARLIER_CASE: marked("has happened before"),
+}
+# Of a hit whose kind is not known.
 _SURENESS = {
-    Sureness.FORETOLD: marked("foretold"),
+    Sureness.FORETOLD: _KINDS[HitKind.PREDICTION],
     Sureness.CLOSE: marked("close"),
     Sureness.PERHAPS: marked("perhaps"),
 }
@@ -123,6 +130,7 @@ class HitView:
     url: str | None
     flags: tuple[str, ...]  # names of engine.values.Flag
     age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    kind: HitKind | None = None
     sureness: Sureness | None = None  # None if it is only near, not a hit
     judged: bool = True  # by the language model, where a judgment is to be expected
     why: str | None = None  # the model's reason; untrusted text, to be escaped
@@ -157,13 +165,14 @@ class HitView:
         return tuple(filter(None, (author, self.place, self.age)))
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """Return the labels shown beside the text: where it stands, how sure the answer is.
+        """Return the labels shown beside the text: where it stands, what it is to the headline.
 
-        A small one only has those of the text itself.
+        A small one has its kind alone, and those of the text itself.
         """
+        kind = (words.say(_KINDS[self.kind]),) if self.kind else ()
         if self.small:
-            return name_flags(self.flags, words)
-        sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
+            return (*kind, *name_flags(self.flags, words))
+        sure = kind or ((words.say(_SURENESS[self.sureness]),) if self.sureness else ())
         unjudged = () if self.judged else (words.say("not judged"),)
         place = (self.place,) if self.place else ()
         return (*place, *sure, *unjudged, *name_flags(self.flags, words))

@@ -24,6 +24,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {
+    "llm.reasons": "The model gives reasons for the texts that are shown, at most three.",
     "web.votes": _NO_WALL,
     "web.wall": _NO_WALL,
     "web.wall_voters": _NO_WALL,

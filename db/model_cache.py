@@ -12,7 +12,7 @@ from db.pool import Store
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.budget import BudgetSource, PlannedCall
 from engine.messages import message_from_json, message_json
-from engine.search import Expansion, Verdict
+from engine.search import Expansion, HitKind, Verdict
 from engine.values import Usage
 from engine.web.results import FetchedPage
 
@@ -57,15 +57,28 @@ class Judgments(_Answers[Verdict]):
     def _read_row(self, row: asyncpg.Record) -> Verdict:
         entries = orjson.loads(row["scores"])
         return Verdict(
-            scores={entry: score for entry, score, *_ in entries},
-            reasons={entry: why[0] for entry, _, *why in entries if why},
+            scores={entry["i"]: entry["score"] for entry in entries},
+            kinds={entry["i"]: HitKind(entry["kind"]) for entry in entries if "kind" in entry},
+            best=tuple(
+                entry["i"]
+                for entry in sorted(entries, key=lambda entry: entry.get("place", 0))
+                if "place" in entry
+            ),
+            event=tuple(entry["i"] for entry in entries if "event" in entry),
+            reasons={entry["i"]: entry["why"] for entry in entries if "why" in entry},
             model=row["model"],
             prompt_version=row["prompt_version"],
         )
 
     def _list_values(self, answer: Verdict) -> tuple[object, ...]:
-        reasons = {document: [why] for document, why in answer.reasons.items()}
-        entries = [[*entry, *reasons.get(entry[0], [])] for entry in answer.scores.items()]
+        places = {document: place for place, document in enumerate(answer.best)}
+        event = dict.fromkeys(answer.event, True)
+        details = {"kind": answer.kinds, "place": places, "event": event, "why": answer.reasons}
+        entries = [
+            {"i": document, "score": score}
+            | {name: known[document] for name, known in details.items() if document in known}
+            for document, score in answer.scores.items()
+        ]
         return answer.model, answer.prompt_version, orjson.dumps(entries).decode()
 
 

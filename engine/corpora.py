@@ -49,6 +49,14 @@ class ThreadMessage:
     flags: Flag
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSummary:
+    """What a corpus holds, for a model that is asked about it."""
+
+    years: tuple[int, int] | None  # of its oldest and its newest text; None: nothing has a date
+    authors: tuple[str, ...]  # those with most texts, if there are several
+
+
 def require_zone(moment: datetime) -> datetime:
     """Return `moment` unchanged. Raises ValueError if it has no time zone."""
     if moment.tzinfo is None or moment.utcoffset() is None:

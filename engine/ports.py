@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Generic, Protocol, TypeVar
 
 from engine.budget import BudgetSource, PlannedCall
-from engine.corpora import Document
+from engine.corpora import ArchiveSummary, Document
 from engine.search import Candidate, Filters, Term
 from engine.text.terms import Reading
 from engine.values import Corpus, ScoredText, Usage
@@ -67,6 +67,13 @@ class PhraseIndex(Protocol):
 
         Phrases are read like headlines, but without neighbours and aliases.
         """
+
+
+class ArchiveSummaries(Protocol):
+    """Tells what corpora hold."""
+
+    async def summarise(self, corpus: Corpus) -> ArchiveSummary:
+        """Return the years and the authors of a corpus. Raises StorageError."""
 
 
 class Descriptions(Protocol):

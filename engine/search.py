@@ -28,6 +28,15 @@ def describe_date(created_at: datetime | None, dated_by: DateKind | None) -> dic
     return {dated_by or "date": created_at.astimezone(UTC).date().isoformat()}
 
 
+class HitKind(StrEnum):
+    """What a text is to the headline that it is shown for, by the model's judgment."""
+
+    PREDICTION = "prediction"  # says or fears that it would happen
+    DEMAND = "demand"  # asks for it, or promises it
+    MIRROR = "mirror"  # condemns in others what the headline tells of its own side
+    EARLIER_CASE = "earlier case"  # reports something of the same kind that had happened before
+
+
 class Mode(StrEnum):
     """How candidates are found."""
 
@@ -82,11 +91,15 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """A headline: its cleaned text and, if known, its own date."""
+    """A headline: its cleaned text and, if known, its own date.
+
+    A date is `guessed` if the texts of the archive about the event tell it.
+    """
 
     text: str
     original: str
     date: datetime | None = None
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +186,11 @@ class Expansion:
 class Verdict:
     """The outcome of judging candidates.
 
-    `scores` maps candidate id to 0..6, for judged candidates only. `reasons` holds the model's
-    short reasons for some high scores; they are an opinion, never a fact. `notice` tells the user
-    why some or all candidates were not judged.
+    `scores` maps candidate id to 0..6, for judged candidates only, and `kinds` some of those that
+    scored high. `best` are the ids of the texts to show, which make different points, the one to
+    forward first, and `event` those of texts about the event of the headline itself. `reasons`
+    holds the model's short reasons for the best; they are an opinion, never a fact. `notice` tells
+    the user why some or all candidates were not judged.
     """
 
     scores: Mapping[int, int]
@@ -186,6 +201,9 @@ class Verdict:
     cached: bool = False
     withheld: bool = False  # the model may not read this corpus, now or later
     damage: Mapping[str, int] = field(default_factory=dict)  # repaired answer faults, by kind
+    kinds: Mapping[int, HitKind] = field(default_factory=dict)
+    best: tuple[int, ...] = ()
+    event: tuple[int, ...] = ()
     reasons: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -199,6 +217,7 @@ class Hit:
     parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each
     factors: Mapping[str, float]  # multipliers that were applied
     matched: tuple[str, ...]  # words of the headline, and neighbours of unknown ones
+    kind: HitKind | None = None  # by the model; None if it did not judge the text, or named none
     why: str | None = None  # the model's reason
 
 

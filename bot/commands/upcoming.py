@@ -72,6 +72,7 @@ _SAID: Mapping[Reason, str] = {
     RejectionReason.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
     RejectionReason.STORY_POSTED: marked("posted before"),
     RejectionReason.TEXT_POSTED: marked("its tweet was posted before"),
+    RejectionReason.EARLIER_CASE: marked("it only happened before, as another one this week"),
     RejectionReason.BEYOND_BEST: marked("others are better"),
 }
 

@@ -14,7 +14,7 @@ from bot.reply import Button, HitView, Reply
 from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
 from engine.prophecy.score import rate_sureness
-from engine.search import Headline, Hit, ItemPlace, Mode, Prophecy, Term
+from engine.search import Headline, Hit, HitKind, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         HitView.of(found, words, rank=hit.rank, text=text),
         place=place,
         age=say_age(found.created_at, until, words),
+        kind=None if near else hit.kind,
         sureness=None if near else rate_sureness(hit),
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
@@ -117,7 +118,8 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
 
 def _format_introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
     if not near:
-        return None
+        alone = all(hit.kind is HitKind.EARLIER_CASE for hit in prophecy.hits)
+        return words.say("Nobody foretold this, but it has happened before:") if alone else None
     nearest = words.say("Nearest:")
     return nearest if prophecy.hits else f"{words.say(_NOTHING)} {nearest}"
 
@@ -127,7 +129,10 @@ def _describe_date(headline: Headline, now: datetime, words: Words) -> str | Non
     date = headline.date
     if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
         return None
-    return words.say("The headline is of {date}.", date=words.date(date.astimezone(UTC)))
+    day = words.date(date.astimezone(UTC))
+    if headline.guessed:
+        return words.say("This looks like news of {date}; I count from there.", date=day)
+    return words.say("The headline is of {date}.", date=day)
 
 
 def _explain_nothing(prophecy: Prophecy, words: Words) -> str:

@@ -11,7 +11,7 @@ import asyncpg
 from db.connection import Connection, load_statements
 from db.lease import Lease
 from db.pool import Database, FallbackReader, Store
-from engine.corpora import ALL, USUAL, corpus_named, role_of_new
+from engine.corpora import ALL, USUAL, ArchiveSummary, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
 from engine.values import Corpus, CorpusRole, Kind
@@ -228,6 +228,7 @@ class Corpora(CorpusReader, sql="corpora"):
     def __init__(self, database: Database, *, kinds: Collection[Kind] = frozenset(Kind)) -> None:
         super().__init__(database)
         self._kinds = kinds
+        self._summaries: dict[int, tuple[int, ArchiveSummary]] = {}  # with documents, by corpus
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
@@ -238,6 +239,20 @@ class Corpora(CorpusReader, sql="corpora"):
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(self._sql["select"], None)
         return [found for row in rows if (found := _read_corpus(row)).kind in self._kinds]
+
+    async def summarise(self, corpus: Corpus) -> ArchiveSummary:
+        """Return the years and the authors of a corpus; read anew when it holds more texts."""
+        documents, summary = self._summaries.get(corpus.id, (-1, None))
+        if summary is None or documents != corpus.documents:
+            [span] = await self._read_rows(corpus, "span")
+            authors = [row["author"] for row in await self._read_rows(corpus, "frequent_authors")]
+            dated = span["oldest"] is not None
+            summary = ArchiveSummary(
+                years=(span["oldest"].year, span["newest"].year) if dated else None,
+                authors=tuple(authors) if len(authors) > 1 else (),
+            )
+            self._summaries[corpus.id] = (corpus.documents, summary)
+        return summary
 
     async def languages(self) -> frozenset[str]:
         """Return the text-search languages that a corpus may have."""

@@ -165,7 +165,8 @@ async def _owe_deliveries(
         sql["post"],
         [
             (promise.chat.id, chosen.find.story.id, delivery, answer["id"], chosen.find.corpus,
-             chosen.hit.candidate.external_id, chosen.hit.candidate.text, now)
+             chosen.hit.candidate.external_id, chosen.hit.candidate.text, now,
+             chosen.hit.kind)
             for (promise, chosen, delivery), answer in zip(shown, answers, strict=True)
         ],
     )  # fmt: skip

@@ -21,7 +21,7 @@ from engine.posting.delivery import (
     StoryFind,
     Subscription,
 )
-from engine.search import Prophecy
+from engine.search import HitKind, Prophecy
 
 _COLUMNS = tuple(field.name for field in fields(Story))
 _CHAT = tuple(field.name for field in fields(Chat))
@@ -296,7 +296,10 @@ class Subscriptions(Store, sql="posting"):
         found: dict[int, list[PostedTweet]] = {}
         for row in rows:
             columns = dict(row)
-            found.setdefault(columns.pop("chat_id"), []).append(PostedTweet(**columns))
+            kind = columns.pop("kind")
+            found.setdefault(columns.pop("chat_id"), []).append(
+                PostedTweet(**columns, kind=HitKind(kind) if kind else None)
+            )
         return found
 
 

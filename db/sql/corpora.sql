@@ -54,6 +54,10 @@ SELECT count(*) FROM item WHERE corpus_id = $1
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
 
+-- name: frequent_authors
+SELECT author FROM {document} WHERE author IS NOT NULL
+ GROUP BY author ORDER BY count(*) DESC, author LIMIT 12
+
 -- name: only_author
 SELECT min(author) FROM {document}
 HAVING min(author) = max(author) AND count(author) = count(*)

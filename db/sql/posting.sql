@@ -74,7 +74,7 @@ UPDATE subscription s SET due_at = n.due_at
  WHERE s.chat_id = n.chat_id AND s.topic = n.topic AND s.revision = n.revision
 
 -- name: posted(chat_ids, posted_from)
-SELECT chat_id, story_id, corpus, external_id, text, posted_at FROM posted
+SELECT chat_id, story_id, corpus, external_id, text, posted_at, kind FROM posted
  WHERE chat_id = ANY ($1::bigint[]) AND posted_at >= $2 ORDER BY chat_id, posted_at, answer_id
 
 -- name: lock_chats(chat_ids)
@@ -120,9 +120,10 @@ SELECT $1, $2, $4::text::json, $5, $5
                     WHERE chat_id = $2 AND starts_with(key, $3) AND created_at > $6)
 ON CONFLICT (key) DO NOTHING RETURNING id
 
--- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
-INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+-- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at, kind)
+INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at,
+                    kind)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 -- name: lease(now, platforms, begun_after, limit, leased_until)
 -- The conditions on d are checked again, in case another process has leased it meanwhile.

@@ -18,7 +18,7 @@ from engine.answer.cited_answer import (
 )
 from engine.corpora import iso_moment
 from engine.prophecy.score import Sureness, rate_sureness
-from engine.search import Candidate, Hit, ItemPlace, Mode, Prophecy
+from engine.search import Candidate, Hit, HitKind, ItemPlace, Mode, Prophecy
 from engine.values import DateKind, Usage
 
 _DIGITS = 4
@@ -130,8 +130,11 @@ class ProphecyHit(FoundText):
     parts: Parts
     factors: dict[str, float] = Field(description="Multipliers that were applied.")
     matched: list[str] = Field(description="Words of the headline that the text says.")
+    kind: HitKind | None = Field(
+        description="What the text is to the headline, by the model; null if it did not say."
+    )
     sureness: Sureness | None = Field(description="How sure the answer is; null for what is near.")
-    why: str | None = Field(description="What the model says of a text that it scored 4 or more.")
+    why: str | None = Field(description="What the model says of a text that it would show.")
     corpus: str | None = Field(description="Its corpus, in an answer from all of them.")
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
     asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
@@ -148,6 +151,7 @@ class ProphecyHit(FoundText):
             parts=Parts.of(hit.parts),
             factors={name: round(value, _DIGITS) for name, value in hit.factors.items()},
             matched=list(hit.matched),
+            kind=hit.kind,
             sureness=None if near else rate_sureness(hit),
             why=hit.why,
             corpus=found.corpus,

@@ -1,12 +1,15 @@
 """Tolerant parser for a model's answer to the judge's request. Pure.
 
-The expected answer is `{"n": 150, "scores": [[12, 5], [40, 1]]}`. The rules for anything else:
+The expected answer is `{"n": 60, "scores": [[12, 5, "p"], [40, 3, "c"]], "best": [12], "why":
+[{"i": 12, "why": "..."}]}`. The rules for anything else:
 
 - Code fences, prose, thinking blocks and byte order marks around the JSON are skipped; of several
   JSON values the last one with "scores" is used.
 - Objects (`{"i": 12, "score": 5}`), maps (`{"12": 5}`) and deeper nesting are read like pairs;
   numbers may be strings or floats. A score is rounded and refused outside 0..6, not clamped.
 - A candidate with two different scores gets the lower one: doubt counts against a hit.
+- Kinds may be letters or words; one that means none of them is no kind.
+- Of `best`, those count that are scored high enough, in its order and each once.
 - Reasons are read beside the scores; if they break the JSON, only they are lost.
 - A missing candidate scores 0 only if the model ended by itself, counted all candidates, and
   nothing in its answer was lost; otherwise it is not judged. Nor is one whose score is refused.
@@ -20,15 +23,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.judge.shapes import reshape_answer
-from engine.search import HIGHEST_JUDGMENT
+from engine.search import HIGHEST_JUDGMENT, HitKind
 from engine.text.clean import without_links
 
-MIN_SCORE = 4  # judgment that is worth a reason
-MAX_WORDS = 12
+MIN_SCORE = 4  # judgment of a text that may be shown, with a reason
+MAX_BEST = 3
+MAX_WORDS = 14
 LONGEST = 120  # characters
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
+_KIND_KEYS = ("k", "kind", "type")
+# Models that were asked for a letter also write a word.
+_KINDS = {
+    word: kind
+    for kind, words in {
+        HitKind.PREDICTION: ("p", "prediction", "warning"),
+        HitKind.DEMAND: ("d", "demand", "promise", "proposal", "wish"),
+        HitKind.MIRROR: ("m", "mirror"),
+        HitKind.EARLIER_CASE: ("c", "case", "earlier", "earlier case"),
+    }.items()
+    for word in words
+}
 # A word that is an address, with or without a scheme: a reason must not contain links.
 _LINK = re.compile(r"://|www[.。．｡]|mailto:|[\w-][.。．｡][^\W\d_]{2,}", re.IGNORECASE)
 _MENTION = re.compile(r"[@＠]\w+|<[@!#][^<>]*>")
@@ -37,7 +53,7 @@ _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
     "\U000e0000-\U000e0fff<>`*_|\\[\\]{}#]"
 )
-# A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
+# A whole answer has about 600 characters; the rest bounds the work.
 MAX_LENGTH = 64_000
 MAX_STARTS = 64
 MAX_DEPTH = 4
@@ -48,6 +64,7 @@ _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 _SCORE_KEYS = ("s", "score", "judgment", "rating")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _REASONS = re.compile(r',\s*"why"\s*:.*', re.DOTALL)
+_BEST = re.compile(r'"best"\s*:\s*\[([\d\s,]{0,80})\]')
 _OPENING = re.compile(r"[\[{]")
 _NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 # A JSON string, up to its end or that of the answer: nothing inside a string is a score.
@@ -55,12 +72,13 @@ _TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
 _SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
 _DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
 _SALVAGE = re.compile(
-    rf"[\[(]\s*{_DIGITS}\s*,\s*{_DIGITS}\s*[\])]"  # [12, 5]
+    rf"[\[(]\s*{_DIGITS}\s*,\s*{_DIGITS}\s*"  # [12, 5, "p"]
+    r"(?:,\s*[\"']([A-Za-z]{1,9})[\"']\s*)?[\])]"
     rf"|[\"'](?:{'|'.join(_NUMBER_KEYS)})[\"']\s*:\s*{_DIGITS}\s*,"
     rf"\s*[\"'](?:{'|'.join(_SCORE_KEYS)})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "i": 12, "s": 5}
     rf"|[\"']([1-9]\d{{0,8}})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "12": 5,
 )
-Entry = tuple[object, object]  # candidate number and score, as found
+Entry = tuple[object, object, object]  # candidate number, score and kind, as written
 Form = Callable[[object], dict[str, object] | None]
 
 
@@ -99,7 +117,8 @@ def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, obje
     for entry in (*_as_list(why), *_as_list(answer.get("scores"))):
         if isinstance(entry, Mapping):
             yield _first_value(entry, _NUMBER_KEYS), _first_value(entry, _REASON_KEYS)
-        elif isinstance(entry, list) and len(entry) in (2, 3):
+    for entry in _as_list(why):
+        if isinstance(entry, list) and len(entry) in (2, 3):
             yield entry[0], entry[-1]
 
 
@@ -121,12 +140,17 @@ def _read_reason_number(raw: object) -> int | None:
 class JudgeAnswer:
     """Scores by candidate number, for judged candidates only, and damage counted by kind.
 
-    `reasons` holds texts that are safe to show, for some candidates that score 4 or more; `count`
-    is how many candidates the model says it read.
+    `kinds` are those of some candidates, `best` the numbers of at most three that score 4 or more,
+    and `event` those of at most three written about the event of the headline itself. `reasons`
+    holds texts that are safe to show, for candidates that score 4 or more; `count` is how many
+    candidates the model says it read.
     """
 
     scores: Mapping[int, int]
     damage: Mapping[str, int]
+    kinds: Mapping[int, HitKind] = field(default_factory=dict)
+    best: tuple[int, ...] = ()
+    event: tuple[int, ...] = ()
     reasons: Mapping[int, str] = field(default_factory=dict)
     count: int | None = None
 
@@ -158,12 +182,56 @@ def _read_text(content: str, sent: int, finished: bool) -> JudgeAnswer:
     elif finished and not _LOSSY & damage.keys():
         absent = set(range(1, sent + 1)) - scores.keys() - refused
         scores |= dict.fromkeys(absent, 0)
-    reasons = {
-        number: reason
-        for number, reason in read_reasons(answer).items()
-        if scores.get(number, 0) >= MIN_SCORE
+    return JudgeAnswer(
+        scores=scores,
+        damage=dict(damage),
+        kinds=_collect_kinds(entries, scores),
+        best=_choose_best(_list_best(answer, text), scores),
+        event=_read_numbers(_as_list(answer.get("event")), sent),
+        reasons={
+            number: reason
+            for number, reason in read_reasons(answer).items()
+            if scores.get(number, 0) >= MIN_SCORE
+        },
+        count=seen,
+    )
+
+
+def _collect_kinds(entries: Iterable[Entry], scores: Mapping[int, int]) -> dict[int, HitKind]:
+    """Return the kinds of candidates that have a score; of several the last one."""
+    return {
+        number: kind
+        for raw_number, _, raw_kind in entries
+        if (number := _read_integer(raw_number)) is not None
+        and scores.get(number)
+        and (kind := read_kind(raw_kind))
     }
-    return JudgeAnswer(scores, dict(damage), reasons, seen)
+
+
+def read_kind(raw: object) -> HitKind | None:
+    """Return the kind that a letter or a word means, or None."""
+    return _KINDS.get(raw.strip().lower()) if isinstance(raw, str) else None
+
+
+def _list_best(answer: Mapping[str, object], text: str) -> Iterable[object]:
+    """Return the numbers under "best", also of an answer that broke off after them."""
+    if "best" in answer:
+        return _as_list(answer["best"])
+    match = _BEST.search(text)
+    return match[1].split(",") if match else ()
+
+
+def _read_numbers(written: Iterable[object], sent: int) -> tuple[int, ...]:
+    """Return the first three different numbers of candidates."""
+    numbers = (_read_integer(number) for number in written)
+    sure = (number for number in numbers if number is not None and 1 <= number <= sent)
+    return tuple(dict.fromkeys(sure))[:MAX_BEST]
+
+
+def _choose_best(numbers: Iterable[object], scores: Mapping[int, int]) -> tuple[int, ...]:
+    best = (_read_integer(number) for number in numbers)
+    worthy = (n for n in best if n is not None and scores.get(n, 0) >= MIN_SCORE)
+    return tuple(dict.fromkeys(worthy))[:MAX_BEST]
 
 
 def _find_answer(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
@@ -250,7 +318,7 @@ def _flatten_entries(value: object, damage: Counter[str], depth: int = 0) -> Ite
     elif isinstance(value, list) and depth < MAX_DEPTH:
         for item in value:
             if isinstance(item, list) and len(item) in (2, 3) and not _list_containers(item):
-                yield item[0], item[1]  # and a reason
+                yield item[0], item[1], item[-1]
             else:
                 yield from _flatten_entries(item, damage, depth + 1)
     else:
@@ -261,9 +329,9 @@ def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Ent
     number = next((value[key] for key in _NUMBER_KEYS if key in value), None)
     score = next((value[key] for key in _SCORE_KEYS if key in value), None)
     if number is not None:
-        yield number, score
+        yield number, score, _first_value(value, _KIND_KEYS)
     elif all(_NUMERIC.fullmatch(key) for key in value):
-        yield from value.items()
+        yield from ((number, score, None) for number, score in value.items())
     else:
         damage["unreadable"] += 1
 
@@ -276,8 +344,8 @@ def _salvage_entries(text: str) -> Iterator[Entry]:
         start = text.find("[[")
     if start >= 0:
         for match in _SALVAGE.finditer(text, start):
-            number, score = (group for group in match.groups() if group is not None)
-            yield json.loads(number), json.loads(score)
+            number, score, *kind = (group for group in match.groups() if group is not None)
+            yield json.loads(number), json.loads(score), kind[0] if kind else None
 
 
 def _collect_scores(
@@ -286,7 +354,7 @@ def _collect_scores(
     """Return the valid scores, and the numbers whose score was refused."""
     scores: dict[int, int] = {}
     refused: set[int] = set()
-    for raw_number, raw_score in entries:
+    for raw_number, raw_score, _ in entries:
         number, score = _read_integer(raw_number), _round_score(raw_score)
         if type(raw_number) is not int or type(raw_score) is not int:
             damage["coerced"] += 1

@@ -13,7 +13,7 @@ from engine.chat import Chat, zone_or_utc
 from engine.feeds.feed import Story
 from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
 from engine.ranking import strip_dress
-from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
+from engine.search import HIGHEST_JUDGMENT, Hit, HitKind, Prophecy
 from engine.text.clean import fold_case_and_accents
 
 _FIRST = 5.0  # seconds
@@ -29,6 +29,8 @@ HITS = 12  # of an unjudged prophecy, from which the promise is computed
 _WORDS = 3
 _FEW_WORDS = 0.5
 _NOT_WORD = re.compile(r"[\W_]+")
+# That something has happened before is told at most once in this time.
+EARLIER_CASE_EVERY = timedelta(days=7)
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
 SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED = 5_000  # characters
@@ -240,6 +242,7 @@ class RejectionReason(StrEnum):
     TOO_LITTLE_IN_COMMON = "too little in common"
     STORY_POSTED = "story posted"
     TEXT_POSTED = "text posted"
+    EARLIER_CASE = "earlier case"
     BEYOND_BEST = "beyond best"
 
 
@@ -272,11 +275,11 @@ def choose_finds(
 ) -> Choice:
     """Return those of `finds` that the chat is told at `now`, at most `subscription.best`.
 
-    Judged finds come before unjudged ones, then the better score, then the older story.
-    `already_posted` is what the chat was told before; if it was told the best hit of a find
-    recently, the next good hit is posted instead.
+    Judged finds come before unjudged ones, then the better judgment, earlier cases after others,
+    then the better score, then the older story. `already_posted` is what the chat was told before;
+    if it was told the best hit of a find recently, the next good hit is posted instead.
     """
-    memory = _Memory(already_posted, now - again_after)
+    memory = _Memory(already_posted, now - again_after, now - EARLIER_CASE_EVERY)
     chosen: list[Chosen] = []
     left_out: list[LeftOut] = []
     for find in sorted(finds, key=_build_merit_key):
@@ -300,23 +303,36 @@ def judgment_of(hit: Hit) -> int | None:
 class _Memory:
     """What the chat has been told."""
 
-    def __init__(self, posted: Sequence[PostedTweet], since: datetime) -> None:
+    def __init__(
+        self, posted: Sequence[PostedTweet], since: datetime, earlier_case_since: datetime
+    ) -> None:
         recent = [post for post in posted if post.posted_at > since]
         self._stories = {post.story_id for post in posted}
         self._ids = {(post.corpus, post.external_id) for post in recent}
         self._texts = [_build_compared_text(post.text) for post in recent]
+        self._earlier_case = any(
+            post.kind is HitKind.EARLIER_CASE and post.posted_at > earlier_case_since
+            for post in posted
+        )
 
     def knows_story(self, find: StoryFind) -> bool:
         return find.story.id in self._stories
 
-    def knows_text(self, find: StoryFind, hit: Hit) -> bool:
+    def _knows_text(self, find: StoryFind, hit: Hit) -> bool:
         if (find.corpus, hit.candidate.external_id) in self._ids:
             return True
         text = _build_compared_text(hit.candidate.text)
         same = process.extractOne(text, self._texts, scorer=fuzz.ratio, score_cutoff=SAME_TEXT)
         return same is not None
 
+    def find_repetition(self, find: StoryFind, hit: Hit) -> RejectionReason | None:
+        """Return why the chat has been told as much before, or None."""
+        if self._earlier_case and hit.kind is HitKind.EARLIER_CASE:
+            return RejectionReason.EARLIER_CASE
+        return RejectionReason.TEXT_POSTED if self._knows_text(find, hit) else None
+
     def add(self, chosen: Chosen) -> None:
+        self._earlier_case |= chosen.hit.kind is HitKind.EARLIER_CASE
         self._stories.add(chosen.find.story.id)
         self._ids.add((chosen.find.corpus, chosen.hit.candidate.external_id))
         self._texts.append(_build_compared_text(chosen.hit.candidate.text))
@@ -330,11 +346,12 @@ def _choose_hit(subscription: Subscription, find: StoryFind, memory: _Memory) ->
     reason = _reject_empty(subscription, find)
     for index, hit in enumerate(find.prophecy.hits):
         weakness = _find_weakness(subscription, find, hit)
-        if weakness is None and not memory.knows_text(find, hit):
+        rejection = weakness or memory.find_repetition(find, hit)
+        if rejection is None:
             return Chosen(find=find, hit=hit)
-        # The reason to report is the best hit's, or else that a good hit was posted before.
+        # The reason to report is the best hit's, or else that of a good hit.
         if index == 0 or weakness is None:
-            reason = weakness or RejectionReason.TEXT_POSTED
+            reason = rejection
     return reason
 
 
@@ -363,6 +380,7 @@ def _build_merit_key(find: StoryFind) -> tuple[object, ...]:
     judgments = [judgment for hit in hits if (judgment := judgment_of(hit)) is not None]
     return (
         -max(judgments) if judgments else 1,
+        bool(hits) and hits[0].kind is HitKind.EARLIER_CASE,
         -round(hits[0].score, 9) if hits else 0.0,
         find.story.published,
         find.id,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from engine.chat import Chat
 from engine.feeds.feed import Story
 from engine.messages import Message
-from engine.search import Hit, Prophecy
+from engine.search import Hit, HitKind, Prophecy
 
 EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
 
@@ -124,6 +124,7 @@ class PostedTweet:
     external_id: str
     text: str
     posted_at: datetime
+    kind: HitKind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,8 +100,14 @@ def _rank_best(
     after: int,
 ) -> tuple[Hit, ...]:
     named = [_name_author(hit, corpus) for corpus, hits in found for hit in hits]
-    ordered = sorted(level_hits(named, weights), key=order_hits)[:limit]
+    ordered = sorted(level_hits(named, weights), key=_build_order_key)[:limit]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
+
+
+def _build_order_key(hit: Hit) -> tuple[object, ...]:
+    """Return a sort key: the better judgment first, then the better rank in its own answer."""
+    judgment = hit.parts.get("judgment")
+    return (judgment is None, -(judgment or 0.0), hit.rank if judgment else 0, *order_hits(hit))
 
 
 def _name_author(hit: Hit, corpus: Corpus) -> Hit:
@@ -128,6 +134,7 @@ def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
     return replace(
         judging[0] if judging else verdicts[0],
         scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
+        kinds={key: kind for verdict in verdicts for key, kind in verdict.kinds.items()},
         reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
         usage=usage,
         cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import outdated_notice
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
+_DAYS_OF_AN_EVENT = timedelta(days=7)
+_OLD_NEWS = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,8 @@ class Prophet:
         if retrieved.mode is not Mode.SEMANTIC:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
             pool = replace(pool, verdict=verdict)
+        request, pool = date_by_archive(request, pool)
+        asked_at = min(request.headline.date or request.now, request.now)
         scorer = Scorer(
             settings=self._settings,
             terms=retrieved.terms,
@@ -135,6 +140,7 @@ class Prophet:
             means=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
             telling_words=count_telling_words(request.headline.text),
+            best=pool.verdict.best,
         )
         if retrieved.rerank and self._may_compare(request, pool.verdict):
             pool, scorer = await self._compare_best_texts(
@@ -165,7 +171,7 @@ class Prophet:
         """Compare the best few by meaning. Where no model judged any, what is learned from that
         decides."""
         async with self._one_at_a_time():
-            best = scorer.best(_propose_by_words(pool.candidates), reranker.best)
+            best = scorer.choose_best(_propose_by_words(pool.candidates), reranker.best)
         comparison = await reranker.compare(
             corpus, request.headline.text, best, patience=request.patience
         )
@@ -280,6 +286,25 @@ def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: 
     )
 
 
+def date_by_archive(request: SearchRequest, pool: Pool) -> tuple[SearchRequest, Pool]:
+    """Return a request whose headline is old news with the date of the event, and what is older.
+
+    A model names the texts that were written about the event, and their dates tell when it was. At
+    least two must be within a week of each other, as one alone may be a mistake.
+    """
+    if request.headline.date is not None:
+        return request, pool
+    about = (each for each in pool.candidates if each.id in pool.verdict.event)
+    moments = sorted(each.created_at for each in about if each.created_at is not None)
+    pairs = (first for first, second in pairwise(moments) if second - first <= _DAYS_OF_AN_EVENT)
+    began = next(pairs, None)
+    if began is None or request.now - began < _OLD_NEWS:
+        return request, pool
+    older = [each for each in pool.candidates if each.created_at and each.created_at < began]
+    headline = replace(request.headline, date=began, guessed=True)
+    return replace(request, headline=headline), replace(pool, candidates=older)
+
+
 def build_notice(
     corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
 ) -> Message | None:
@@ -310,11 +335,12 @@ def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
-    """Return the hits with their addresses and the model's reasons."""
+    """Return the hits with their addresses, and what the model says of them."""
     return tuple(
         replace(
             hit,
             candidate=address_candidate(hit.candidate, corpus),
+            kind=verdict.kinds.get(hit.candidate.id),
             why=verdict.reasons.get(hit.candidate.id),
         )
         for hit in hits

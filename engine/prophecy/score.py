@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.ranking import Bm25, Parts, best_first, first_of_items, idf, level_parts, weighted_mean
-from engine.search import HIGHEST_JUDGMENT, Candidate, Hit, Term
+from engine.search import HIGHEST_JUDGMENT, Candidate, Hit, HitKind, Term
 from engine.settings.searching import ProphecySettings
 from engine.text.terms import is_generic
 from engine.values import Flag
@@ -22,7 +22,6 @@ from engine.values import Flag
 if TYPE_CHECKING:
     from engine.prophecy.rerank import Predictions
 
-_FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
 # A short tweet that matches is no better prophecy than a longer one, so length counts for less in
 # the feature than in retrieval.
 FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
@@ -55,12 +54,13 @@ class Sureness(StrEnum):
 
 
 def rate_sureness(hit: Hit) -> Sureness:
-    """Return how sure the answer is of a hit: PERHAPS, unless a model judged it."""
-    judgment = hit.parts.get("judgment")
-    score = 0 if judgment is None else round(judgment * HIGHEST_JUDGMENT)
-    if score >= _FORETOLD:
-        return Sureness.FORETOLD
-    return Sureness.CLOSE if score >= _CLOSE else Sureness.PERHAPS
+    """Return how sure the answer is of a hit: PERHAPS, unless a model judged it.
+
+    Only a prediction is FORETOLD.
+    """
+    if hit.parts.get("judgment") is None:
+        return Sureness.PERHAPS
+    return Sureness.FORETOLD if hit.kind is HitKind.PREDICTION else Sureness.CLOSE
 
 
 def share_covered(
@@ -169,6 +169,7 @@ class Scorer:
     means: bool = True  # whether similarity is by meaning; False for vectors of word counts
     passages: bool = False  # whether several parts of one item may be hits
     predictions: "Predictions | None" = None  # where no text is judged
+    best: Sequence[int] = ()  # ids of judged texts that the model would show, in this order
     telling_words: int = _FEWEST_COMPARED  # of the headline: "good morning" has none
 
     def hits(
@@ -186,7 +187,8 @@ class Scorer:
         """Return the hits, and the best `limit` texts that are too weak to be hits.
 
         Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
-        judged 0 is not near. Where labels were predicted, they decide.
+        judged 0 is not near. Where it named the best, other texts that it judged are no hits: most
+        make the same point, or none. Where labels were predicted, they decide.
         """
         parts = [
             self._measure_parts(candidate, judgments.get(candidate.id)) for candidate in candidates
@@ -204,9 +206,14 @@ class Scorer:
 
     def _build_order_key(self, hit: Hit) -> tuple[object, ...]:
         unknown = self.predictions is not None and hit.candidate.id not in self.predictions.labels
-        return (unknown, *order_hits(hit))
+        return (unknown, self._find_place(hit), *order_hits(hit))
 
-    def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+    def _find_place(self, hit: Hit) -> int:
+        """Return the place of a hit among the best, or the one after the last of them."""
+        named = hit.candidate.id in self.best
+        return self.best.index(hit.candidate.id) if named else len(self.best)
+
+    def choose_best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
         """Return the best `limit` candidates without any judgment, whether or not they are hits."""
         hits, near = self.hits_and_near(candidates, {}, limit)
         return [hit.candidate for hit in (*hits, *near)][:limit]
@@ -265,7 +272,8 @@ class Scorer:
     def _is_strong_enough(self, hit: Hit) -> bool:
         judgment = hit.parts["judgment"]
         if judgment is not None:
-            return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+            worthy = round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+            return worthy and (not self.best or hit.candidate.id in self.best)
         fewest = 1 if hit.candidate.matched else _FEWEST_COMPARED
         if self.telling_words < fewest:
             return False

@@ -68,9 +68,6 @@ class LlmSettings(Section):
     total_timeout: float = Field(
         45, gt=0, description="Seconds for one question, its retries included."
     )
-    reasons: bool = Field(
-        True, description="Whether the model says in a few words why it scores a tweet 4 or more."
-    )
     max_completion_tokens: int = Field(
         4000, ge=1, description="Longest answer; tokens spent on thinking count."
     )

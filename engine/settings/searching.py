@@ -57,7 +57,7 @@ class SearchSettings(Section):
         description="Tweets of the last so many months before the headline do not count.",
     )
     minimum_judgment: int = Field(
-        3,
+        4,
         ge=0,
         le=6,
         description="Judged tweets below this (0 to 6) are no hits, and shown only on request.",
@@ -148,7 +148,7 @@ class ProphecySettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     score: ScoreSettings = field(default_factory=ScoreSettings)
     maximum: int = 240
-    max_with_phrases: int = 100
+    max_with_phrases: int = 60
     similarity: float = ALIKE
 
 

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from engine.messages import as_message
-from engine.search import Candidate, Filters, Headline, Hit, Prophecy, SearchRequest, Term, Verdict
+from engine.search import (
+    Candidate,
+    Filters,
+    Headline,
+    Hit,
+    HitKind,
+    Prophecy,
+    SearchRequest,
+    Term,
+    Verdict,
+)
 from engine.values import Flag, Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -31,6 +41,7 @@ def make_hit(
     parts: Mapping[str, float | None] | None = None,
     factors: Mapping[str, float] | None = None,
     matched: tuple[str, ...] = ("coffee", "prices"),
+    kind: HitKind | None = HitKind.PREDICTION,
 ) -> Hit:
     candidate = Candidate(
         id=rank,
@@ -49,6 +60,7 @@ def make_hit(
     default = {"judgment": 1.0, "lexical": 0.4242424, "age": 0.9}
     return Hit(
         rank=rank,
+        kind=kind if parts is None or parts["judgment"] is not None else None,
         candidate=candidate,
         score=score,
         parts=default if parts is None else parts,

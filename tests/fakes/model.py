@@ -169,14 +169,21 @@ def judging(
 
 
 def scoring(score: Callable[[str, dict[str, Any]], int]) -> Step:
-    """A well-behaved judge: `score(headline, candidate)` for every candidate."""
+    """A well-behaved judge: `score(headline, candidate)` for every candidate.
+
+    What scores 5 or more is a prediction.
+    """
 
     def judge(asked: Asked) -> str:
         pairs = [
             (candidate["i"], score(asked.headline, candidate)) for candidate in asked.candidates
         ]
-        found = [[number, value] for number, value in pairs if value >= 1]
-        return json.dumps({"n": len(pairs), "scores": found})
+        scores = [
+            [number, value, "p"] if value >= 5 else [number, value]
+            for number, value in pairs
+            if value >= 1
+        ]
+        return json.dumps({"n": len(pairs), "scores": scores})
 
     return judging(judge)
 

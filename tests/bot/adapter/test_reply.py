@@ -11,6 +11,7 @@ from bot.i18n.words import words_for
 from bot.reply import Action, HitView, reply_aside, say_date
 from bot.request import Trigger
 from engine.prophecy.score import Sureness
+from engine.search import HitKind
 from engine.values import DateKind
 from tests.bot.conversing import event
 
@@ -106,6 +107,24 @@ def test_hit_marks_show_flags_and_missing_judgment(
 def test_small_hit_keeps_only_the_quote_mark() -> None:
     small = replace(view(("quote", "media"), judged=False, sureness=Sureness.CLOSE), small=True)
     assert small.marks(words_for("en")) == ("quote",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "english", "spanish"),
+    [
+        (HitKind.PREDICTION, "foretold", "anunciado"),
+        (HitKind.DEMAND, "asked for it", "lo pidió"),
+        (HitKind.MIRROR, "said it of others", "lo dijo de otros"),
+        (HitKind.EARLIER_CASE, "has happened before", "ya pasó antes"),
+    ],
+)
+def test_the_kind_takes_the_place_of_sureness_and_stays_in_one_line(
+    kind: HitKind, english: str, spanish: str
+) -> None:
+    whole = replace(view(("repost",), judged=True, sureness=Sureness.CLOSE), kind=kind)
+    for shown in (whole, replace(whole, small=True)):
+        assert shown.marks(words_for("en")) == (english, "repost")
+        assert shown.marks(words_for("es"))[0] == spanish
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def test_a_judged_prophecy() -> None:
                 "factors": {"repost": 0.5},
                 "matched": ["coffee", "prices"],
                 "why": None,
+                "kind": "prediction",
                 "sureness": "foretold",
                 "proposed_by": {},
                 "asked_for": {},

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.judge.answer import JudgeAnswer, read_judgments
+from engine.search import HitKind
 
 ALL_ZERO = {1: 0, 2: 0, 3: 0}
 
@@ -126,7 +127,8 @@ def test_malformed_answers_are_read(
         ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": "he said so"}]}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5]], "why": [[1, "he said so"]]}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5]], "why": {"1": "he said so"}}', {1: "he said so"}),
-        ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {1: "he said so"}),
+        ('{"n": 3, "scores": [[1, 5, "p"]], "why": [{"i": 1, "why": "so"}]}', {1: "so"}),
+        ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": []}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": "because"}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": 7}, {"why": "x"}, 3, []]}', {}),
@@ -219,3 +221,42 @@ def test_a_long_answer_is_read_to_its_end() -> None:
     content = json.dumps({"n": 240, "scores": entries}, indent=2)
     assert len(content) > 20_000
     assert read(content, sent=240).scores == {number: number % 7 for number in range(1, 241)}
+
+
+P, D, M, C = HitKind.PREDICTION, HitKind.DEMAND, HitKind.MIRROR, HitKind.EARLIER_CASE
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ('{"n": 3, "scores": [[1, 5, "p"], [2, 4, "d"], [3, 3, "m"]]}', {1: P, 2: D, 3: M}),
+        (
+            '{"n": 3, "scores": [[1, 5, "Warning"], [2, 4, "promise"], [3, 3, "c"]]}',
+            {1: P, 2: D, 3: C},
+        ),
+        ('{"n": 3, "scores": [{"i": 1, "score": 5, "kind": "mirror"}, [2, 4]]}', {1: M}),
+        ('{"n": 3, "scores": [[1, 5, "who knows"], [2, 4, 7], [3, 0, "p"]]}', {}),
+        ('{"n": 3, "scores": [[1, 5, "p"], [2, 4, "c"], [3, ', {1: P, 2: C}),
+    ],
+)
+def test_kinds_are_read_where_they_are_told(content: str, kinds: dict[int, HitKind]) -> None:
+    assert read(content).kinds == kinds
+
+
+@pytest.mark.parametrize(
+    ("written", "best"),
+    [
+        ("[2, 1]", (2, 1)),
+        ('["2", 1.0, 2]', (2, 1)),
+        ("[3, 9, 0, null, 1]", (1,)),  # 3 is scored too low, and the others are none
+        ("[1, 2, 4, 5]", (1, 2, 4)),
+        ("[]", ()),
+        ('"2"', ()),
+    ],
+)
+def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, ...]) -> None:
+    scores = "[[1, 5], [2, 6], [3, 3], [4, 4], [5, 4]]"
+    content = f'{{"n": 5, "scores": {scores}, "best": {written}, "why": []}}'
+    assert read_judgments(content, sent=5, finished=True).best == best
+    broken = content.replace('"why": []}', '"why": [{"i": 1, "why": "he said "no" ')
+    assert read_judgments(broken, sent=5, finished=True).best == best

@@ -14,11 +14,11 @@ import pytest
 import stamina
 
 from engine.budget import Budget
-from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS, Judge
+from engine.judge.judge import JUDGE, Judge
 from engine.llm.asking import Prompt
 from engine.llm.client import ChatClient
 from engine.llm.spending import Account
-from engine.search import Candidate, Headline, Verdict
+from engine.search import Candidate, Headline, HitKind, Verdict
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 from tests.engine.candidates import candidate
@@ -55,9 +55,7 @@ class Bench:
         self.ledger = MemoryLedger()
         self.judge = self.seat()
 
-    def seat(
-        self, *, budget: Budget | None = None, reasons: bool = True, **changes: object
-    ) -> Judge:
+    def seat(self, *, budget: Budget | None = None, **changes: object) -> Judge:
         """Put another judge, with other settings, in front of the same server and memory."""
         values: dict[str, object] = {
             "base_url": self.server.base_url,
@@ -70,7 +68,7 @@ class Bench:
             account=Account(self.ledger, budget or Budget()),
             clock=time.monotonic,
         )
-        self.judge = Judge(self.client, self.cache, reasons=reasons)
+        self.judge = Judge(self.client, self.cache)
         return self.judge
 
     async def hear(self, *script: Step, tweets: list[Candidate] | None = None) -> Verdict:
@@ -108,8 +106,9 @@ async def test_scores_come_back_under_the_ids_of_the_candidates(bench: Bench) ->
     verdict = await bench.hear(scoring(by_text))
     assert verdict == Verdict(
         scores=EXPECTED,
+        kinds={103: HitKind.PREDICTION},
         model="stand-in/model",
-        prompt_version=JUDGE_WITH_REASONS.version,
+        prompt_version=JUDGE.version,
         usage=Usage(prompt_tokens=7000, completion_tokens=120, cost_usd=0.002),
     )
     assert bench.server.requests[0].headline == "The wall falls"
@@ -320,18 +319,35 @@ async def test_only_scores_of_four_or_more_have_a_reason(bench: Bench) -> None:
     assert (again.cached, again.reasons) == (True, verdict.reasons)
 
 
-async def test_reasons_are_asked_for_where_that_is_set(bench: Bench) -> None:
-    await bench.hear(judging(reasoned))
-    await bench.client.aclose()
-    bench.seat(reasons=False)
-    verdict = await bench.hear(scoring(by_text))
-    assert (verdict.reasons, verdict.prompt_version) == ({}, JUDGE.version)
-    first, second = (request.body for request in bench.server.requests)
-    prompts = [one["messages"][0]["content"] for one in (first, second)]
-    assert ['"why"' in prompt for prompt in prompts] == [True, False]
-    schemas = [one["response_format"]["json_schema"] for one in (first, second)]
-    assert [schema["name"] for schema in schemas] == ["judgments", "judgments"]
-    assert ["why" in schema["schema"]["properties"] for schema in schemas] == [True, False]
+def choosing(asked: Asked) -> str:
+    """A judge that would show tweet 7 and then tweet 3, and tells the kinds of both."""
+    numbers = {str(one["text"]): int(one["i"]) for one in asked.candidates}
+    three, seven, nine = (numbers[f"tweet {number}"] for number in (3, 7, 9))
+    reasons = {seven: "then 7 / now the wall", three: "then 3 of 2012", nine: "not among the best"}
+    return json.dumps(
+        {
+            "n": len(numbers),
+            "scores": [[three, 5, "m"], [seven, 6, "p"], [nine, 4, "x"]],
+            "best": [seven, three],
+            "why": [{"i": number, "why": why} for number, why in reasons.items()],
+        }
+    )
+
+
+async def test_the_verdict_names_the_best_with_kinds_and_supported_reasons(bench: Bench) -> None:
+    verdict = await bench.hear(judging(choosing))
+    assert verdict.scores == dict.fromkeys(EXPECTED, 0) | {103: 5, 107: 6, 109: 4}
+    assert verdict.best == (107, 103)
+    assert verdict.kinds == {103: HitKind.MIRROR, 107: HitKind.PREDICTION}
+    assert verdict.reasons == {107: "then 7 / now the wall"}  # no text says 2012
+    assert replace(await bench.hear(), cached=False, usage=verdict.usage) == verdict
+
+
+async def test_news_without_a_day_are_of_today(bench: Bench) -> None:
+    await bench.hear(scoring(by_text))
+    [message] = [m["content"] for m in bench.server.requests[0].body["messages"][1:]]
+    assert message.startswith("archive: ")
+    assert message.splitlines()[0].endswith("; news of 20260301")
 
 
 async def test_a_verdict_contains_only_numbers_and_plain_reasons(bench: Bench) -> None:
@@ -353,8 +369,8 @@ async def test_a_verdict_contains_only_numbers_and_plain_reasons(bench: Bench) -
 @pytest.mark.parametrize(
     "changed",
     [
-        replace(JUDGE_WITH_REASONS, system="Score as you like."),
-        replace(JUDGE_WITH_REASONS, repair="Score as you like."),
+        replace(JUDGE, system="Score as you like."),
+        replace(JUDGE, repair="Score as you like."),
     ],
     ids=["system", "repair"],
 )
@@ -362,7 +378,7 @@ async def test_a_cached_verdict_for_another_prompt_is_not_used(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, changed: Prompt
 ) -> None:
     await bench.hear(scoring(by_text))
-    monkeypatch.setattr("engine.judge.judge.JUDGE_WITH_REASONS", changed)
+    monkeypatch.setattr("engine.judge.judge.JUDGE", changed)
     bench.judge = Judge(bench.client, bench.cache)
     again = await bench.hear(scoring(lambda *_: 1))
     assert (again.cached, again.prompt_version) == (False, changed.version)

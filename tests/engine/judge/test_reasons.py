@@ -26,7 +26,7 @@ from engine.judge.answer import LONGEST, MAX_WORDS, plain_reason
         ("<b>bold</b> [link](x) *loud* `code` #tag", "b bold b link (x) loud code tag"),
         ("turned \u202eround\u2066 and\u200b hidden", "turned round and hidden"),
         ("fits\U000e0069\U000e0067\U000e0100 well", "fits well"),
-        (" ".join("abcdefghijklmn"), "a b c d e f g h i j k l…"),
+        (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n…"),
         ("x" * 500, None),
         ("... 12 !", None),
         ("", None),

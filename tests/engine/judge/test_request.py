@@ -15,6 +15,7 @@ from engine.text.snippet import one_line
 from engine.values import DateKind
 from tests.engine.candidates import CORPUS, candidate
 
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TWEETS = [candidate(number, f"tweet number {number}") for number in range(1, 31)]
 
 
@@ -23,7 +24,7 @@ def headline(text: str) -> Headline:
 
 
 def build(text: str, candidates: list[Candidate]) -> JudgeRequest:
-    return build_judge_request(CORPUS, headline(text), candidates)
+    return build_judge_request(CORPUS, headline(text), candidates, now=NOW)
 
 
 def key(request: JudgeRequest, model: str = "m", version: str = "v") -> str:
@@ -33,7 +34,7 @@ def key(request: JudgeRequest, model: str = "m", version: str = "v") -> str:
 def test_archive_and_headline_come_first_and_then_a_line_for_each_text() -> None:
     request = build("A wall falls", [candidate(7, 'He said "no"\nand\tleft')])
     assert request.content.split("\n") == [
-        "archive: demo",
+        "archive: demo; news of 20260301",
         "A wall falls",
         '1\t20130830\tHe said "no" and left',
     ]
@@ -43,7 +44,7 @@ def test_archive_and_headline_come_first_and_then_a_line_for_each_text() -> None
 def test_the_first_line_names_the_archive_and_the_news_date() -> None:
     known = replace(CORPUS, author="ana", description="Mayor of a\nsmall port")
     dated = replace(headline("A wall falls"), date=datetime(2021, 3, 28, 23, tzinfo=UTC))
-    first = build_judge_request(known, dated, TWEETS).content.split("\n")[0]
+    first = build_judge_request(known, dated, TWEETS, now=NOW).content.split("\n")[0]
     assert first == "archive: @ana, Mayor of a small port; news of 20210328"
 
 
@@ -136,8 +137,8 @@ def test_the_key_changes_with_everything_that_may_change_a_judgment() -> None:
         build("A wall falls", [candidate(1, "changed"), *TWEETS[1:]]),
         build("A wall falls", [candidate(99, TWEETS[0].text), *TWEETS[1:]]),
         build("A wall falls", later),
-        build_judge_request(described, headline("A wall falls"), TWEETS),
-        build_judge_request(CORPUS, dated, TWEETS),
+        build_judge_request(described, headline("A wall falls"), TWEETS, now=NOW),
+        build_judge_request(CORPUS, dated, TWEETS, now=NOW),
     ]
     keys = {key(base), key(base, model="other"), key(base, version="next"), *map(key, changed)}
     assert len(keys) == 3 + len(changed)
@@ -189,7 +190,7 @@ HOSTILE = st.one_of(
 def test_no_text_can_break_its_line_or_forge_a_candidate(title: str, texts: list[str]) -> None:
     request = build(title, [candidate(number, text) for number, text in enumerate(texts)])
     archive, _, *lines = request.content.split("\n")
-    assert archive == "archive: demo"
+    assert archive == "archive: demo; news of 20260301"
     assert len(request.content.splitlines()) <= 2 + len(texts)
     assert [line.split("\t")[0] for line in lines] == [str(n + 1) for n in range(len(texts))]
     for line, id_ in zip(lines, request.ids, strict=True):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from engine.feeds.feed import Story
 from engine.posting.delivery import PostedTweet, StoryFind
-from engine.search import Candidate, Headline, Hit, Prophecy, Term, Verdict
+from engine.search import Candidate, Headline, Hit, HitKind, Prophecy, Term, Verdict
 from engine.values import Flag
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -31,6 +31,7 @@ def hit(
     lexical: float = 0.4,
     score: float = 0.8,
     matched: tuple[str, ...] = (),
+    kind: HitKind | None = None,
 ) -> Hit:
     """A hit; its id follows from its text."""
     found = Candidate(
@@ -55,6 +56,7 @@ def hit(
         parts={"judgment": judged, "lexical": lexical},
         factors={},
         matched=matched,
+        kind=kind,
     )
 
 
@@ -84,7 +86,12 @@ def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
 
 
 def posted(
-    text: str, *, story_id: int | None = 99, days_ago: float = 1, corpus: str = "demo"
+    text: str,
+    *,
+    story_id: int | None = 99,
+    days_ago: float = 1,
+    corpus: str = "demo",
+    kind: HitKind | None = None,
 ) -> PostedTweet:
     """A text that the chat was told."""
     return PostedTweet(
@@ -93,4 +100,5 @@ def posted(
         external_id=f"id of {text}",
         text=text,
         posted_at=NOW - timedelta(days=days_ago),
+        kind=kind,
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine.posting.choose import AGAIN_AFTER, MismatchReason, Reason, RejectionReason, choose_finds
 from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
+from engine.search import HitKind
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed
 
@@ -47,6 +48,18 @@ def test_an_unjudged_find_is_posted_only_if_the_chat_allows_it() -> None:
 def test_a_hit_that_the_model_skipped_is_not_a_guess() -> None:
     found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
     assert reason(found, chat=OPEN) is RejectionReason.BELOW_THRESHOLD
+
+
+def test_one_earlier_case_a_week_is_posted_after_what_was_foretold() -> None:
+    case = HitKind.EARLIER_CASE
+    cases = [find(number, hit(f"case {number}", kind=case)) for number in (1, 2)]
+    foretold = find(3, hit("foretold", kind=HitKind.PREDICTION))
+    assert chosen_texts([*cases, foretold]) == ["foretold", "case 1"]
+    assert reason(cases[0], posted("other", kind=case, days_ago=6)) is RejectionReason.EARLIER_CASE
+    assert chosen_texts(cases[:1], posted("other", kind=case, days_ago=8)) == ["case 1"]
+    mirror = hit("mirror", kind=HitKind.MIRROR)
+    both = find(4, hit("case 4", kind=case), mirror)
+    assert chosen_texts([both], posted("other", kind=case, days_ago=6)) == ["mirror"]
 
 
 def test_an_empty_find_is_rejected_as_nothing_found() -> None:

@@ -13,12 +13,13 @@ import pytest
 from aiohttp import web
 
 from engine.budget import Budget
+from engine.corpora import ArchiveSummary
 from engine.llm.client import ChatClient, PromptMessage
 from engine.llm.spending import Account
 from engine.prophecy.expand import EXPANSION, LONGEST_ANSWER, Expander, Punctuality
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
-from engine.values import Kind, Usage
+from engine.values import Corpus, Kind, Usage
 from tests.engine.passages import ME
 from tests.fakes.model import (
     Asked,
@@ -73,6 +74,7 @@ class Bench:
     def __init__(self, server: ModelServer) -> None:
         self.server = server
         self.ahead = 0.0
+        self.summary = ArchiveSummary(years=(2009, 2021), authors=())
         self.cache, self.ledger = Memory(), MemoryLedger()
         self.clients: list[ChatClient] = []
         self.expanders: list[Expander] = []
@@ -96,9 +98,12 @@ class Bench:
         self.clients.append(client)
         hurried = client.for_small_calls(at_most, longest_answer=LONGEST_ANSWER)
         punctuality = Punctuality(seconds=seconds, pause=PAUSE, clock=self.clock)
-        self.expander = Expander(hurried, self.cache, punctuality, clock=self.clock)
+        self.expander = Expander(hurried, self.cache, punctuality, self, clock=self.clock)
         self.expanders.append(self.expander)
         return self.expander
+
+    async def summarise(self, corpus: Corpus) -> ArchiveSummary:
+        return self.summary
 
     def clock(self) -> float:
         return time.monotonic() + self.ahead
@@ -140,11 +145,20 @@ async def test_the_request_describes_the_archive_briefly_as_data(bench: Bench) -
             "author": "ana",
             "description": "A mayor of a small port",
             "languages": ["english"],
+            "years": "2009-2021",
         },
     }
     assert asked.body["response_format"]["json_schema"]["name"] == "expansion"
     assert asked.body["max_completion_tokens"] == LONGEST_ANSWER
-    assert sum(len(message["content"]) for message in asked.body["messages"]) < 2_500
+    assert sum(len(message["content"]) for message in asked.body["messages"]) < 3_000
+
+
+async def test_the_authors_of_an_archive_of_several_are_named(bench: Bench) -> None:
+    bench.summary = ArchiveSummary(years=None, authors=("ana", "b\nen"))
+    await bench.expander.expand(replace(CORPUS, author=None), HEADLINE, now=NOW)
+    archive = json.loads(bench.server.expansions[0].prompt)["archive"]
+    assert archive["authors"] == ["ana", "b en"]
+    assert not {"author", "years"} & archive.keys()
 
 
 async def test_long_or_hidden_text_in_names_becomes_one_short_line(bench: Bench) -> None:

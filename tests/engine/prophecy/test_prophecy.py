@@ -83,6 +83,7 @@ class StandInJudge:
 
     scores: Mapping[int, int]
     notice: Message | None = None
+    event: tuple[int, ...] = ()
     asked: list[list[int]] = field(default_factory=list)
 
     async def judge(
@@ -100,6 +101,7 @@ class StandInJudge:
             prompt_version="1",
             usage=Usage(prompt_tokens=10),
             notice=self.notice,
+            event=self.event,
         )
 
 
@@ -158,7 +160,7 @@ async def test_search_without_a_judge_ranks_by_words_with_a_notice() -> None:
 
 
 async def test_the_judge_decides_the_order() -> None:
-    judge = StandInJudge({3: 6, 1: 3, 4: 2, 6: 0})
+    judge = StandInJudge({3: 6, 1: 4, 4: 2, 6: 0})
     prophecy = await ask(judge=judge)
     assert ids(prophecy) == [3, 1]
     assert [hit.candidate.id for hit in prophecy.near] == [4]
@@ -430,7 +432,7 @@ async def asked_with(
 
 
 async def test_a_hit_found_only_by_a_phrase_is_judged_and_names_it() -> None:
-    judge = StandInJudge(NONE | {12: 6, 1: 3})
+    judge = StandInJudge(NONE | {12: 6, 1: 4})
     prophecy = await asked_with(StandInPhrases(FULL, NAMED), judge=judge)
     assert ids(prophecy) == [12, 1]
     assert prophecy.hits[0].candidate.asked_for == {"harvest ruined": 2}
@@ -488,3 +490,38 @@ async def test_phrases_nobody_waits_for_any_more_are_given_up() -> None:
     with pytest.raises(StorageUnreachable):
         await asked_with(phrases, judge=StandInJudge({}), index=Broken(FULL))
     assert phrases.cancelled
+
+
+OLD_NEWS = (
+    said(1, "coffee prices will soar one day", 2012),
+    replace(said(2, "coffee prices soar", 2018), created_at=datetime(2018, 4, 13, tzinfo=UTC)),
+    replace(said(3, "coffee soars on!", 2018), created_at=datetime(2018, 4, 15, tzinfo=UTC)),
+    said(4, "coffee prices will soar again", 2020),
+)
+
+
+async def test_news_that_the_archive_told_itself_count_from_that_day() -> None:
+    judge = StandInJudge({1: 5, 2: 5, 3: 0, 4: 6}, event=(3, 2))
+    prophecy = await ask(judge=judge, index=Index(OLD_NEWS))
+    assert (prophecy.headline.date, prophecy.headline.guessed) == (OLD_NEWS[1].created_at, True)
+    assert (ids(prophecy), prophecy.near) == ([1], ())
+
+
+@pytest.mark.parametrize(
+    ("event", "date"),
+    [((), None), ((2,), None), ((1, 2), None), ((3, 2), datetime(2019, 1, 1, tzinfo=UTC))],
+    ids=["none", "one text", "years apart", "dated"],
+)
+async def test_news_are_of_their_date_or_today_otherwise(
+    event: tuple[int, ...], date: datetime | None
+) -> None:
+    judge = StandInJudge({1: 5, 2: 5, 3: 0, 4: 6}, event=event)
+    prophecy = await ask(judge=judge, index=Index(OLD_NEWS), date=date)
+    assert (prophecy.headline.date, prophecy.headline.guessed) == (date, False)
+    assert 2 in ids(prophecy)
+
+
+async def test_news_of_this_month_are_not_old() -> None:
+    days = [replace(each, created_at=NOW - timedelta(days=each.id)) for each in OLD_NEWS]
+    judge = StandInJudge({1: 5, 2: 5, 3: 5, 4: 5}, event=(2, 3))
+    assert (await ask(judge=judge, index=Index(tuple(days)))).headline.date is None

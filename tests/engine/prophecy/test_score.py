@@ -138,9 +138,9 @@ def test_a_text_that_names_something_is_not_generic(text: str) -> None:
 
 
 def test_the_parts_and_factors_are_in_the_receipt() -> None:
-    [hit] = hits([found(7, {2: 1, 0: 2}, flags=Flag.QUOTE, length=3, days=36_525)], {7: 3})
+    [hit] = hits([found(7, {2: 1, 0: 2}, flags=Flag.QUOTE, length=3, days=36_525)], {7: 4})
     assert hit.rank == 1
-    assert hit.parts["judgment"] == 0.5
+    assert hit.parts["judgment"] == 4 / 6
     assert hit.parts["age"] == 1.0
     assert hit.parts["semantic"] is None
     assert set(hit.factors) == {"quote", "short"}
@@ -148,7 +148,8 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
     lexical_part = hit.parts["lexical"]
     assert lexical_part
     mean = (
-        0.65 * 0.5 + 0.25 * weigh_coverage(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
+        0.65 * 4 / 6
+        + 0.25 * weigh_coverage(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
     ) / 0.9
     assert hit.score == pytest.approx(mean * hit.factors["quote"] * hit.factors["short"])
 
@@ -156,22 +157,23 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
 def test_judged_hits_come_first_regardless_of_words() -> None:
     weak = found(1, {0: 1}, length=12, days=1)
     strong = found(2, {0: 1, 1: 1, 2: 1}, days=3000)
-    assert ids(hits([strong, weak], {1: 3})) == [1, 2]
+    assert ids(hits([strong, weak], {1: 4})) == [1, 2]
     assert ids(hits([strong, weak])) == [2, 1]
 
 
 def test_a_judgment_of_zero_is_no_hit() -> None:
     everything = {0: 1, 1: 1, 2: 1}
-    assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 3})) == [2]
+    assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 4})) == [2]
 
 
 def test_the_minimum_judgment_is_configurable() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=4))) == [
+    assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=3))) == [
         6,
         5,
         4,
+        3,
     ]
 
 
@@ -179,10 +181,17 @@ def test_low_judgments_are_near_misses_and_zero_is_not() -> None:
     candidates = [found(score, {0: 1}) for score in range(8)]
     judgments = {score: score for score in range(7)}
     found_hits, near = scorer().hits_and_near(candidates, judgments, 2)
-    assert (ids(found_hits), ids(near)) == ([6, 5], [2, 1])
+    assert (ids(found_hits), ids(near)) == ([6, 5], [3, 2])
     assert [hit.rank for hit in (*found_hits, *near)] == [1, 2, 3, 4]
     found_hits, near = scorer().hits_and_near(candidates[:3], judgments, 1)
     assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
+
+
+def test_the_named_best_are_the_hits_in_their_order_and_others_are_near() -> None:
+    candidates = [found(score, {0: 1}) for score in range(8)]
+    judgments = {score: score for score in range(7)}
+    shown, near = replace(scorer(), best=(4, 6, 3)).hits_and_near(candidates, judgments, 3)
+    assert (ids(shown), ids(near)) == ([4, 6, 7], [3, 5, 2])
 
 
 def test_a_near_miss_does_not_hide_a_hit_in_the_same_item() -> None:
@@ -190,9 +199,9 @@ def test_a_near_miss_does_not_hide_a_hit_in_the_same_item() -> None:
     strong = replace(found(1, {0: 1, 1: 1, 2: 1}, days=5000), similarity=1.0, place=book)
     weak = replace(found(2, {}, days=10), similarity=0.0, place=replace(book, part=2))
     for candidates in ([strong, weak], [weak, strong]):
-        scored = {hit.candidate.id: hit for hit in _each(candidates, {1: 2, 2: 3})}
+        scored = {hit.candidate.id: hit for hit in _each(candidates, {1: 2, 2: 4})}
         assert scored[1].score > scored[2].score
-        found_hits, near = scorer().hits_and_near(candidates, {1: 2, 2: 3}, 9)
+        found_hits, near = scorer().hits_and_near(candidates, {1: 2, 2: 4}, 9)
         assert (ids(found_hits), ids(near)) == ([2], [])
 
 
@@ -376,7 +385,7 @@ def test_scores_are_between_zero_and_one_and_independent_of_input_order(
         assert all(a >= b - 1e-9 for a, b in pairwise(of_kind))
 
 
-@given(st.integers(3, 5), st.integers(0, 3))
+@given(st.integers(4, 5), st.integers(0, 3))
 def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> None:
     one = found(1, dict.fromkeys(range(words), 1))
     [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
@@ -404,7 +413,7 @@ def test_a_score_that_equals_a_minimum_is_a_hit() -> None:
 
 def test_full_similarity_adds_its_whole_weight_to_the_score() -> None:
     far, near = (replace(found(1, {0: 1}, days=5000), similarity=one) for one in (0.0, 1.0))
-    [[low], [high]] = hits([far], {1: 3}), hits([near], {1: 3})
+    [[low], [high]] = hits([far], {1: 4}), hits([near], {1: 4})
     assert dict(low.parts) | {"semantic": 1.0} == high.parts
     assert high.score - low.score == pytest.approx(0.10 / 1.0)
 

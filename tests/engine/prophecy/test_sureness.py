@@ -3,23 +3,16 @@
 import pytest
 
 from engine.prophecy.score import Sureness, rate_sureness
+from engine.search import HitKind
 from tests.bot.prophecies import make_hit
 
 
-@pytest.mark.parametrize(
-    ("judgment", "said"),
-    [
-        (6, Sureness.FORETOLD),
-        (5, Sureness.FORETOLD),
-        (4, Sureness.CLOSE),
-        (3, Sureness.PERHAPS),
-        (1, Sureness.PERHAPS),
-    ],
-)
-def test_sureness_follows_the_judgment_whatever_the_words(judgment: int, said: Sureness) -> None:
-    for lexical in (0.0, 1.0):
-        hit = make_hit(parts={"judgment": judgment / 6, "lexical": lexical, "semantic": lexical})
-        assert rate_sureness(hit) is said
+@pytest.mark.parametrize("judgment", [4, 5, 6])
+def test_only_a_prediction_is_called_foretold(judgment: int) -> None:
+    parts = {"judgment": judgment / 6, "lexical": 1.0, "semantic": 1.0}
+    for kind in (*HitKind, None):
+        sureness = Sureness.FORETOLD if kind is HitKind.PREDICTION else Sureness.CLOSE
+        assert rate_sureness(make_hit(parts=parts, kind=kind)) is sureness
 
 
 @pytest.mark.parametrize("semantic", [None, 0.3, 1.0])
