@@ -9,12 +9,13 @@ from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather_passages
+from engine.answer.period import read_period
 from engine.corpora import corpora_of_kind
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.search import SearchRequest
+from engine.search import Filters, SearchRequest
 from engine.values import Corpus, Kind
 
 MAX_PASSAGES = 20
@@ -62,12 +63,14 @@ async def _answer_question(
             Message("There is no question."), fix=Message("Write what you want to know.")
         )
     asked = Question(text=question, earlier=tuple(earlier))
-    gathered = await gather_passages(
-        prophet or build_searcher(app),
-        corpora,
-        asked,
-        replace(request, limit=max(1, min(request.limit, MAX_PASSAGES))),
-    )
+    request = replace(request, limit=max(1, min(request.limit, MAX_PASSAGES)))
+    searcher, period = prophet or build_searcher(app), None
+    if request.filters == Filters():
+        period = read_period(question)
+    limited = replace(request, filters=period) if period else request
+    gathered = await gather_passages(searcher, corpora, asked, limited)
+    if period and not gathered.passages:  # the year was what the question is about
+        gathered = await gather_passages(searcher, corpora, asked, request)
     return await app.answerer().answer(asked, gathered, now=request.now, model=model)
 
 
