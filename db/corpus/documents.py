@@ -320,7 +320,10 @@ class Documents(Store, sql="documents"):
         if corpus.kind not in (Kind.TWEETS, Kind.SOCIAL):
             return 0
         statement = about_corpus("documents", "neighbours", corpus.id)
+        # After a first load the planner has no statistics, and would compare each post with all.
+        await connection.execute("SET LOCAL enable_nestloop = off")
         rows = await connection.fetch(statement, corpus.id, LONGEST_GAP, timeout=_BATCH_TIMEOUT)
+        await connection.execute("SET LOCAL enable_nestloop = on")
         pairs = ((_read_post(row, "b_"), _read_post(row, "")) for row in rows)
         stored = await connection.fetch(
             about_corpus("documents", "joined", corpus.id),
