@@ -27,12 +27,12 @@ from statistics import fmean
 
 import numpy as np
 
+from bench.measures import RIGHT, TOP, JudgedHeadline
 from bench.store import folder, server
 from bench.timing import Output, open_token_counter
 from bench.tweets import DATA
 from bench.unjudged import NOW, Collection, load, open_archives, read_collections
 from bot.app import App
-from engine.evaluate.measures import RIGHT, TOP, JudgedHeadline
 from engine.judge.answer import read_judgments
 from engine.judge.judge import JUDGE, JudgeRequest, build_judge_request
 from engine.prophecy.expand import EXPANSION, Phrases, PhrasesRequest, read_phrases

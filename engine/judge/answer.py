@@ -117,8 +117,7 @@ def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, obje
     for entry in (*_as_list(why), *_as_list(answer.get("scores"))):
         if isinstance(entry, Mapping):
             yield _first_value(entry, _NUMBER_KEYS), _first_value(entry, _REASON_KEYS)
-    for entry in _as_list(why):
-        if isinstance(entry, list) and len(entry) in (2, 3):
+        elif isinstance(entry, list) and len(entry) in (2, 3) and not read_kind(entry[-1]):
             yield entry[0], entry[-1]
 
 

@@ -128,7 +128,7 @@ def test_malformed_answers_are_read(
         ('{"n": 3, "scores": [[1, 5]], "why": [[1, "he said so"]]}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5]], "why": {"1": "he said so"}}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5, "p"]], "why": [{"i": 1, "why": "so"}]}', {1: "so"}),
-        ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {}),
+        ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5]], "why": []}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": "because"}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": 7}, {"why": "x"}, 3, []]}', {}),

@@ -50,7 +50,7 @@ def client_of(server: DialectServer | ModelServer, account: Account, **changes: 
 
 
 async def hear(client: ChatClient) -> Verdict:
-    return await Judge(client, MemoryCache(), reasons=False).judge(ME, HEADLINE, TWEETS, now=NOW)
+    return await Judge(client, MemoryCache()).judge(ME, HEADLINE, TWEETS, now=NOW)
 
 
 @pytest.fixture(params=[LlamaCpp, Mistral, LmStudio])
