@@ -31,8 +31,8 @@ from engine.ingest.reader import (
 )
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
-from engine.ingest.streams import BOM, Readable
-from engine.ingest.tables import UTF_16, WINDOWS, find_encoding, list_names
+from engine.ingest.streams import BOM, UTF_16, WINDOWS, Readable, find_encoding
+from engine.ingest.tables import list_names
 from engine.messages import Message
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))

@@ -7,6 +7,7 @@ import re
 import stat
 import zipfile
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ _TO_BRACKET = re.compile(
 )
 _GAP = re.compile(rb"[\s,]*+")
 _SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', re.DOTALL)
+UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 BOM = b"\xef\xbb\xbf"  # byte order mark
 BUFFER = 1 << 18  # bytes
 HEAD = 1 << 20  # bytes read to recognise a format
@@ -305,6 +307,51 @@ def skip_bom(stream: io.BufferedReader) -> None:
 def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:
     """Return `raw` behind a buffer that makes line reading fast."""
     return io.BufferedReader(raw, BUFFER)
+
+
+def find_encoding(head: bytes) -> str | None:
+    """Return the encoding of the beginning of a text file; None for what is no text."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return UTF_16
+    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
+    if controls * 20 > len(head[:4096]):
+        return None
+    try:
+        head.decode()
+    except UnicodeDecodeError as exc:
+        is_cut = exc.reason == "unexpected end of data" and len(head) - exc.start < 4
+        return UTF_8 if is_cut else WINDOWS
+    return UTF_8
+
+
+class _Decoded(io.RawIOBase):
+    """The same text in UTF-8."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream, self._left = stream, b""
+        self._decoder = getincrementaldecoder(encoding)("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        target = memoryview(buffer)
+        while not self._left:
+            chunk = self._stream.read(BUFFER)
+            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
+            if not chunk:
+                break
+        data, self._left = self._left[: len(target)], self._left[len(target) :]
+        target[: len(data)] = data
+        return len(data)
+
+
+def decode_stream(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
+    """Return the text of a stream in UTF-8, without a byte order mark."""
+    if encoding != UTF_8:
+        return buffer_stream(_Decoded(stream, encoding))
+    skip_bom(stream)
+    return stream
 
 
 def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:

@@ -17,13 +17,13 @@ import orjson
 from engine.errors import RecordError, UnknownFormat, UsageError
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
+from engine.ingest.streams import WINDOWS, find_encoding
 from engine.ingest.table_cells import RowMap, fit_row, read_cell, translate_row
 from engine.messages import Message
 from engine.text.clean import make_storable
 from engine.text.language import detect_language
 from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
-UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 USUAL_ZONE = "UTC"
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLED = 200  # rows
@@ -98,21 +98,6 @@ def fold_name(name: str) -> str:
     """Return the letters and digits of a column's name, without case and accents."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter.isalnum())
-
-
-def find_encoding(head: bytes) -> str | None:
-    """Return the encoding of the beginning of a text file; None for what is no text."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return UTF_16
-    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
-    if controls * 20 > len(head[:4096]):
-        return None
-    try:
-        head.decode()
-    except UnicodeDecodeError as exc:
-        is_cut = exc.reason == "unexpected end of data" and len(head) - exc.start < 4
-        return UTF_8 if is_cut else WINDOWS
-    return UTF_8
 
 
 def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:

@@ -45,10 +45,9 @@ from engine.ingest.records import (
     TableLayout,
 )
 from engine.ingest.sources import Source
-from engine.ingest.streams import BOM, HEAD
+from engine.ingest.streams import BOM, HEAD, UTF_16
 from engine.ingest.table_cells import read_cell, translate_row
 from engine.ingest.tables import (
-    UTF_16,
     complete_layout,
     guess_layout,
     layout_mark,

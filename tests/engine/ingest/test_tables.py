@@ -11,8 +11,8 @@ from engine.errors import UnknownFormat, UsageError
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.records import TableLayout
+from engine.ingest.streams import find_encoding
 from engine.ingest.table_cells import read_count
-from engine.ingest.tables import find_encoding
 from tests.engine.ingest.reading import documents, records
 
 EXCEL = (
