@@ -72,6 +72,19 @@ def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Ite
     return scanner.items()
 
 
+def whole_objects(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
+    """Yield the objects of a stream, each over as many lines as it takes, as jq writes them."""
+    return _ArrayScanner(stream, longest).items(enclosed=False)
+
+
+def spans_lines(head: bytes) -> bool:
+    """Tell whether the first object of a stream does not end in its first line."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    if not first.startswith(b"{") or first.rstrip().endswith(b"}"):
+        return False
+    return bool(rest.strip()) and not rest.lstrip().startswith(b"{")
+
+
 def named_arrays(stream: io.BufferedReader, name: str) -> Iterator[tuple[bytes, Iterator[Piece]]]:
     """Yield every array that is the value of a key `name`, at any depth.
 
@@ -124,14 +137,14 @@ class _ArrayScanner:
         self._position, self._over = found.end(), False
         return header
 
-    def items(self) -> Iterator[Piece]:
-        """Yield the objects up to the closing bracket, numbered from 1."""
+    def items(self, *, enclosed: bool = True) -> Iterator[Piece]:
+        """Yield the objects up to the closing bracket, or to the end, numbered from 1."""
         number = 1
-        while (piece := self._next_item()) is not None:
+        while (piece := self._next_item(enclosed=enclosed)) is not None:
             yield number, *piece
             number += 1
 
-    def _next_item(self) -> tuple[bytes, str | None] | None:
+    def _next_item(self, *, enclosed: bool) -> tuple[bytes, str | None] | None:
         """Return the next object or a problem; None after the closing bracket."""
         if self._over:
             return None
@@ -144,9 +157,9 @@ class _ArrayScanner:
         if opening == b"}":
             self._position += 1
             return b"", "a bracket that closes nothing"
-        return (
-            self._skip_scalar() if opening else self._give_up("the file ends before its array does")
-        )
+        if opening:
+            return self._skip_scalar()
+        return self._give_up("the file ends before its array does") if enclosed else None
 
     def _read_opening(self) -> bytes:
         while True:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePath, PurePosixPath
+from typing import Any
 
 import orjson
 
@@ -298,6 +299,29 @@ def _identify_messages(
         key = message_id(moment, written, message.author, text)
         again[key] += 1
         yield message, key if again[key] == 1 else f"{key}-{again[key]}"
+
+
+def renew_ids(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str | None]:
+    """Return today's ids of stored messages by those that named the file of the chat.
+
+    `rows` are in the order in which they were stored. None: the message is there twice, or nobody's
+    words.
+    """
+    taken = {row["external_id"] for row in rows if row["external_id"].startswith(RENEWED)}
+    again: Counter[tuple[object, str]] = Counter()
+    renewed: dict[str, str | None] = {}
+    for row in rows:
+        if row["external_id"] in taken:
+            continue
+        author = name_of(row["author"] or "")
+        key = message_id(row["created_at"].astimezone(UTC), "", author, row["text"])
+        again[row["thread_id"], key] += 1
+        number = again[row["thread_id"], key]
+        identity = key if number == 1 else f"{key}-{number}"
+        is_gone = identity in taken or is_notice(row["text"], author)
+        renewed[row["external_id"]] = None if is_gone else identity
+        taken.add(identity)
+    return renewed
 
 
 def _moment_of(message: WrittenMessage, order: str) -> datetime | None:

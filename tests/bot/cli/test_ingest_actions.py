@@ -508,7 +508,7 @@ class TestOptions:
         (tmp_path / "tweets.js").write_bytes(EXPORT)
         plain = {"text": "A ship sank", "created_at": "2015-11-10T14:59:27Z", "author": "ana"}
         named = plain | {"id": "7", "text": "No ship here", "platform": "Twitter"}
-        lines = [plain | {"id": "664095025394614272"}, named]
+        lines = [plain | {"id": "664095025394614272", "is_retweet": False}, named]
         (tmp_path / "a.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
         invoke("ingest", str(tmp_path / "tweets.js"), str(tmp_path / "a.jsonl"))
         found = invoke("find", "ship", "--json").json
