@@ -40,6 +40,7 @@ from engine.ingest.tables import list_names
 from engine.messages import Message
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
+_SQLITE = b"SQLite format 3\0"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
 _UNPACK = Message("Unpack it and give the folder.")
 _SAVE_AS_CSV = Message("Save each sheet as CSV: Save as, CSV UTF-8.")
@@ -273,12 +274,19 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
             return UnknownFormat(
                 Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
             )
-    if _CONTROL.search(head):
+    return _refuse_binary(name, head) if _CONTROL.search(head) else None
+
+
+def _refuse_binary(name: str, head: bytes) -> UnknownFormat:
+    if head.startswith(_SQLITE):
         return UnknownFormat(
-            Message("{name} is neither text nor an archive that can be opened.", name=name),
-            fix=Message("If it is an export, it is damaged: download it again."),
+            Message("{name} is a database of SQLite.", name=name),
+            fix=Message("Export the table that holds the texts as CSV, and give that."),
         )
-    return None
+    return UnknownFormat(
+        Message("{name} is neither text nor an archive that can be opened.", name=name),
+        fix=Message("If it is an export, it is damaged: download it again."),
+    )
 
 
 def find_readers() -> Mapping[str, Reader]:

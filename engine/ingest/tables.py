@@ -61,7 +61,7 @@ _NAMES = {
     ),
     "title": "title titulo titular headline subject asunto",
     "url": (
-        "statusurl tweeturl permalinkurl permanenturl tweetlink posturl postlink url permalink"
+        "statusurl tweeturl permalinkurl permanenturl tweetlink posturl postlink permalink url"
         " link href enlace"
     ),
     "lang": "lang language idioma lengua",

@@ -1,7 +1,7 @@
 """Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,12 +15,14 @@ from engine.ingest.dates import (
     read_mappings,
     read_number,
     read_string,
+    read_strings,
     read_zoned_time,
     text_of,
     zoned_or_utc,
 )
 from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader, Sample
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.values import Flag, Kind
 
@@ -40,6 +42,35 @@ _PAGE = re.compile(rb'\s*\{\s*"(?:data|statuses)"\s*:\s*\[\s*\{\s*"')
 def tweet_id(tweet: Mapping[str, object]) -> object:
     """Return the id of a tweet from `id_str`, because `id`, a number, may have been rounded."""
     return tweet.get("id_str") or tweet.get("id")
+
+
+def keep_last_versions(
+    records: Iterable[SourceRecord | Reject],
+) -> Iterator[SourceRecord | Reject]:
+    """Yield the records without tweets that were edited, if their last version is among them."""
+    older, last = dict[str, list[SourceRecord]](), set[str]()
+    for record in records:
+        versions = [] if isinstance(record, Reject) else _list_versions(record.payload)
+        if isinstance(record, Reject) or len(versions) < 2:
+            yield record
+        elif record.external_id == versions[-1]:
+            last.add(versions[-1])
+            yield record
+        else:
+            older.setdefault(versions[-1], []).append(record)
+    for newest, held in older.items():
+        if newest not in last:
+            yield held[-1]
+
+
+def _list_versions(payload: Mapping[str, object]) -> list[str]:
+    """Return the ids of all versions of a tweet, the last one last."""
+    tweet = as_mapping(payload.get("tweet")) or payload
+    info = as_mapping(tweet.get("edit_info"))
+    control = as_mapping(as_mapping(info.get("edit")).get("editControlInitial"))
+    known = as_mapping(info.get("initial")) or control
+    ids = read_strings(known.get("editTweetIds") or tweet.get("edit_history_tweet_ids"))
+    return sorted(ids, key=lambda each: (len(each), each))
 
 
 def tweet_post(
@@ -261,6 +292,11 @@ class ApiReader(JsonReader):
         has_parts = any(as_mapping(found.get(part)) for part in ("user", "entities"))
         has_text = "full_text" in found or {"id_str", "text", "entities"} <= found.keys()
         return "created_at" in found and has_text and has_parts
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        yield from keep_last_versions(super().records(source, names, defaults))
 
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]

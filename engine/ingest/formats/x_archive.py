@@ -9,7 +9,7 @@ import orjson
 
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time
-from engine.ingest.formats.tweets import tweet_id, tweet_post
+from engine.ingest.formats.tweets import keep_last_versions, tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
@@ -110,6 +110,11 @@ class XArchiveReader(JsonReader):
         return "id_str" in as_mapping(found.get("tweet"))
 
     def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        yield from keep_last_versions(self._read_all(source, names, defaults))
+
+    def _read_all(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:

@@ -55,8 +55,10 @@ def html_text(markup: str) -> str:
     """
     body = LexborHTMLParser(markup).body
     text = _PARTED.sub(_break_between, "".join(_list_pieces(body)) if body else "")
-    text = _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
-    return "\n".join(_mark_quoted(text)).strip() if _QUOTE in text else text
+    text = _AROUND_BREAKS.sub("\n", text)
+    if _QUOTE in text:
+        text = "\n".join(_mark_quoted(text))
+    return _TOO_MANY_BREAKS.sub("\n\n", text).strip()
 
 
 def _mark_quoted(text: str) -> Iterator[str]:
