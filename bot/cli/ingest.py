@@ -184,8 +184,16 @@ async def ingest_files(
             output.remark(guess)
     if len(sources) > 1:
         for target in targets:
+            is_private = target.kind is Kind.PERSONAL
+            how = (
+                f"searched only with --corpus {target.name}"
+                if is_private
+                else "which all may search"
+            )
             for source in target.sources:
-                output.remark(f"{source.name}: {source.format}, into {target.name} ({target.kind})")
+                output.remark(
+                    f"{source.name}: {source.format}, into {target.name} ({target.kind}), {how}"
+                )
     names = [await _ingest_into(app, target, options, output) for target in targets]
     tell_unread(sources, output)
     return names

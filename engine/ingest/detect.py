@@ -156,7 +156,7 @@ def _list_guesses(
         yield Message(
             "{name} is read as a document, which all who search here may read. If it is private:"
             " --kind personal.",
-            name=source.name,
+            name=source.label(names[0]) if len(names) == 1 else source.name,
         )
 
 

@@ -229,7 +229,7 @@ class DeepSeekReader(ChatGptReader):
         said = [f.get("content") for f in fragments if f.get("type") in _FRAGMENTS]
         written = read_string(message.get("inserted_at"))
         return {
-            "id": f"{node.get('thread')}/{node.get('id')}",
+            "id": f"{self.name}/{node.get('thread')}/{node.get('id')}",
             "author": {"role": roles[0] if roles else str(message.get("role")).lower()},
             "create_time": zoned_or_utc(written).timestamp() if written else None,
             "content": {"content_type": "text", "parts": said or [message.get("content")]},

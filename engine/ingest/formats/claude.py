@@ -51,13 +51,15 @@ class ClaudeReader(JsonReader):
                             "began": found.value.get("created_at"),
                         }
                         payload = {"message": message, "before": before, **context}
+                        # ChatGPT's ids have the same form.
+                        identity = f"{self.name}/{message['uuid']}" if message.get("uuid") else None
                         yield found.record(
                             self.name,
-                            message.get("uuid"),
+                            identity,
                             digest(orjson.dumps(payload)),
                             {**payload, "file": file},
                         )
-                        before = message.get("uuid")
+                        before = identity
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message = as_mapping(payload.get("message"))

@@ -188,7 +188,7 @@ def test_conversations_with_deepseek_are_read() -> None:
         ("user", None, "Will it rain?"),
         ("assistant", "DeepSeek", "Yes, soon."),
     ]
-    assert stored[1].reply_to == stored[0].external_id == "d1/1"
+    assert stored[1].reply_to == stored[0].external_id == "deepseek/d1/1"
     assert moment_of(stored[0]).isoformat() == "2025-02-01T02:00:05+00:00"
 
 
