@@ -10,13 +10,12 @@ from datetime import UTC
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from engine.ingest.dates import made_id, read_string, text_of
+from engine.ingest.dates import made_id, read_string, read_written_time, text_of
 from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
-from engine.text.written_dates import read_written_time
 from engine.values import Flag, Kind
 
 _LARGEST = 64 << 20  # bytes of a page

@@ -11,13 +11,13 @@ import orjson
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.errors import RecordError
+from engine.ingest.dates import read_written_time
 from engine.ingest.formats.telegram import TelegramReader, build_identity
 from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import Defaults, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
-from engine.text.written_dates import read_written_time
 
 _LARGEST = 64 << 20  # bytes of a page
 _SIGN = re.compile(rb'class="page_body chat_page"|class="message default clearfix')

@@ -25,9 +25,9 @@ from engine.ingest.whatsapp_notices import (
     is_notice,
     tells_what_was_done,
 )
-from engine.text.written_dates import read_day
 from engine.messages import Message
 from engine.text.clean import clean_for_display
+from engine.text.written_dates import read_day
 from engine.values import Flag, Kind
 
 DAY_FIRST, MONTH_FIRST = "day first", "month first"
