@@ -157,13 +157,13 @@ def _read_post(
     alts = [words for item in (*images, *films) if (words := read_string(item.get("alt")))]
     described = "\n\n".join(alts)
     cards = [card for part in parts if (card := as_mapping(part.get("external")))]
-    linked = next((uri for card in cards if (uri := read_string(card.get("uri")))), None)
+    linked = next((page for card in cards if (page := read_string(card.get("uri")))), None)
     return PostFields(
         text=_whole_links(text, facets) or described or linked or text_of(_describe_embed(embed)),
         searched=None if text.strip() or described or linked else "",
         beside=(
             *(("image", alt) for alt in alts),
-            *(("link", shown) for card in cards if (shown := _describe_card(card))),
+            *(("link", about) for card in cards if (about := _describe_card(card))),
         ),
         created_at=zoned_or_utc(record.get("createdAt")),
         author=author,

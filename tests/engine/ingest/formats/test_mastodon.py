@@ -147,7 +147,10 @@ def test_boosts_do_not_count_as_own_text() -> None:
 
 def test_a_boost_of_one_s_own_post_does_not_replace_it() -> None:
     post = created(content="<p>The dam will break</p>")
-    boost = {**BOOST, "id": "https://example.social/users/ana/statuses/99/activity"}
+    boost: dict[str, object] = {
+        **BOOST,
+        "id": "https://example.social/users/ana/statuses/99/activity",
+    }
     boost["object"] = post["object"]
     stored, _ = documents(outbox(post, boost))
     assert [Flag.REPOST in d.flags for d in stored] == [False, True]

@@ -211,5 +211,5 @@ def test_of_an_edited_post_the_last_version_counts(order: int) -> None:
     ]
     export = javascript("window.YTD.tweets.part0", [*versions[::order]])
     assert [d.text for d in documents(export)[0]] == ["the dam"]
-    alone = javascript("window.YTD.tweets.part0", versions[:1])
+    alone = javascript("window.YTD.tweets.part0", [versions[0]])
     assert [d.text for d in documents(alone)[0]] == ["the damn"]
