@@ -20,6 +20,7 @@ from bot.cli.ingest_tables import (
     tell_other_language,
     timezone_key,
 )
+from bot.cli.ingest_targets import Target, choose_targets, tell_unread
 from bot.cli.shared import (
     Json,
     Yes,
@@ -32,7 +33,7 @@ from bot.cli.shared import (
 )
 from bot.console.screen import Output, progress_bar
 from bot.signals import run_until_signal
-from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError
+from engine.errors import InputError, NothingUsable, StorageError, UsageError
 from engine.ingest.isolated_reader import ReadSource, SourceReader
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults
@@ -141,6 +142,7 @@ class IngestOptions:
         return Defaults(
             author=self.author,
             only_mine=self.only_mine,
+            kind=self.kind,
             language=self.language,
             columns=read_columns(self.columns or ()),
             timezone=self.timezone,
@@ -160,20 +162,47 @@ async def open_sources(
     stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
     async with SourceReader(settings) as reader:
         yield [
-            await reader.open(name, format=options.format, defaults=options.defaults, stdin=stdin)
+            source
             for name in files
+            for source in await reader.open_all(
+                name, format=options.format, defaults=options.defaults, stdin=stdin
+            )
         ]
 
 
 async def ingest_files(
     app: "App", sources: Sequence[ReadSource], options: IngestOptions, *, output: Output
-) -> str:
-    """Load files into one corpus, write the counts, and return its name.
+) -> list[str]:
+    """Load files, each into the corpus that it belongs to, and return the names of these.
 
-    Raises NothingUsable if no record could be stored, CorpusConflict, UsageError, and InputError
-    for a file that turns out to be damaged.
+    Writes the counts, and what is there and not read. Raises NothingUsable if no record could be
+    stored, CorpusConflict, UsageError, and InputError for a file that turns out to be damaged.
     """
-    corpus, is_new = await _ensure_corpus(app, options, sources)
+    targets = await choose_targets(app, sources, options)
+    for source in sources:
+        for guess in source.guesses:
+            output.remark(guess)
+    if len(sources) > 1:
+        for target in targets:
+            is_private = target.kind is Kind.PERSONAL
+            how = (
+                f"searched only with --corpus {target.name}"
+                if is_private
+                else "which all may search"
+            )
+            for source in target.sources:
+                output.remark(
+                    f"{source.name}: {source.format}, into {target.name} ({target.kind}), {how}"
+                )
+    names = [await _ingest_into(app, target, options, output) for target in targets]
+    tell_unread(sources, output)
+    return names
+
+
+async def _ingest_into(app: "App", target: Target, options: IngestOptions, output: Output) -> str:
+    """Load files into one corpus, write the counts, and return its name."""
+    sources = target.sources
+    corpus, is_new = await _ensure_corpus(app, options, target)
     if not is_new:
         for source in sources:
             source.read_in(corpus.language)
@@ -214,6 +243,10 @@ async def _load_sources(
     from db.corpus.documents import Documents
 
     documents = Documents(app.database)
+    if any(source.format == "whatsapp" for source in sources):
+        from engine.ingest.formats.whatsapp import WhatsAppReader, renew_ids
+
+        await documents.renew_ids(corpus, WhatsAppReader.name, renew_ids)
     damage: InputError | None = None
     sizes = [source.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
@@ -262,24 +295,12 @@ def _tell_what_stays(loader: Loader) -> Iterator[None]:
         raise
 
 
-async def _ensure_corpus(
-    app: "App", options: IngestOptions, sources: Sequence[ReadSource]
-) -> tuple[Corpus, bool]:
-    """Return the corpus to fill and whether it is new; properties not given are kept.
-
-    Without a name it is the configured corpus, else the one named after its kind.
-    """
-    usual = options.kind or sources[0].kinds[0]
-    name = options.corpus or app.settings.search.corpus or usual.value
-    try:
-        known: Corpus | None = await app.corpora.get(name)
-    except CorpusNotFound:
-        known = None
-    kind = known.kind if known and not options.kind else usual
-    _require_fitting(sources, kind, name)
+async def _ensure_corpus(app: "App", options: IngestOptions, target: Target) -> tuple[Corpus, bool]:
+    """Return the corpus to fill and whether it is new; properties not given are kept."""
+    name, known = target.name, target.known
     corpus = await app.corpora.ensure(
         name,
-        kind=kind,
+        kind=target.kind,
         language=options.language or (known.language if known else DEFAULT_LANGUAGE),
         author=options.author,
         url_template=None,
@@ -289,17 +310,6 @@ async def _ensure_corpus(
     if author or options.description:
         corpus = await app.corpora.change(name, author=author, description=options.description)
     return corpus, known is None
-
-
-def _require_fitting(sources: Sequence[ReadSource], kind: Kind, name: str) -> None:
-    """Raise UsageError if a file's records do not fit a corpus of that kind."""
-    for source in sources:
-        if kind not in source.kinds:
-            usual = source.kinds[0].value
-            raise UsageError(
-                f"{source.name} ({source.format}) is {usual}, and corpus {name!r} is {kind.value}.",
-                fix=f"Give it a corpus of its own: --corpus NAME --kind {usual}.",
-            )
 
 
 async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
@@ -383,17 +393,21 @@ def command(
             consent_to_tables(sources, yes=options.yes, output=output)
             async with open_app(settings, progress=output.remark) as opened:
                 before = {known.name for known in await opened.corpora.list()}
-                corpus = await ingest_files(opened, sources, options, output=output)
-                await name_the_author(opened, corpus, output)
-                if corpus not in before:
-                    tell_what_next(await opened.corpora.get(corpus), output)
-                from bot.cli.embed import embed_corpora, embed_if_quick
+                for corpus in await ingest_files(opened, sources, options, output=output):
+                    await name_the_author(opened, corpus, output)
+                    if corpus not in before:
+                        tell_what_next(await opened.corpora.get(corpus), output)
+                    from bot.cli.embed import embed_corpora, embed_if_quick
 
-                if settings.embeddings.at_ingest:
-                    await embed_corpora(
-                        opened, corpus, json=options.json, output=output, leave_out_withheld=True
-                    )
-                else:
-                    await embed_if_quick(opened, corpus, output)
+                    if settings.embeddings.at_ingest:
+                        await embed_corpora(
+                            opened,
+                            corpus,
+                            json=options.json,
+                            output=output,
+                            leave_out_withheld=True,
+                        )
+                    else:
+                        await embed_if_quick(opened, corpus, output)
 
     run_until_signal(store())

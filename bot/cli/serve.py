@@ -20,6 +20,7 @@ import typer
 from bot.cli.data_folder import make_folder
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
+from bot.cli.ingest_targets import name_unread
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
 from bot.cli.shared import read_clock as clock
 from bot.commands.services import LoadedArchive, OfferedArchive
@@ -87,12 +88,15 @@ class OfferedFiles:
         try:
             make_folder(file.parent, within=self._app.settings.data_dir)
             await fetch(file)
-            async with open_sources([str(file)], IngestOptions(), self._settings) as (source,):
-                if source.table and "timezone" in source.table.guessed:
-                    source.read_times_in(zone)
-                    await source.recognise()
-                kind, table = source.kinds[0], source.table
-                language = await self._find_language(source)
+            async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
+                for source in sources:
+                    if source.table and "timezone" in source.table.guessed:
+                        source.read_times_in(zone)
+                        await source.recognise()
+                kinds = tuple(dict.fromkeys(source.kinds[0] for source in sources))
+                kind = Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
+                table, unread = sources[0].table, name_unread(sources)
+                language = await self._find_language(sources[0])
             corpus, is_known = await self._choose_corpus(kind, plain)
             kept = file.parent / corpus / language
             make_folder(kept, within=file.parent)
@@ -104,6 +108,8 @@ class OfferedFiles:
         return OfferedArchive(
             key=key,
             kind=kind,
+            kinds=kinds,
+            unread=tuple(unread),
             corpus=corpus,
             is_known=is_known,
             table=table if is_guessed else None,
@@ -124,10 +130,10 @@ class OfferedFiles:
                 options = replace(options, language=looks)
             async with open_sources([str(file)], options, self._settings) as sources:
                 unseen = Output(io.StringIO(), io.StringIO())
-                name = await ingest_files(self._app, sources, options, output=unseen)
+                names = await ingest_files(self._app, sources, options, output=unseen)
         finally:
             self.drop(key)
-        corpus = await self._app.corpora.get(name)
+        corpus = await self._app.corpora.get(names[0])
         other = looks if corpus.language not in {looks, SIMPLE} else None
         return LoadedArchive(corpus=corpus, other_language=other)
 

@@ -182,18 +182,19 @@ async def _load_archive(
     app: "App", wishes: Wishes, zones: Mapping[str, str], output: Output
 ) -> None:
     """Store the archive and what its author is called. Raises as `ingest_files` does."""
-    name = wishes.corpus
+    names = [wishes.corpus] if wishes.corpus else []
     if wishes.archive:
         options = IngestOptions(corpus=wishes.corpus, author=wishes.author or None)
         async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
             for source in sources:
                 if source.name in zones:
                     source.read_times_in(zones[source.name])
-            name = await ingest_files(app, sources, options, output=output)
-    if name and (wishes.name or wishes.author):
-        await app.corpora.change(
-            name, author=wishes.author or None, display_name=wishes.name or None
-        )
+            names = await ingest_files(app, sources, options, output=output)
+    if wishes.name or wishes.author:
+        for name in names:
+            await app.corpora.change(
+                name, author=wishes.author or None, display_name=wishes.name or None
+            )
 
 
 async def _tell_the_rest(

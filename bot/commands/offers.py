@@ -66,7 +66,7 @@ def _ask_whether(found: OfferedArchive, name: str, attachment: SentFile, words: 
         else words.say("Shall I add it as the archive {corpus}?", corpus=found.corpus)
     )
     size = _say_size(attachment.size, words)
-    kind = words.say(_KINDS[found.kind])
+    kind = ", ".join(words.say(_KINDS[each]) for each in found.kinds)
     holds = words.say("{name} ({size}) holds {kind}.", name=name, size=size, kind=kind)
     # The zone that is shown will be used, even if the chat's has changed by then.
     zone = (found.table and found.table.timezone) or ""
@@ -74,6 +74,11 @@ def _ask_whether(found: OfferedArchive, name: str, attachment: SentFile, words: 
     add = Button(label=words.say("Add it"), action=Action(name=ADD, value=value))
     leave = Button(label=words.say("No"), action=Action(name=LEAVE, value=found.key))
     lines = [f"{holds} {into}", *(_describe_table(found.table, words) if found.table else ())]
+    if found.kind in {Kind.LIBRARY, Kind.PUBLISHED}:
+        lines.append(words.say("All who search here may read them."))
+    if found.unread:
+        unread = cut(", ".join(found.unread), _LONGEST_LIST)
+        lines.append(words.say("Also there, not read: {files}", files=unread))
     shows_texts = found.table is not None
     return Reply(words=words, text="\n".join(lines), inert=shows_texts, buttons=((add, leave),))
 

@@ -77,13 +77,15 @@ class ComposeServices:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedArchive:
     """A file that waits under a `key`: what it holds, and which corpus it would fill; how it is
-    read, if it is a table of which something was guessed."""
+    read, if it is a table of which something was guessed; and what is in it and not read."""
 
     key: str
-    kind: Kind
+    kind: Kind  # of the corpus: personal as soon as anything is
+    kinds: tuple[Kind, ...]  # of what it holds
     corpus: str
     is_known: bool  # there is a corpus of that name
     table: TableLayout | None = None
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

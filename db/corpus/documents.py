@@ -1,11 +1,12 @@
 """Stores the documents of a corpus; implements engine.ports.DocumentStore."""
 
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import asyncpg
 import orjson
@@ -299,6 +300,35 @@ class Documents(Store, sql="documents"):
                 inserted = await self._fetch(connection, "insert", corpus)
         self._database.note_change()
         return inserted["whole"] + new, changed["whole"] + renewed
+
+    async def renew_ids(
+        self,
+        corpus: Corpus,
+        platform: str,
+        renew: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, str | None]],
+    ) -> int:
+        """Give texts of a platform the ids that `renew` returns for theirs; None removes a text.
+
+        Safe to repeat: what has its new id already is left alone. Returns how many changed.
+        """
+        async with self._database.transaction() as connection:
+            await self._lock_corpus(connection, corpus)
+            read = about_corpus("documents", "of_platform", corpus.id)
+            rows = await connection.fetch(read, corpus.id, platform, timeout=_BATCH_TIMEOUT)
+            renewed = renew([dict(row) for row in rows])
+            if not renewed:
+                return 0
+            await connection.execute(self._sql["stage"])
+            ids = list(renewed)
+            batch = await connection.fetchrow(load_statements("placement")["batch"], corpus.id, ids)
+            async with borrow(connection, corpus, "in_batch", *(batch or ())):
+                gone = [old for old, new in renewed.items() if new is None]
+                await self._run_statement(connection, "remove", corpus, gone)
+                left = {old: new for old, new in renewed.items() if new}
+                old_and_new = (list(left), list(left.values()))
+                await self._run_statement(connection, "rename", corpus, *old_and_new)
+        self._database.note_change()
+        return len(renewed)
 
     async def stitch_threads(self, corpus: Corpus) -> int:
         """Make one text of posts that go on from each other, and add to any other reply the text

@@ -112,6 +112,21 @@ DELETE FROM item i USING staging s
 -- name: forget_vectors(corpus_id, document_ids)
 SELECT forget_vectors($1, $2::bigint[])
 
+-- The texts of a platform in the order in which they were stored, to give them other ids.
+-- name: of_platform(corpus_id, platform)
+SELECT external_id, created_at, author, text, thread_id
+  FROM {document}
+ WHERE corpus_id = $1 AND platform = $2
+ ORDER BY id
+
+-- name: rename(old, new)
+UPDATE document d SET external_id = s.new
+  FROM unnest($1::text[], $2::text[]) AS s (old, new)
+ WHERE d.corpus_id = {corpus} AND d.external_id = s.old
+
+-- name: remove(external_ids)
+DELETE FROM document d WHERE d.corpus_id = {corpus} AND d.external_id = ANY ($1::text[])
+
 -- Posts that may go on from another one of their author, each with that one: what it answers, else
 -- what its author wrote before it. engine/text/continuation.py decides about them.
 -- name: neighbours(corpus_id, longest_gap)

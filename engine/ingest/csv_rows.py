@@ -3,11 +3,9 @@
 import csv
 import io
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from engine.errors import InputError
 from engine.ingest.records import (
@@ -15,18 +13,12 @@ from engine.ingest.records import (
     TableLayout,
 )
 from engine.ingest.streams import (
-    BUFFER,
     Piece,
-    buffer_stream,
+    decode_stream,
     raw_lines,
-    skip_bom,
 )
 from engine.ingest.table_cells import fit_row
-from engine.ingest.tables import UTF_8
 from engine.messages import Message
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 Row = tuple[int, dict[str, object], bytes]
 _DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
@@ -59,7 +51,7 @@ def table_rows(
     label: str, stream: io.BufferedReader, layout: TableLayout
 ) -> Generator[Row | Reject]:
     """Yield the same for a table that is read as `layout` says."""
-    feed = _Lines(_decode_stream(stream, layout.encoding))
+    feed = _Lines(decode_stream(stream, layout.encoding))
     rows = csv.reader(feed, delimiter=layout.delimiter)
     feed.skip_delimiter_line()
     if layout.has_header:
@@ -97,35 +89,6 @@ def _body_rows(
             if len(row) > len(names):
                 reason += '; a text that holds the sign between columns stands in quotes: "a, b"'
             yield Reject(file=label, line=first, reason=reason)
-
-
-class _Decoded(io.RawIOBase):
-    """The same text in UTF-8."""
-
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream, self._left = stream, b""
-        self._decoder = getincrementaldecoder(encoding)("replace")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        target = memoryview(buffer)
-        while not self._left:
-            chunk = self._stream.read(BUFFER)
-            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
-            if not chunk:
-                break
-        data, self._left = self._left[: len(target)], self._left[len(target) :]
-        target[: len(data)] = data
-        return len(data)
-
-
-def _decode_stream(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
-    if encoding != UTF_8:
-        return buffer_stream(_Decoded(stream, encoding))
-    skip_bom(stream)
-    return stream
 
 
 def first_row(head: bytes) -> Sequence[str]:

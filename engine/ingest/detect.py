@@ -3,39 +3,44 @@
 import itertools
 import re
 import sys
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from io import BufferedReader, BytesIO
 from pathlib import PurePosixPath
 from pkgutil import iter_modules
 from typing import Self
 
-from engine.errors import InputError, UnknownFormat, UsageError
+from engine.errors import InputError, PresagioError, UnknownFormat, UsageError
 from engine.ingest import formats
 from engine.ingest.csv_rows import first_row
-from engine.ingest.formats.documents import (
-    PAGE,
-    DocumentReader,
-    documents_prevail,
-    recognise_content,
+from engine.ingest.exports import (
+    build_sample,
+    list_unread,
+    no_export,
+    sample_ahead,
+    share_files,
 )
+from engine.ingest.formats.documents import PAGE, recognise_content
 from engine.ingest.formats.jsonl import TableReader
-from engine.ingest.formats.markdown import MarkdownReader
-from engine.ingest.reader import (
-    JsonObject,
-    Reader,
-    Sample,
-    json_objects,
-    only_own_words,
-    parse_objects,
+from engine.ingest.formats.whatsapp import WhatsAppReader
+from engine.ingest.private import refuse_chat, refuse_private
+from engine.ingest.reader import Reader, Sample, only_own_words, parse_objects
+from engine.ingest.records import (
+    Bookmark,
+    Contents,
+    Defaults,
+    ExportPart,
+    Reject,
+    SourceRecord,
+    UnreadFile,
 )
-from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
-from engine.ingest.streams import BOM, Readable
-from engine.ingest.tables import UTF_16, WINDOWS, find_encoding, list_names
+from engine.ingest.streams import BOM, UTF_16, WINDOWS, Readable, find_encoding
+from engine.ingest.tables import list_names
 from engine.messages import Message
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
+_SQLITE = b"SQLite format 3\0"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
 _UNPACK = Message("Unpack it and give the folder.")
 _SAVE_AS_CSV = Message("Save each sheet as CSV: Save as, CSV UTF-8.")
@@ -48,7 +53,11 @@ _GENERAL = (
     *("trump-archive-json", "api", "jsonl", "trump-archive-csv", "csv"),
     *("feed", "markdown", "documents"),
 )
-_SAMPLED = 20  # objects
+# Readers of what anybody may write, and those whose corpora all may read.
+_OF_ANYTHING = frozenset(("jsonl", "csv", "feed", "markdown", "documents"))
+_PUBLIC = frozenset(("markdown", "documents"))
+_SAMPLED_FILES = 50
+_WITH_WORDS = (".json", ".js", ".jsonl", ".csv", ".txt", ".html", ".htm", ".xml")
 
 
 class RecordStream:
@@ -70,6 +79,7 @@ class RecordStream:
         self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
         self.table = reader.layout if isinstance(reader, TableReader) else None
         self.total_bytes = source.total_bytes(names)
+        self.guesses = tuple(_list_guesses(source, reader, names, defaults))
         self._source = source
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file
@@ -134,6 +144,20 @@ def _read_files(
     if names:
         yield from reader.records(source, names, defaults)
         yield from source.missed()
+
+
+def _list_guesses(
+    source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
+) -> Iterator[Message]:
+    """Yield what is guessed about how the files are read, for those who can say it better."""
+    if isinstance(reader, WhatsAppReader):
+        yield from reader.tell_guesses(source, names, defaults)
+    if reader.name in _PUBLIC and not defaults.kind:
+        yield Message(
+            "{name} is read as a document, which all who search here may read. If it is private:"
+            " --kind personal.",
+            name=source.label(names[0]) if len(names) == 1 else source.name,
+        )
 
 
 def _remaining_files(source: Source, names: Sequence[str], after: Bookmark | None) -> Sequence[str]:
@@ -250,12 +274,19 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
             return UnknownFormat(
                 Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
             )
-    if _CONTROL.search(head):
+    return _refuse_binary(name, head) if _CONTROL.search(head) else None
+
+
+def _refuse_binary(name: str, head: bytes) -> UnknownFormat:
+    if head.startswith(_SQLITE):
         return UnknownFormat(
-            Message("{name} is neither text nor an archive that can be opened.", name=name),
-            fix=Message("If it is an export, it is damaged: download it again."),
+            Message("{name} is a database of SQLite.", name=name),
+            fix=Message("Export the table that holds the texts as CSV, and give that."),
         )
-    return None
+    return UnknownFormat(
+        Message("{name} is neither text nor an archive that can be opened.", name=name),
+        fix=Message("If it is an export, it is damaged: download it again."),
+    )
 
 
 def find_readers() -> Mapping[str, Reader]:
@@ -284,10 +315,12 @@ def open_source(
     watch: Watch | None = None,
     skipped: Collection[str] = (),
     after: Bookmark | None = None,
+    shared: bool = False,
 ) -> RecordStream:
     """Open a path (file, folder, zip, gzip) or "-" for standard input, and detect its format.
 
-    With `after`, what was read up to there is skipped.
+    With `after`, what was read up to there is skipped. `shared`: only the files that are this
+    format's among those of others.
 
     Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises the
     content, InputError if it cannot be read. Use it in a `with`.
@@ -300,9 +333,8 @@ def open_source(
     source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
         defaults = defaults or Defaults()
-        reader, names = _choose_reader(
-            source, None if format == AUTO else READERS[format], defaults
-        )
+        wanted = None if format == AUTO else READERS[format]
+        reader, names = _choose_reader(source, wanted, defaults, shared=shared)
         if isinstance(reader, TableReader):
             reader = reader.with_layout(source, names[0], defaults)
         return RecordStream(source, reader, names, defaults, after=after)
@@ -312,63 +344,118 @@ def open_source(
 
 
 def _choose_reader(
-    source: Source, wanted: Reader | None, defaults: Defaults
+    source: Source, wanted: Reader | None, defaults: Defaults, *, shared: bool
 ) -> tuple[Reader, Sequence[str]]:
     names = source.names(with_skipped=True)
     if source.packed:
-        return _choose_members(source, names, wanted)
+        return _choose_members(source, names, wanted, defaults, shared=shared)
     if wanted:
         return wanted, names
-    sample = _read_sample(source, names[0], defaults)
-    if page := page_instead_of_export(source.name, sample.head):
-        raise page
-    for reader in READERS.values():
-        may_read = isinstance(reader, TableReader) or not defaults.columns
-        if may_read and reader.recognises(sample):
-            return reader, names
-    raise unknown_format(source.name, sample, _list_formats())
-
-
-def _choose_members(
-    source: Source, names: Sequence[str], wanted: Reader | None
-) -> tuple[Reader, Sequence[str]]:
-    refused = source.refused()
-    for reader in (wanted,) if wanted else _list_folder_readers([*names, *refused]):
-        if reader.members([*names, *refused]):
-            source.miss(reader.members(refused))
-            return reader, reader.members(names)
-    if refusal := _refuse_archive(source.name, b""):
-        raise refusal
-    raise InputError(
-        Message(
-            "{name} holds no export that is known: no data/tweets.js, data/tweet.js or"
-            " data/js/tweets/ of X, and no other.",
-            name=source.name,
-        ),
-        fix=Message(
-            "Give the folder or zip of an export as it was downloaded. Tables and JSON are given"
-            " file by file."
-        ),
-    )
-
-
-def _list_folder_readers(names: Sequence[str]) -> Sequence[Reader]:
-    """Return the readers that may fit a folder; a few files among many others do not count."""
-    unlikely = MarkdownReader if documents_prevail(names) else DocumentReader
-    return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
-
-
-def _read_sample(source: Source, name: str, defaults: Defaults) -> Sample:
-    head = source.head(name).removeprefix(BOM)
+    head = source.head(names[0]).removeprefix(BOM)
     if not head.strip():
         raise InputError(
             Message("{name} is empty.", name=source.name), fix=Message("Check the path.")
         )
-    # The last line or object of the head may be cut: it is a reject here and is read in full later.
-    found = json_objects(name, BufferedReader(BytesIO(head)))
-    objects = (item.value for item in found if isinstance(item, JsonObject))
-    first = tuple(itertools.islice(objects, _SAMPLED))
-    return Sample(name=name, head=head, objects=first, columns=defaults.columns)
+    return _recognise(source.name, build_sample(names[0], head, defaults), defaults), names
+
+
+def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
+    """Return the reader of one file. Raises UnknownFormat."""
+    if page := page_instead_of_export(name, sample.head):
+        raise page
+    for reader in READERS.values():
+        may_read = isinstance(reader, TableReader) or not defaults.columns
+        if reader.name in _OF_ANYTHING and (
+            refusal := refuse_private(name, sample.head, sample.objects, defaults)
+        ):
+            raise refusal
+        if may_read and reader.recognises(sample):
+            if reader.name in _PUBLIC and (refusal := refuse_chat(name, sample.head, defaults)):
+                raise refusal
+            return reader
+    raise unknown_format(name, sample, _list_formats())
+
+
+def _choose_members(
+    source: Source, names: Sequence[str], wanted: Reader | None, defaults: Defaults, *, shared: bool
+) -> tuple[Reader, Sequence[str]]:
+    refused = source.refused()
+    if wanted and not shared:
+        members: Mapping[str, Sequence[str]] = {wanted.name: wanted.members([*names, *refused])}
+    else:
+        members = share_files(source, READERS.values(), [*names, *refused], defaults).files
+    for name, share in members.items():
+        if share and (wanted is None or wanted.name == name):
+            source.miss([each for each in share if each in refused])
+            return READERS[name], [each for each in share if each not in refused]
+    if refusal := _refuse_archive(source.name, b""):
+        raise refusal
+    raise no_export(source.name)
+
+
+def list_exports(
+    where: str,
+    *,
+    format: str = AUTO,  # noqa: A002 - the name of the command's option
+    defaults: Defaults | None = None,
+    watch: Watch | None = None,
+) -> Contents:
+    """Return the exports at a path, and what is there and not read. Raises InputError."""
+    defaults = defaults or Defaults()
+    if where == "-" or format != AUTO:
+        return Contents(exports=(ExportPart(where=where, format=format),))
+    source = source_at(where, sys.stdin.buffer, watch=watch)
+    try:
+        if not source.packed:
+            return Contents(exports=(ExportPart(where=where, format=format),))
+        return _list_contents(source, defaults, watch)
+    finally:
+        source.close()
+
+
+def _list_contents(source: Source, defaults: Defaults, watch: Watch | None) -> Contents:
+    names = source.names()
+    shares = share_files(source, READERS.values(), [*names, *source.refused()], defaults)
+    exports = [ExportPart(where=source.name, format=form, shared=True) for form in shares.files]
+    taken = {name for share in shares.files.values() for name in share}
+    unread: list[UnreadFile] = []
+    for name in shares.loose:
+        try:
+            inner = _open_loose(source.label(name), defaults, watch)
+        except PresagioError as error:
+            unread.append(UnreadFile(name, None, str(error.message)))
+        else:
+            exports += inner.exports
+            unread += (replace(file, name=f"{name}/{file.name}") for file in inner.unread)
+        taken.add(name)
+    if not exports:
+        raise (
+            _refuse_archive(source.name, b"")
+            or _refuse_folder(source, names, defaults)
+            or no_export(source.name)
+        )
+    return Contents(exports=tuple(exports), unread=(*unread, *list_unread(source, names, taken)))
+
+
+def _open_loose(where: str, defaults: Defaults, watch: Watch | None) -> Contents:
+    """Return what a file beside others holds. Raises UnknownFormat and the like."""
+    contents = list_exports(where, defaults=defaults, watch=watch)
+    if len(contents.exports) == 1 and not contents.exports[0].shared:
+        with open_source(where, defaults=defaults, watch=watch):
+            pass
+    return contents
+
+
+def _refuse_folder(
+    source: Source, names: Sequence[str], defaults: Defaults
+) -> UnknownFormat | None:
+    """Return the error for a folder of messages that are not read."""
+    for name in [name for name in names if name.lower().endswith(_WITH_WORDS)][:_SAMPLED_FILES]:
+        sample = sample_ahead(source, name, defaults)
+        label = source.label(name)
+        if refusal := refuse_private(label, sample.head, sample.objects, defaults):
+            return refusal
+    return None
 
 
 def _list_formats() -> str:

@@ -19,11 +19,13 @@ from engine.ingest.records import (
     FILE,
     INPUT,
     Bookmark,
+    Contents,
     Defaults,
     OpenedSource,
     ReadBatch,
     Reject,
     TableLayout,
+    UnreadFile,
 )
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
 from engine.isolation.worker import pack_order, unpack, unpack_refusal
@@ -136,15 +138,62 @@ class SourceReader(Closable):
         format: str = "auto",  # noqa: A002 - the name of the command's option
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
+        shared: bool = False,
+        unread: tuple[UnreadFile, ...] = (),
     ) -> "ReadSource":
         """Open a path (file, folder, zip, gzip), or `stdin` for "-", and detect its format.
 
         Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises
         the content, InputError if it cannot be read.
         """
-        source = ReadSource(self, where, format, defaults or Defaults(), stdin)
+        source = ReadSource(
+            self, where, format, defaults or Defaults(), stdin, shared=shared, unread=unread
+        )
         await source.recognise()
         return source
+
+    async def open_all(
+        self,
+        where: str,
+        *,
+        format: str = "auto",  # noqa: A002 - the name of the command's option
+        defaults: Defaults | None = None,
+        stdin: IO[bytes] | None = None,
+    ) -> "list[ReadSource]":
+        """Open every export at a path; the first tells what is there and not read.
+
+        Raises as `open` does.
+        """
+        defaults = defaults or Defaults()
+        given = {
+            "where": where,
+            "format": format,
+            "defaults": defaults,
+            "seconds": self.settings.seconds,
+            "per_megabyte": self.settings.seconds_per_megabyte,
+        }
+        self.open_source = None
+        packed = pack_order(f"{_DESK}.contents", (), given)
+        try:
+            contents = unpack(Contents, await self.worker.ask(packed, _ignore))
+        except WorkerEnded as exc:
+            raise _unreadable(where, exc, self.settings) from exc
+        unread = contents.unread
+        sources = []
+        for part in contents.exports:
+            sources.append(
+                await self.open(
+                    part.where,
+                    format=part.format,
+                    defaults=defaults,
+                    stdin=stdin,
+                    shared=part.shared,
+                    unread=unread,
+                )
+            )
+            sources[-1].is_part = len(contents.exports) > 1
+            unread = ()
+        return sources
 
 
 class ReadSource:
@@ -157,8 +206,14 @@ class ReadSource:
         format: str,  # noqa: A002 - the name of the command's option
         defaults: Defaults,
         stdin: IO[bytes] | None,
+        *,
+        shared: bool,
+        unread: tuple[UnreadFile, ...],
     ) -> None:
         self._reader, self._where, self._defaults = reader, where, defaults
+        self._shared, self.unread = shared, unread
+        self.is_part = shared  # one of several exports at that path
+        self.guesses: tuple[str, ...] = ()
         self._stdin = StandardInput(stdin) if stdin else None
         self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
@@ -179,13 +234,10 @@ class ReadSource:
         try:
             opened = await self._open()
         except WorkerEnded as exc:
-            reason = _describe_ending(exc, self._reader.settings)
-            raise InputError(
-                Message("{name} cannot be read: {reason}.", name=self._where, reason=reason),
-                fix=Message("Look at what it holds, or raise the limits in [ingest]."),
-            ) from exc
+            raise _unreadable(self._where, exc, self._reader.settings) from exc
         self.name, self.format, self.kinds = opened.name, opened.format, opened.kinds
         self.total_bytes, self.table = opened.total_bytes, opened.table
+        self.guesses = opened.guesses
 
     def read_times_in(self, zone: str) -> None:
         """Read times that name no zone in this one, "Europe/Madrid"."""
@@ -260,6 +312,7 @@ class ReadSource:
             "after": self._stored_to,
             "seconds": settings.seconds,
             "per_megabyte": settings.seconds_per_megabyte,
+            "shared": self._shared,
         }
         used = self._reader.worker.running
         try:
@@ -302,6 +355,19 @@ class ReadSource:
         stored = f"; its first {taken:,} records are stored" if taken else ""
         reason = f"{_describe_ending(ended, self._reader.settings)}{stored}"
         self._untold.append(Reject(file=file, line=1, reason=reason))
+
+
+async def _ignore(_note: bytes) -> None:
+    """Hear which file is being looked at; nothing depends on it."""
+
+
+def _unreadable(where: str, exc: WorkerEnded, settings: IngestSettings) -> InputError:
+    return InputError(
+        Message(
+            "{name} cannot be read: {reason}.", name=where, reason=_describe_ending(exc, settings)
+        ),
+        fix=Message("Look at what it holds, or raise the limits in [ingest]."),
+    )
 
 
 def _describe_ending(ended: WorkerEnded, settings: IngestSettings) -> str:

@@ -17,6 +17,9 @@ from engine.values import Flag
 
 LONGEST_TEXT = 100_000  # characters
 LONGEST_IN_PARTS = 50_000_000
+_LONGEST_BESIDE = 1_000  # characters of a picture's description, as it is shown
+# What stands beside a text and is nobody's own words.
+OTHERS_WORDS = frozenset(("link", "shared", "quoted", "attached"))
 _LONGEST_HEADING, _MAX_HEADINGS = 200, 4
 _PART_ID = re.compile(r"~part\d+$")
 _LONGEST_URL = 2_000
@@ -30,6 +33,8 @@ _MENTION = re.compile(r"@(?<![\w/].)(\w+)")
 _REPLY = re.compile(r"@\w")
 # '"@fan: a text" An answer': a manual repost, the other person's words first.
 _HAND_QUOTE = re.compile(r"[\"“]\s*@\w")
+# A line that somebody else wrote: "> the words"; neither "> 50 %" nor ">_<".
+_QUOTED = re.compile(r"^[ \t]*>+ ?[^\W\d_]", re.MULTILINE)
 _LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*(https?://\S+)$")
 _PICTURE = re.compile(r"/(?:photo|video)/\d+$")
 # Lengths of texts that were cut at 140 or 280 characters, give or take a link.
@@ -48,8 +53,15 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         return _check_exported(read_exported(record))
     post = READERS[record.format].post(record.payload)
     keywords = clean_for_display("\n".join(post.keywords))
+    beside = [
+        (label, clean_for_display(words))
+        for label, words in post.beside
+        if not (defaults.only_mine and label in OTHERS_WORDS)
+    ]
     parts = () if post.blocks is None else _cut_parts(post.blocks, _clean(post.title), keywords)
     raw = "" if parts else clean_for_display(post.text)
+    if quotes := bool(_QUOTED.search(raw)):
+        raw = _leave_out_quoted(raw) if defaults.only_mine else raw
     if len(raw) > LONGEST_TEXT:
         raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
@@ -60,7 +72,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     return Document(
         external_id=record.external_id,
         text=text,
-        search_text="" if parts else _search_text(text, post, keywords),
+        search_text="" if parts else _search_text(text, post, keywords, beside),
         created_at=post.created_at,
         dated_by=post.dated_by,
         # What lacks pages is read again by the next ingest, which may have the program for them.
@@ -82,13 +94,23 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
             else _clean_words(post.mentions, "@")
         ),
         engagement=min(post.engagement, _MAX_ENGAGEMENT),
-        flags=post.flags | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
-        meta=_build_meta(post),
+        flags=post.flags
+        | (Flag.QUOTE if quotes and not defaults.only_mine else Flag.NONE)
+        | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
+        meta=_build_meta(post, beside),
         parts=parts,
         pages=post.pages,
         page_labels=post.page_labels,
         unread=post.unread,
     )
+
+
+def _leave_out_quoted(text: str) -> str:
+    """Return the lines that the author wrote. Raises RecordError."""
+    own = "\n".join(line for line in text.split("\n") if not _QUOTED.match(line)).strip()
+    if not own:
+        raise RecordError(Message("all of it is quoted"))
+    return own
 
 
 def _check_exported(document: Document) -> Document:
@@ -112,9 +134,12 @@ def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:
     return detect_language("\n".join(part.text for part in parts[:_PARTS_READ]))
 
 
-def _search_text(text: str, post: PostFields, keywords: str) -> str:
+def _search_text(
+    text: str, post: PostFields, keywords: str, beside: Sequence[tuple[str, str]]
+) -> str:
     searched = text if post.searched is None else clean_for_display(post.searched)
-    return make_searchable(f"{searched}\n{keywords}" if keywords else searched)
+    more = "\n".join(words for _label, words in beside if words not in text)[:LONGEST_TEXT]
+    return make_searchable("\n".join(filter(None, (searched, keywords, more))))
 
 
 def _cut_parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
@@ -230,9 +255,14 @@ def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
     return _list_distinct_words([word for word in found if word])
 
 
-def _build_meta(post: PostFields) -> dict[str, object]:
+def _build_meta(post: PostFields, beside: Sequence[tuple[str, str]]) -> dict[str, object]:
     device = _clean(post.device)
-    return {**({"device": device} if device else {}), **_clean_meta(post.meta)}
+    shown = [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words]
+    return {
+        **({"device": device} if device else {}),
+        **_clean_meta(post.meta),
+        **({"beside": shown} if shown else {}),
+    }
 
 
 def _clean_meta(meta: Mapping[str, object]) -> dict[str, object]:

@@ -26,7 +26,9 @@ from engine.ingest.streams import (
     Piece,
     array_items,
     skip_bom,
+    spans_lines,
     split_lines,
+    whole_objects,
 )
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -110,7 +112,7 @@ class JsonReader:
         self, source: Source, name: str, stream: io.BufferedReader
     ) -> Iterator["JsonObject | Reject"]:
         """Yield the objects of one file, in order. Raises InputError."""
-        return json_objects(source.label(name), stream, self.longest_line)
+        return json_objects(source.label(name), stream, self.longest_line, self.longest_line)
 
     def split(
         self, found: "JsonObject", digest: Callable[[bytes], int]
@@ -164,11 +166,16 @@ def json_objects(
     longest_line: int = LONGEST_RECORD,
     longest_item: int = LONGEST_RECORD,
 ) -> Iterator[JsonObject | Reject]:
-    """Yield the objects of a file that is one array, or one object a line. Sizes are in bytes."""
+    """Yield the objects of a file that is one array, one object a line, or objects over many lines.
+
+    Sizes are in bytes.
+    """
     skip_bom(stream)
-    array = _ARRAY.match(stream.peek(HEAD))
-    if array:
+    head = stream.peek(HEAD)
+    if _ARRAY.match(head):
         return parse_objects(label, "record", array_items(stream, longest_item))
+    if spans_lines(head):
+        return parse_objects(label, "record", whole_objects(stream, longest_item))
     return parse_objects(label, "line", split_lines(stream, longest_line))
 
 

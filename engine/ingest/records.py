@@ -14,7 +14,7 @@ from engine.values import DateKind, Flag, Kind
 
 # Part of every digest: raise it when the same record would become another document, so that files
 # ingested before are stored again.
-NORMALISER_VERSION = 2
+NORMALISER_VERSION = 3
 # The same for texts that may be stored in parts.
 PARTS_VERSION = "2"
 
@@ -35,6 +35,7 @@ class Defaults:
     author: str | None = None
     language: str | None = None  # text-search language, for reading pictures of text
     only_mine: bool = False
+    kind: Kind | None = None  # of corpus, if the command says it: it knows whether it is private
     columns: Mapping[str, str] = field(default_factory=dict)  # the column of each field
     timezone: str | None = None  # of times that name none: "Europe/Madrid"
     is_day_first: bool | None = None  # in 03/04/2019
@@ -51,6 +52,33 @@ class Reject:
     line: int
     reason: str
     stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFile:
+    """A file with words that no reader reads; `records` of them, if that could be counted."""
+
+    name: str
+    records: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPart:
+    """One of the exports at a path: what to open, and in which format; `shared` if the path holds
+    others too, whose files are not its own."""
+
+    where: str
+    format: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The exports at a path, and what is there and not read."""
+
+    exports: tuple[ExportPart, ...]
+    unread: tuple[UnreadFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +103,18 @@ class TableLayout:
     guessed: tuple[str, ...] = ()  # fields, "header", "encoding", "timezone"
     first: tuple[Mapping[str, str], ...] = ()  # of the records, as they will be stored
     kind: str = ""  # of the corpus that it was exported from
+    is_chat: bool = False  # whether its columns are those of messages
+    is_of_x: bool = False  # whether its columns and devices are those of X
     looks: str | None = None  # ISO 639-1: the language of its texts, if only their words tell it
+
+    @property
+    def usual_kinds(self) -> tuple[Kind, ...]:
+        """The kinds that it may fill, the usual one first: what looks like messages is personal."""
+        return (
+            (Kind.PERSONAL, *(k for k in Kind if k != Kind.PERSONAL))
+            if self.is_chat
+            else tuple(Kind)
+        )
 
     @property
     def unused(self) -> list[str]:
@@ -100,6 +139,7 @@ class OpenedSource:
     kinds: tuple[Kind, ...]  # that it may fill, the usual one first
     total_bytes: int | None
     table: TableLayout | None = None
+    guesses: tuple[str, ...] = ()  # about how it is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +196,8 @@ class PostFields:
     dated_by: DateKind | None = None  # what the date tells, if not when it was written
     searched: str | None = None  # the text to search, if it differs from `text`
     keywords: tuple[str, ...] = ()  # also found by these: tags and authors of a file
+    # Words that stand beside the text, each with what it is: ("image", "A heron on the quay").
+    beside: tuple[tuple[str, str], ...] = ()
     author: str | None = None
     title: str | None = None
     role: str | None = None

@@ -75,6 +75,19 @@ class Source:
             if not self._files.refusal(name) and (with_skipped or not self.is_skipped(name))
         ]
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, so that its files have paths of their own."""
+        return self.packed and isinstance(self._files, FolderFiles)
+
+    def refusal(self, name: str) -> str | None:
+        """Return why an existing file is not read, or None if it is."""
+        return self._files.refusal(name)
+
+    def size(self, name: str) -> int | None:
+        """Return the bytes of a file, if that is known."""
+        return self._files.size(name)
+
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
         return bool(self._skipped) and self.is_skipped_place(self.place(name))

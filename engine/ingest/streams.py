@@ -7,6 +7,7 @@ import re
 import stat
 import zipfile
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ _TO_BRACKET = re.compile(
 )
 _GAP = re.compile(rb"[\s,]*+")
 _SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', re.DOTALL)
+UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 BOM = b"\xef\xbb\xbf"  # byte order mark
 BUFFER = 1 << 18  # bytes
 HEAD = 1 << 20  # bytes read to recognise a format
@@ -68,6 +70,19 @@ def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Ite
     scanner = _ArrayScanner(stream, longest)
     scanner.expect_array()
     return scanner.items()
+
+
+def whole_objects(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
+    """Yield the objects of a stream, each over as many lines as it takes, as jq writes them."""
+    return _ArrayScanner(stream, longest).items(enclosed=False)
+
+
+def spans_lines(head: bytes) -> bool:
+    """Tell whether the first object of a stream does not end in its first line."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    if not first.startswith(b"{") or first.rstrip().endswith(b"}"):
+        return False
+    return bool(rest.strip()) and not rest.lstrip().startswith(b"{")
 
 
 def named_arrays(stream: io.BufferedReader, name: str) -> Iterator[tuple[bytes, Iterator[Piece]]]:
@@ -122,14 +137,14 @@ class _ArrayScanner:
         self._position, self._over = found.end(), False
         return header
 
-    def items(self) -> Iterator[Piece]:
-        """Yield the objects up to the closing bracket, numbered from 1."""
+    def items(self, *, enclosed: bool = True) -> Iterator[Piece]:
+        """Yield the objects up to the closing bracket, or to the end, numbered from 1."""
         number = 1
-        while (piece := self._next_item()) is not None:
+        while (piece := self._next_item(enclosed=enclosed)) is not None:
             yield number, *piece
             number += 1
 
-    def _next_item(self) -> tuple[bytes, str | None] | None:
+    def _next_item(self, *, enclosed: bool) -> tuple[bytes, str | None] | None:
         """Return the next object or a problem; None after the closing bracket."""
         if self._over:
             return None
@@ -142,9 +157,9 @@ class _ArrayScanner:
         if opening == b"}":
             self._position += 1
             return b"", "a bracket that closes nothing"
-        return (
-            self._skip_scalar() if opening else self._give_up("the file ends before its array does")
-        )
+        if opening:
+            return self._skip_scalar()
+        return self._give_up("the file ends before its array does") if enclosed else None
 
     def _read_opening(self) -> bytes:
         while True:
@@ -305,6 +320,51 @@ def skip_bom(stream: io.BufferedReader) -> None:
 def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:
     """Return `raw` behind a buffer that makes line reading fast."""
     return io.BufferedReader(raw, BUFFER)
+
+
+def find_encoding(head: bytes) -> str | None:
+    """Return the encoding of the beginning of a text file; None for what is no text."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return UTF_16
+    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
+    if controls * 20 > len(head[:4096]):
+        return None
+    try:
+        head.decode()
+    except UnicodeDecodeError as exc:
+        is_cut = exc.reason == "unexpected end of data" and len(head) - exc.start < 4
+        return UTF_8 if is_cut else WINDOWS
+    return UTF_8
+
+
+class _Decoded(io.RawIOBase):
+    """The same text in UTF-8."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream, self._left = stream, b""
+        self._decoder = getincrementaldecoder(encoding)("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        target = memoryview(buffer)
+        while not self._left:
+            chunk = self._stream.read(BUFFER)
+            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
+            if not chunk:
+                break
+        data, self._left = self._left[: len(target)], self._left[len(target) :]
+        target[: len(data)] = data
+        return len(data)
+
+
+def decode_stream(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
+    """Return the text of a stream in UTF-8, without a byte order mark."""
+    if encoding != UTF_8:
+        return buffer_stream(_Decoded(stream, encoding))
+    skip_bom(stream)
+    return stream
 
 
 def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:

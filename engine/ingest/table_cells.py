@@ -13,6 +13,13 @@ _DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
 _SHORT = re.compile(r"(\d+)(?:[.,](\d))?\s?([KkMm])(?:il)?")
 _WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
 _WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
+_OWN_DEVICES = ("Twitter", "TweetDeck")
+_NOTHING = frozenset(("", "0", "0.0", "f", "false", "no", "n", "none", "nan", "null", "{}", "[]"))
+_POST_TYPE = re.compile(r"[a-z]{3,}(?:[_ ][a-z]+)?")
+_REPOSTS = frozenset(("retweet", "retweeted", "repost", "reposted", "true", "yes", "rt"))
+_PRINTED = re.compile(
+    r"['\"](?:screen_?name|username|handle)['\"]\s*:\s*['\"]([^'\"]+)['\"]", re.IGNORECASE
+)
 # Fields of our own that a table has under these names alone.
 PLAIN_FIELDS = frozenset(("attachments", "participants"))
 
@@ -40,12 +47,17 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     """Return a record with our fields, as JSON lines have them. Raises RecordError."""
     found = {field: read_cell(row, layout, field) for field in layout.columns}
     found |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in found}
+    for field in ("is_retweet", "is_quote"):
+        if field in found:
+            found[field] = says_so(found[field])
     for field in ("favorites", "retweets"):
         found[field] = read_count(found.get(field))
     if isinstance(found.get("tags"), str):
         found["tags"] = _WORDS.findall(str(found["tags"]))
     if isinstance(user := found.get("author"), Mapping):
         found["author"] = user.get("username") or user.get("screen_name") or user.get("name")
+    elif isinstance(user, str) and user.startswith("{") and (named := _PRINTED.search(user)):
+        found["author"] = named[1]  # as pandas prints an object
     if isinstance(found.get("text"), str):
         found["text"] = str(found["text"]).strip()
     written = found.get("created_at")
@@ -58,6 +70,24 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     elif isinstance(found["id"], str) and (whole := _WHOLE_AS_FLOAT.fullmatch(found["id"].strip())):
         found["id"] = whole[1]
     return found
+
+
+def is_own_device(name: object) -> bool:
+    """Tell whether an app is X's own."""
+    return isinstance(name, str) and name.startswith(_OWN_DEVICES)
+
+
+def says_so(value: object) -> bool:
+    """Tell whether a column says that a post is a repost, or a quote.
+
+    It holds a flag, the kind of the post, or the other post, if there is one.
+    """
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        if _POST_TYPE.fullmatch(word):
+            return word in _REPOSTS
+        return word not in _NOTHING
+    return bool(value)
 
 
 def read_count(value: object) -> object:

@@ -17,13 +17,19 @@ import orjson
 from engine.errors import RecordError, UnknownFormat, UsageError
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
-from engine.ingest.table_cells import RowMap, fit_row, read_cell, translate_row
+from engine.ingest.streams import WINDOWS, find_encoding
+from engine.ingest.table_cells import (
+    RowMap,
+    fit_row,
+    is_own_device,
+    read_cell,
+    translate_row,
+)
 from engine.messages import Message
 from engine.text.clean import make_storable
 from engine.text.language import detect_language
 from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
-UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 USUAL_ZONE = "UTC"
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLED = 200  # rows
@@ -37,7 +43,8 @@ _NAMES = {
         " idtweet iddeltweet idpublicacion"
     ),
     "text": (
-        "text fulltext rawcontent content body selftext tweet tweettext message texto textocompleto"
+        "text fulltext rawcontent posttext"
+        " content body selftext tweet tweettext message texto textocompleto"
         " mensaje contenido tuit cuerpo comment comentario post publicacion caption note nota"
         " notes notas quote cita description descripcion name nombre"
     ),
@@ -48,18 +55,19 @@ _NAMES = {
         " cuando when day dia"
     ),
     "author": (
-        "author username handle screenname user userhandle account accountname autor usuario"
+        "author authorusername userscreenname userusername fromuser"
+        " username handle screenname user userhandle account accountname autor usuario"
         " cuenta nombredeusuario from sender"
     ),
     "title": "title titulo titular headline subject asunto",
     "url": (
-        "url permalink permalinkurl link tweeturl posturl href enlace tweetlink permanenturl"
-        " statusurl"
+        "statusurl tweeturl permalinkurl permanenturl tweetlink posturl postlink permalink url"
+        " link href enlace"
     ),
     "lang": "lang language idioma lengua",
     "in_reply_to": (
         "inreplyto inreplytostatusid inreplytostatusidstr inreplytotweetid inreplytoid replytoid"
-        " parentid"
+        " parentid referencedtweetsrepliedtoid replytostatusid"
     ),
     "thread": "thread threadid conversationid conversation hilo subreddit channel canal",
     "role": "role rol",
@@ -67,14 +75,18 @@ _NAMES = {
     "device": "device sourcelabel dispositivo",
     "favorites": (
         "favorites favourites favoritecount favouritescount favoritescount likes likecount"
-        " likescount nlikes megusta favoritos favs score ups"
+        " publicmetricslikecount likescount nlikes megusta favoritos favs score ups"
     ),
     "retweets": (
-        "retweets retweetcount retweetscount nretweets reposts repostcount shares sharecount"
+        "retweets retweetcount publicmetricsretweetcount"
+        " retweetscount nretweets reposts repostcount shares sharecount"
         " compartidos retuits"
     ),
-    "is_retweet": "isretweet",
-    "is_quote": "isquote",
+    "is_retweet": (
+        "isretweet retweet isrepost repost referencedtweetsretweetedid retweetedtweet"
+        " retweetedstatus retweetedstatusid posttype"
+    ),
+    "is_quote": "isquote isquotestatus referencedtweetsquotedid quotedtweet",
     "is_deleted": "isdeleted",
     "tags": "tags hashtags etiquetas",
     "attribution": "attribution",
@@ -89,6 +101,45 @@ _FIRST_WORDS = {
     **dict.fromkeys(("fecha", "date"), "created_at"),
 }
 _LAST_RANK = 1_000
+# Columns of messages, and those that only public posts have.
+_OF_MESSAGES = frozenset(
+    [
+        "sender",
+        "recipient",
+        "receiver",
+        "recipients",
+        "role",
+        "chat",
+        "chatid",
+        "chatname",
+        "channel",
+        "channelid",
+        "channelname",
+        "conversation",
+        "conversationname",
+        "room",
+        "roomname",
+        "participants",
+        "phone",
+        "phonenumber",
+        "groupname",
+        "direction",
+        "isfromme",
+        "sentby",
+        "contact",
+        "contacto",
+        "emisor",
+        "remitente",
+        "destinatario",
+        "authorid",
+        "chattype",
+    ]
+)
+_OF_POSTS = ("favorites", "retweets", "url", "is_retweet")
+# Columns that nobody but X, or who copies from it, calls so.
+_OF_X = frozenset(
+    ["tweetid", "idstr", "tweet", "fulltext", "screenname", "statusid", "isretweet", "tweeturl"]
+)
 # A day and a time of day may stand in two columns.
 _CLOCKS = frozenset(("time", "hour", "hora", "clock"))
 _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
@@ -98,21 +149,6 @@ def fold_name(name: str) -> str:
     """Return the letters and digits of a column's name, without case and accents."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter.isalnum())
-
-
-def find_encoding(head: bytes) -> str | None:
-    """Return the encoding of the beginning of a text file; None for what is no text."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return UTF_16
-    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
-    if controls * 20 > len(head[:4096]):
-        return None
-    try:
-        head.decode()
-    except UnicodeDecodeError as exc:
-        is_cut = exc.reason == "unexpected end of data" and len(head) - exc.start < 4
-        return UTF_8 if is_cut else WINDOWS
-    return UTF_8
 
 
 def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:
@@ -228,7 +264,14 @@ def complete_layout(
     if defaults.timezone or sum(zoned) * 2 < len(zoned):
         layout = replace(layout, timezone=defaults.timezone or USUAL_ZONE)
         names += [] if defaults.timezone else ["timezone"]
-    layout = replace(layout, guessed=tuple(names), kind=_exported_kind(rows))
+    folded = {fold_name(column) for column in base.names}
+    layout = replace(
+        layout,
+        guessed=tuple(names),
+        kind=_exported_kind(rows),
+        is_chat=not folded.isdisjoint(_OF_MESSAGES) and not set(_OF_POSTS) & layout.columns.keys(),
+        is_of_x=not folded.isdisjoint(_OF_X) or any(map(_names_own_device, rows)),
+    )
     looks = None if defaults.language else _detect_language(rows, layout)
     return replace(layout, first=tuple(_preview_rows(rows, layout)), looks=looks)
 
@@ -237,6 +280,10 @@ def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:
     if "lang" in layout.columns:
         return None
     return detect_language("\n".join(str(read_cell(row, layout, "text") or "") for row in rows))
+
+
+def _names_own_device(row: RowMap) -> bool:
+    return is_own_device(row.get("device")) or is_own_device(row.get("source"))
 
 
 def _exported_kind(rows: Sequence[RowMap]) -> str:
@@ -283,7 +330,7 @@ def _guess_columns(
         field, rank = _field_named(column)
         if not field or field in named or field in dropped or column in used:
             continue
-        rank = -1 if column == field else rank
+        rank = -1 if column == field != "url" else rank  # "url" may be that of the account
         if field not in ranked or rank < ranked[field][0]:
             ranked[field] = (rank, column)
     found = {field: column for field, (_rank, column) in ranked.items()}

@@ -10,7 +10,7 @@ from itertools import islice
 
 from engine.corpora import Document
 from engine.errors import InputError, RecordError
-from engine.ingest.detect import RecordStream, open_source
+from engine.ingest.detect import RecordStream, list_exports, open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import (
     DOCUMENTS,
@@ -18,6 +18,7 @@ from engine.ingest.records import (
     INPUT,
     PROGRESS,
     Bookmark,
+    Contents,
     Defaults,
     OpenedSource,
     ReadBatch,
@@ -120,6 +121,7 @@ class Desk:
         after: Bookmark | None,
         seconds: float,
         per_megabyte: float,
+        shared: bool = False,
     ) -> OpenedSource:
         """Open a source in place of the one before. Raises InputError, UsageError."""
         self._close()
@@ -133,6 +135,7 @@ class Desk:
             watch=self._allowance,
             skipped=frozenset(skipped),
             after=after,
+            shared=shared,
         )
         return OpenedSource(
             name=stream.name,
@@ -140,7 +143,22 @@ class Desk:
             kinds=tuple(stream.kinds),
             total_bytes=stream.total_bytes,
             table=stream.table,
+            guesses=stream.guesses,
         )
+
+    def contents(
+        self,
+        *,
+        where: str,
+        format: str,  # noqa: A002 - the name of the command's option
+        defaults: Defaults,
+        seconds: float,
+        per_megabyte: float,
+    ) -> Contents:
+        """Return the exports at a path. Raises InputError."""
+        self._close()
+        self._allowance.begin(seconds, per_megabyte)
+        return list_exports(where, format=format, defaults=defaults, watch=self._allowance)
 
     def _close(self) -> None:
         self._versions = {}

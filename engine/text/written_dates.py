@@ -190,11 +190,11 @@ def _read_words(text: str, is_day_first: bool | None) -> datetime:
     """Read a day, with a clock and a zone or without. Raises ValueError, RecordError."""
     clock = _CLOCK.search(text)
     if clock is None:
-        return datetime(*_read_day(_ZONE_OF_DAY.sub("", text), is_day_first), tzinfo=UTC)
+        return datetime(*read_day(_ZONE_OF_DAY.sub("", text), is_day_first), tzinfo=UTC)
     after = text[clock.end() :]
     found = _ZONE.match(after)
     zone, rest = (_read_zone(found), after[found.end() :]) if found else (None, after)
-    year, month, day = _read_day(f"{text[: clock.start()]} {rest}", is_day_first)
+    year, month, day = read_day(f"{text[: clock.start()]} {rest}", is_day_first)
     fraction = int((clock[4] or "0").ljust(6, "0")[:6])
     return datetime(
         year, month, day, _read_hour(clock), int(clock[2]), int(clock[3] or 0), fraction, zone
@@ -247,7 +247,8 @@ def _trim_day(day: str) -> str:
     return day.strip(" ,·").removesuffix("T")
 
 
-def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
+def read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
+    """Return year, month and day. Raises ValueError, RecordError."""
     text = _trim_day(text)
     if found := _YEAR_FIRST.fullmatch(text):
         return int(found[1]), int(found[2]), int(found[3])

@@ -151,14 +151,20 @@ def _read_post(
     facets = _read_facets(record)
     languages = record.get("langs")
     parent = read_string(as_mapping(reply.get("parent")).get("uri"))
-    images = read_mappings(embed.get("images")) or read_mappings(
-        as_mapping(embed.get("media")).get("images")
-    )
-    described = "\n\n".join(alt for image in images if (alt := read_string(image.get("alt"))))
-    linked = read_string(as_mapping(embed.get("external")).get("uri"))
+    parts = (embed, as_mapping(embed.get("media")))
+    images = [image for part in parts for image in read_mappings(part.get("images"))]
+    films = [part for part in parts if "video" in part]
+    alts = [words for item in (*images, *films) if (words := read_string(item.get("alt")))]
+    described = "\n\n".join(alts)
+    cards = [card for part in parts if (card := as_mapping(part.get("external")))]
+    linked = next((page for card in cards if (page := read_string(card.get("uri")))), None)
     return PostFields(
         text=_whole_links(text, facets) or described or linked or text_of(_describe_embed(embed)),
         searched=None if text.strip() or described or linked else "",
+        beside=(
+            *(("image", alt) for alt in alts),
+            *(("link", about) for card in cards if (about := _describe_card(card))),
+        ),
         created_at=zoned_or_utc(record.get("createdAt")),
         author=author,
         lang=str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None,
@@ -177,9 +183,15 @@ def _read_post(
             if "did" in feature
         ),
         flags=_read_embed_flags(embed, parent),
-        meta={"attachments": [alt for i in images if (alt := read_string(i.get("alt")))]},
+        meta={"attachments": alts},
         mine=True,
     )
+
+
+def _describe_card(card: Mapping[str, object]) -> str:
+    """Return what the card of a link says about its page."""
+    words = (read_string(card.get("title")), read_string(card.get("description")))
+    return "\n".join(filter(None, words))
 
 
 def _read_facets(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:

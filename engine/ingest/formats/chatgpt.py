@@ -1,15 +1,24 @@
-"""Reads conversations with ChatGPT (`conversations.json`), one at a time.
+"""Reads conversations with ChatGPT and DeepSeek (`conversations.json`), one at a time.
 
 A conversation is a tree: asking a question again, or having it answered again, begins a branch.
-Only the branch that was kept counts, from `current_node` up to the root. System messages, calls of
-tools and messages that the page hides are left out.
+Only the branch that was kept counts, from `current_node` up to the root; without that, that
+of the newest message. System messages, calls of tools, thoughts and what the page hides are
+left out, marks of citations too; the documents of a canvas are read.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 import orjson
 
-from engine.ingest.dates import as_mapping, from_seconds, read_mappings, read_string, text_of
+from engine.ingest.dates import (
+    as_mapping,
+    from_seconds,
+    read_mappings,
+    read_string,
+    text_of,
+    zoned_or_utc,
+)
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
@@ -18,12 +27,22 @@ from engine.values import Flag, Kind
 LONGEST_CONVERSATION = 1 << 26  # bytes
 _ROLES = frozenset(("user", "assistant"))
 _SHOWN = frozenset(("text", "multimodal_text"))
+_CANVAS = "canmore."  # what the documents of a canvas are sent to
+# "\ue200cite\ue202turn0search1\ue201", "【4†source】"; an entity is shown by its name.
+_ENTITY = re.compile('\ue200entity\ue202\\[[^\\]\ue201]*?"([^"\ue201]*)"\\]\ue201')
+_CITED = re.compile(
+    "\\s?\ue200[^\ue201]{0,2000}\ue201|[\ue200-\ue206]|\\s?【\\s*\\d+(?::\\d+)?†[^】\\n]{0,200}】"
+    r"|\s?\bcite(?:turn\d+[a-z]+\d+)+"
+)
+# DeepSeek's fragments of a message, by who wrote them.
+_FRAGMENTS = {"REQUEST": "user", "RESPONSE": "assistant"}
 
 
 class ChatGptReader(JsonReader):
     """Reads the kept branch of every conversation, oldest message first."""
 
     name = "chatgpt"
+    author, address = "ChatGPT", "https://chatgpt.com/c/"
     kinds = (Kind.PERSONAL,)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
@@ -32,13 +51,21 @@ class ChatGptReader(JsonReader):
     def recognises(self, sample: Sample) -> bool:
         # The first conversation may be longer than the sample.
         return super().recognises(sample) or (
-            sample.head.lstrip().startswith(b"[")
+            b'"inserted_at"' not in sample.head
+            and sample.head.lstrip().startswith(b"[")
             and b'"mapping"' in sample.head
             and b'"message"' in sample.head
         )
 
     def fits(self, found: Mapping[str, object]) -> bool:
-        return {"mapping", "current_node"} <= found.keys()
+        nodes = as_mapping(found.get("mapping"))
+        return "inserted_at" not in found and bool(
+            nodes or {"mapping", "current_node"} <= found.keys()
+        )
+
+    def translate(self, node: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the message of a node in ChatGPT's terms."""
+        return as_mapping(node.get("message"))
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -52,7 +79,31 @@ class ChatGptReader(JsonReader):
                     if isinstance(found, Reject):
                         yield found
                     else:
-                        yield from _read_messages(found, file, digest)
+                        yield from self._read_messages(found, file, digest)
+
+    def _read_messages(
+        self, found: JsonObject, file: str, digest: Callable[[bytes], int]
+    ) -> Generator[SourceRecord | Reject]:
+        conversation = found.value
+        if not isinstance(conversation.get("mapping"), dict):
+            yield found.reject("no conversation of ChatGPT: it has no mapping")
+            return
+        thread = conversation.get("conversation_id") or conversation.get("id")
+        context = {
+            "title": conversation.get("title"),
+            "thread": thread,
+            "began": conversation.get("create_time"),
+        }
+        before: object = None
+        for node in reversed(list(_from_the_last(conversation))):
+            message = self.translate({**node, "thread": thread})
+            if _is_shown(message):
+                payload = {"message": message, "before": before, **context}
+                raw = orjson.dumps(payload)
+                yield found.record(
+                    self.name, message.get("id"), digest(raw), {**payload, "file": file}
+                )
+                before = message.get("id")
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, title = as_mapping(payload.get("message")), read_string(payload.get("title"))
@@ -65,10 +116,10 @@ class ChatGptReader(JsonReader):
             text=text.strip() or text_of("[image]" if shows else None),
             searched=None if text.strip() else "",
             created_at=from_seconds(message.get("create_time") or payload.get("began")),
-            author="ChatGPT" if role == "assistant" else None,
+            author=self.author if role == "assistant" else None,
             title=title,
             role=role,
-            url=f"https://chatgpt.com/c/{thread}" if thread else None,
+            url=f"{self.address}{thread}" if thread else None,
             reply_to=read_string(payload.get("before")),
             platform=self.name,
             thread=thread,
@@ -77,7 +128,7 @@ class ChatGptReader(JsonReader):
             mentions=(),
             flags=Flag.MEDIA if shows or files else Flag.NONE,
             meta={
-                "app": "chatgpt",
+                "app": self.name,
                 "model": read_string(meta.get("model_slug")),
                 "attachments": [file for file in files if file],
             },
@@ -85,35 +136,31 @@ class ChatGptReader(JsonReader):
         )
 
 
-def _read_messages(
-    found: JsonObject, file: str, digest: Callable[[bytes], int]
-) -> Generator[SourceRecord | Reject]:
-    conversation = found.value
-    if not isinstance(conversation.get("mapping"), dict):
-        yield found.reject("no conversation of ChatGPT: it has no mapping")
-        return
-    context = {
-        "title": conversation.get("title"),
-        "thread": conversation.get("conversation_id") or conversation.get("id"),
-        "began": conversation.get("create_time"),
-    }
-    before: object = None
-    for message in reversed(list(_from_the_last(conversation))):
-        if _is_shown(message):
-            payload = {"message": message, "before": before, **context}
-            raw = orjson.dumps(payload)
-            yield found.record(
-                ChatGptReader.name, message.get("id"), digest(raw), {**payload, "file": file}
-            )
-            before = message.get("id")
+def _find_last(conversation: Mapping[str, object]) -> object:
+    """Return the name of the last message that counts: the newest if nothing names it."""
+    nodes, current = as_mapping(conversation.get("mapping")), conversation.get("current_node")
+    if isinstance(current, str) and current in nodes:
+        return current
+    parents = {as_mapping(node).get("parent") for node in nodes.values()}
+    leaves = [name for name in nodes if name not in parents]
+    leaves.reverse()  # of those of the same moment the last counts
+    return max(leaves, key=lambda name: _rank_node(as_mapping(nodes[name])), default=None)
+
+
+def _rank_node(node: Mapping[str, object]) -> str:
+    message = as_mapping(node.get("message"))
+    written = message.get("create_time")
+    if isinstance(written, int | float):
+        return f"{written:020.6f}"
+    return str(message.get("inserted_at") or "")
 
 
 def _from_the_last(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
-    """Yield the messages from the current node to the root."""
-    nodes, name = dict(as_mapping(conversation.get("mapping"))), conversation.get("current_node")
+    """Yield the nodes from the last one that counts to the root."""
+    nodes, name = dict(as_mapping(conversation.get("mapping"))), _find_last(conversation)
     while isinstance(name, str) and name in nodes:
         node = as_mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
-        yield as_mapping(node.get("message"))
+        yield node
         name = node.get("parent")
 
 
@@ -122,8 +169,13 @@ def _is_shown(message: Mapping[str, object]) -> bool:
     text, shows = _read_content(message)
     return (
         as_mapping(message.get("author")).get("role") in _ROLES
-        and message.get("recipient") in (None, "all")
-        and as_mapping(message.get("content")).get("content_type") in _SHOWN
+        and (
+            str(message.get("recipient")).startswith(_CANVAS)
+            or (
+                message.get("recipient") in (None, "all")
+                and as_mapping(message.get("content")).get("content_type") in _SHOWN
+            )
+        )
         and not hidden
         and bool(text.strip() or shows)
     )
@@ -135,7 +187,59 @@ def _read_content(message: Mapping[str, object]) -> tuple[str, bool]:
     found = parts if isinstance(parts, list) else []
     said = (p if isinstance(p, str) else read_string(as_mapping(p).get("text")) for p in found)
     shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
-    return "\n\n".join(filter(None, said)), shows
+    text = "\n\n".join(filter(None, said)) or _read_canvas(message)
+    return _CITED.sub("", _ENTITY.sub(r"\1", text)), shows
 
 
-READERS: tuple[Reader, ...] = (ChatGptReader(),)
+def _read_canvas(message: Mapping[str, object]) -> str:
+    """Return the words of a document of a canvas, or of what changes in it."""
+    if not str(message.get("recipient")).startswith(_CANVAS):
+        return ""
+    try:
+        given = as_mapping(orjson.loads(str(as_mapping(message.get("content")).get("text"))))
+    except orjson.JSONDecodeError:
+        return ""
+    changes = (
+        read_string(change.get("replacement")) for change in read_mappings(given.get("updates"))
+    )
+    written = (read_string(given.get("name")), read_string(given.get("content")), *changes)
+    return "\n\n".join(filter(None, written))
+
+
+class DeepSeekReader(ChatGptReader):
+    """Reads DeepSeek's conversations, whose messages are in other terms."""
+
+    name = "deepseek"
+    author, address = "DeepSeek", "https://chat.deepseek.com/a/chat/s/"
+
+    def recognises(self, sample: Sample) -> bool:
+        return any(map(self.fits, sample.objects)) or (
+            sample.head.lstrip().startswith(b"[")
+            and b'"mapping"' in sample.head
+            and b'"inserted_at"' in sample.head
+        )
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return {"mapping", "inserted_at"} <= found.keys()
+
+    def translate(self, node: Mapping[str, object]) -> Mapping[str, object]:
+        message = as_mapping(node.get("message"))
+        fragments = read_mappings(message.get("fragments"))
+        roles = [role for f in fragments if (role := _FRAGMENTS.get(str(f.get("type"))))]
+        said = [f.get("content") for f in fragments if f.get("type") in _FRAGMENTS]
+        written = read_string(message.get("inserted_at"))
+        return {
+            "id": f"{self.name}/{node.get('thread')}/{node.get('id')}",
+            "author": {"role": roles[0] if roles else str(message.get("role")).lower()},
+            "create_time": zoned_or_utc(written).timestamp() if written else None,
+            "content": {"content_type": "text", "parts": said or [message.get("content")]},
+            "metadata": {
+                "model_slug": message.get("model"),
+                "attachments": [
+                    {"name": file.get("file_name")} for file in read_mappings(message.get("files"))
+                ],
+            },
+        }
+
+
+READERS: tuple[Reader, ...] = (ChatGptReader(), DeepSeekReader())

@@ -26,6 +26,7 @@ from engine.ingest.parsers.parsed import (
     protected_error,
 )
 from engine.ingest.parsers.pdf import parse_pdf
+from engine.ingest.private import describe_private
 from engine.ingest.reader import JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
@@ -143,7 +144,7 @@ class DocumentReader:
     """Reads files one by one. They are parsed only if they have changed."""
 
     name = "documents"
-    kinds = (Kind.LIBRARY, Kind.PUBLISHED)
+    kinds = (Kind.LIBRARY, Kind.PUBLISHED, Kind.PERSONAL)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return [name for name in names if form_of(name) and _is_seen(name)]
@@ -164,6 +165,8 @@ class DocumentReader:
                 yield Reject(file=label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
             elif not content.strip():
                 yield Reject(file=label, line=1, reason="the file is empty")
+            elif reason := _find_private(content, defaults):
+                yield Reject(file=label, line=1, reason=reason)
             else:
                 yield _make_record(source, name, content, defaults, digest)
 
@@ -218,6 +221,13 @@ def _make_record(
     return JsonObject(source.label(name), 1, "line", b"", {}).record(
         DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
     )
+
+
+def _find_private(content: bytes, defaults: Defaults) -> str | None:
+    """Return why a text or page may not become a document; it holds somebody's messages."""
+    if recognise_content(content) not in (TEXT, PAGE):
+        return None
+    return describe_private(content, defaults)
 
 
 def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:

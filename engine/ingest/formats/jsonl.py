@@ -45,10 +45,9 @@ from engine.ingest.records import (
     TableLayout,
 )
 from engine.ingest.sources import Source
-from engine.ingest.streams import BOM, HEAD
-from engine.ingest.table_cells import read_cell, translate_row
+from engine.ingest.streams import BOM, HEAD, UTF_16
+from engine.ingest.table_cells import is_own_device, read_cell, translate_row
 from engine.ingest.tables import (
-    UTF_16,
     complete_layout,
     guess_layout,
     layout_mark,
@@ -64,6 +63,7 @@ _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.
 _NEEDED = frozenset({"id", "text", "created_at"})
 # Lists that were not read at first: records with any of them are stored again.
 _LISTS = ("tags", "attachments", "participants")
+_OF_X = "archive_of_x"  # what a record is marked with
 _SAMPLED = 200  # records
 _LONGEST_EXPORTED = 128 << 20  # bytes; a book of a library is one record
 _SUFFIXES = (".csv", ".tsv", ".tab")
@@ -85,7 +85,7 @@ class TableReader(JsonReader):
         reader.layout = self._look_at_layout(source, name, defaults)
         if reader.layout:
             reader.mark = layout_mark(reader.layout)
-            reader.kinds = _kinds_of(reader.layout.kind) or self.kinds
+            reader.kinds = _kinds_of(reader.layout.kind) or reader.layout.usual_kinds
         return reader
 
     @abstractmethod
@@ -109,7 +109,8 @@ class TableReader(JsonReader):
             return found.value
         if self.layout.delimiter and is_exported(found.value):
             return read_cells(found.value)
-        return translate_row(found.value, self.layout) if self.mark else found.value
+        value = translate_row(found.value, self.layout) if self.mark else found.value
+        return {**value, _OF_X: True} if self.layout.is_of_x else value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = read_identifier(payload.get("in_reply_to"))
@@ -259,7 +260,8 @@ def _find_platform(payload: Mapping[str, object], created_at: datetime) -> str |
     if named := read_string(payload.get("platform")):
         return named
     post_id, sent_by = read_identifier(payload.get("id")), read_string(payload.get("device"))
-    if post_id and is_from_x(post_id, created_at, sent_by):
+    of_x = payload.get(_OF_X) is True or is_own_device(sent_by) or "is_retweet" in payload
+    if post_id and is_from_x(post_id, created_at, archive_of_x=of_x):
         return "x"
     source = read_string(payload.get("source"))  # X has the program there, as a link
     return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, host_of, read_string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
+from engine.ingest.private import describe_private
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import (
     PARTS_VERSION,
@@ -105,6 +106,9 @@ class MarkdownReader:
             if len(raw) > LARGEST_FILE:
                 reason = f"longer than {LARGEST_FILE:,} bytes"
                 yield Reject(file=label, line=1, reason=reason)
+                continue
+            if private := describe_private(raw, defaults):
+                yield Reject(file=label, line=1, reason=private)
                 continue
             yield _make_record(source, name, raw, digest)
 

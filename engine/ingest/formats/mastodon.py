@@ -67,6 +67,9 @@ class MastodonReader:
 
 
 def _read_identity(activity: Mapping[str, object]) -> object:
+    """Return the id of a post; that of a boost is its own, even if the post is inside it."""
+    if activity.get("type") == "Announce":
+        return activity.get("id")
     return as_mapping(activity.get("object")).get("id") or activity.get("id")
 
 
@@ -102,6 +105,7 @@ def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     languages = list(as_mapping(note.get("contentMap")))
     return PostFields(
         text=said or text_of(_join_descriptions(attachments) or _join_options(note)),
+        beside=(*_list_images(attachments), *_list_polls(note)) if said else (),
         created_at=read_zoned_time(note.get("published")),
         author=_account_address(note.get("attributedTo")),
         lang=languages[0] if len(languages) == 1 else None,
@@ -136,6 +140,15 @@ def _join_descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
 def _join_options(note: Mapping[str, object]) -> str:
     asked = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
     return "\n".join(str(option.get("name")) for option in asked)
+
+
+def _list_images(attachments: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    return [("image", words) for a in attachments if (words := read_string(a.get("name")))]
+
+
+def _list_polls(note: Mapping[str, object]) -> list[tuple[str, str]]:
+    options = _join_options(note)
+    return [("poll", options)] if options else []
 
 
 def _list_tag_names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ All write UTF-8 as if each of its bytes were a character.
 import io
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import PurePosixPath
 
 import orjson
@@ -34,7 +33,16 @@ from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
 
 _LARGEST_PROFILE = 1_000_000  # bytes
-_SHOWN = frozenset(("media", "external_context", "place"))
+_SHOWN = frozenset(("media", "external_context", "place", "life_event", "text"))
+_USER_NAMES = frozenset(
+    (
+        "username", "nombre de usuario", "nom d’utilisateur", "nom d'utilisateur", "benutzername",
+        "nome utente", "nome de usuário", "nome de utilizador", "gebruikersnaam", "kullanıcı adı",
+        "имя пользователя", "nazwa użytkownika", "användarnamn", "brukernavn", "brugernavn",
+        "käyttäjätunnus", "felhasználónév", "όνομα χρήστη", "nama pengguna", "tên người dùng",
+        "ユーザーネーム", "사용자 이름", "用户名", "用戶名稱", "اسم المستخدم", "nom d'usuari",
+    )
+)  # fmt: skip
 _VIDEO = (".mp4", ".mov", ".webm")
 _POSTS = "text_post_app_text_posts"
 
@@ -68,7 +76,7 @@ class MetaReader(JsonReader):
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        author = self._find_owner(source) if source.packed else None
+        author = self.find_owner(source) if source.packed else None
         digest = build_fingerprint(defaults, self.name, author or "")
         for name in names:
             file = source.citation(name)
@@ -94,7 +102,8 @@ class MetaReader(JsonReader):
         """Return the account's name from its profile, or None if it is not there."""
         raise NotImplementedError
 
-    def _find_owner(self, source: Source) -> str | None:
+    def find_owner(self, source: Source) -> str | None:
+        """Return the name of the account, if the export has it."""
         for name in members_named(self.profile, source.names()):
             with source.open(name, counted=False) as stream:
                 try:
@@ -136,24 +145,47 @@ class FacebookReader(MetaReader):
             _list_attachments(post),
             [m for a in _list_attachments(post) if (m := _read_media(a))],
         )
-        described = "\n\n".join(d for m in media if (d := read_string(m.get("description"))))
+        descriptions = [d for m in media if (d := read_string(m.get("description")))]
+        described = "\n\n".join(descriptions)
+        others = [words for a in attached if (words := read_string(a.get("text")))]
+        own = _read_words(post) or described
         links = [read_string(as_mapping(a.get("external_context")).get("url")) for a in attached]
         link = next(filter(None, links), None)
-        words = _read_words(post) or described or link
+        words = own or "\n\n".join(others) or link
+        reposted = bool(others and not own)
         return PostFields(
             text=words or text_of(read_string(post.get("title")) or ("[media]" if media else None)),
             searched=None if words else "",
+            beside=(
+                *(("image", text) for text in descriptions if text != words),
+                *(("shared", text) for text in others if not reposted),
+                *(("link", text) for a in attached if (text := _describe_link(a))),
+                *(("place", text) for a in attached if (text := _name_of_place(a))),
+                *(("event", text) for a in attached if (text := _name_of_event(a))),
+            ),
             created_at=from_seconds(post.get("timestamp")),
             author=read_string(payload.get("author")),
             platform=self.name,
             attribution=read_string(payload.get("place")),
-            flags=Flag.MEDIA if media else Flag.NONE,
+            flags=(Flag.MEDIA if media else Flag.NONE) | (Flag.REPOST if reposted else Flag.NONE),
             meta={
                 "attachments": [PurePosixPath(str(m.get("uri"))).name for m in media],
                 "shared": link,
             },
-            mine=True,
+            mine=not reposted,
         )
+
+
+def _describe_link(part: Mapping[str, object]) -> str | None:
+    return read_string(as_mapping(part.get("external_context")).get("name"))
+
+
+def _name_of_place(part: Mapping[str, object]) -> str | None:
+    return read_string(as_mapping(part.get("place")).get("name"))
+
+
+def _name_of_event(part: Mapping[str, object]) -> str | None:
+    return read_string(as_mapping(part.get("life_event")).get("title"))
 
 
 def _read_words(post: Mapping[str, object]) -> str | None:
@@ -188,11 +220,16 @@ class InstagramReader(MetaReader):
         return made_id(str(_read_post_time(post)), *_list_file_names(post)[:1])
 
     def account(self, profile: Mapping[str, object]) -> str | None:
-        """Return the user name. Only exports in English can be read."""
+        """Return the user name, whose label is in the language of the account."""
         values = (
             as_mapping(u.get("string_map_data")) for u in read_mappings(profile.get("profile_user"))
         )
-        names = (read_string(as_mapping(value.get("Username")).get("value")) for value in values)
+        names = (
+            read_string(as_mapping(field).get("value"))
+            for value in values
+            for label, field in value.items()
+            if label.casefold() in _USER_NAMES
+        )
         return next(filter(None, names), None)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -256,29 +293,8 @@ class ThreadsReader(InstagramReader):
         return replace(found, flags=flags | (Flag.REPLY if answers else Flag.NONE))
 
 
-class InstagramAndThreadsReader(InstagramReader):
-    """Reads the posts at both places from one export. Each record has the format of its place."""
-
-    name = "instagram-and-threads"
-    readers = (InstagramReader(), ThreadsReader())
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        found = [reader.members(names) for reader in self.readers]
-        return [*chain.from_iterable(found)] if all(found) else []
-
-    def recognises(self, sample: Sample) -> bool:  # noqa: ARG002 - a file is of one place
-        return False
-
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        for reader in self.readers:
-            yield from reader.records(source, reader.members(names), defaults)
-
-
 READERS: tuple[Reader, ...] = (
     FacebookReader(),
-    InstagramAndThreadsReader(),
     InstagramReader(),
     ThreadsReader(),
 )

@@ -27,11 +27,13 @@ from engine.ingest.sources import Source
 from engine.values import Flag, Kind
 
 _DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d\d-\d\d\.json")
+_USERS = ("users.json", "org_users.json")  # the latter of Enterprise Grid
 _CHANNELS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _WRITTEN = (None, "bot_message", "file_comment", "file_share", "me_message", "thread_broadcast")
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _FEW = 9
-_REFERENCE_IDS = re.compile(r"<@(\w+)")
+_REFERENCE_IDS, _CHANNEL_IDS = re.compile(r"<@(\w+)"), re.compile(r"<#(\w+)")
+_PLACEHOLDER = "This content can't be displayed."
 
 
 class SlackReader(JsonReader):
@@ -41,7 +43,7 @@ class SlackReader(JsonReader):
     kinds = (Kind.PERSONAL,)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        if not any(PurePosixPath(name).name == "users.json" for name in names):
+        if not any(PurePosixPath(name).name in _USERS for name in names):
             return ()
         return sorted(filter(_DAY.fullmatch, names))
 
@@ -70,8 +72,10 @@ class SlackReader(JsonReader):
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
         channel = str(payload.get("channel"))
-        raw = _message_text(message)
-        text, mentions = _resolve_references(raw, people)
+        channels = as_mapping(payload.get("channels"))
+        own, shared = _message_text(message), _shared_text(message)
+        text, mentions = _resolve_references(own or shared, people, channels)
+        reposted = bool(shared and not own)
         names = read_mappings(message.get("files"))
         mine = is_mine(
             payload.get("owner"), message.get("user"), *_list_author_names(message, people)
@@ -82,6 +86,15 @@ class SlackReader(JsonReader):
         return PostFields(
             text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if names else None),
             searched=None if text.strip() else "",
+            beside=(
+                *(
+                    (("shared", _resolve_references(shared, people, channels)[0]),)
+                    if own and shared
+                    else ()
+                ),
+                *(("link", words) for words in _list_cards(message)),
+                *(("file", title) for f in names if (title := read_string(f.get("title")))),
+            ),
             created_at=from_seconds(ts),
             author=next(iter(_list_author_names(message, people)), None)
             or read_string(message.get("user")),
@@ -96,13 +109,15 @@ class SlackReader(JsonReader):
             engagement=sum(
                 read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
             ),
-            flags=(Flag.REPLY if answers else Flag.NONE) | (Flag.MEDIA if names else Flag.NONE),
+            flags=(Flag.REPLY if answers else Flag.NONE)
+            | (Flag.MEDIA if names else Flag.NONE)
+            | (Flag.REPOST if reposted else Flag.NONE),
             meta={
                 "channel": channel,
                 "attachments": files,
                 "participants": read_strings(payload.get("members")),
             },
-            mine=mine,
+            mine=False if reposted else mine,
         )
 
 
@@ -115,7 +130,7 @@ class _Workspace:
 def _read_workspace(source: Source, folder: str) -> _Workspace:
     """Read the names behind the ids of the export; the files may be missing."""
     read = partial(_read_companion, source, folder)
-    people = {str(user.get("id")): _user_names(user) for user in read("users.json")}
+    people = {str(user.get("id")): _user_names(user) for file in _USERS for user in read(file)}
     channels = {
         str(channel.get("name") or channel.get("id")): channel
         for file in _CHANNELS
@@ -148,12 +163,16 @@ def _message_record(
     known = workspace.channels.get(channel, {})
     ids = read_strings(known.get("members"))
     place = read_string(known.get("id")) or channel
-    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_message_text(found.value))}
+    words = f"{_message_text(found.value)} {_shared_text(found.value)}"
+    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(words)}
+    names = {str(known.get("id")): name for name, known in workspace.channels.items()}
+    channels = {each: names[each] for each in _CHANNEL_IDS.findall(words) if each in names}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
     # Anybody may be a member of a channel; a conversation is defined by its members.
     few = ids if "creator" not in known or len(ids) <= _FEW else []
     context: dict[str, object] = {
         "channel": channel, "place": place, "people": people, "owner": defaults.author,
+        **({"channels": channels} if channels else {}),
         "members": [next(iter(workspace.people.get(user, [])), user) for user in few],
     }  # fmt: skip
     digest = build_fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
@@ -178,15 +197,78 @@ def _list_author_names(message: Mapping[str, object], people: Mapping[str, objec
 
 
 def _message_text(message: Mapping[str, object]) -> str:
-    """Return the text; bots may have put it into attachments."""
-    if text := read_string(message.get("text")):
+    """Return the own words; bots put them into blocks and attachments, too."""
+    text = read_string(message.get("text")) or ""
+    if not text or text == _PLACEHOLDER:
+        text = "\n".join(_block_texts(message.get("blocks"))) or text
+    if not (_is_of_bot(message) or not text):
         return text
-    attached = read_mappings(message.get("attachments"))
-    parts = (read_string(a.get("text")) or read_string(a.get("fallback")) for a in attached)
-    return "\n\n".join(filter(None, parts))
+    attached = (
+        words
+        for a in read_mappings(message.get("attachments"))
+        if not _is_shared(a) and (words := _attachment_text(a)) not in text
+    )
+    return "\n\n".join(filter(None, (text, *attached)))
 
 
-def _resolve_references(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+def _shared_text(message: Mapping[str, object]) -> str:
+    """Return the words of other messages that this one passes on."""
+    shared = filter(_is_shared, read_mappings(message.get("attachments")))
+    return "\n\n".join(filter(None, map(_attachment_text, shared)))
+
+
+def _list_cards(message: Mapping[str, object]) -> list[str]:
+    """Return what is shown of the pages that a person's message links."""
+    if _is_of_bot(message) or not read_string(message.get("text")):
+        return []
+    cards = (a for a in read_mappings(message.get("attachments")) if not _is_shared(a))
+    return [words for card in cards if (words := _attachment_text(card))]
+
+
+def _is_of_bot(message: Mapping[str, object]) -> bool:
+    return message.get("subtype") == "bot_message" or bool(message.get("bot_id"))
+
+
+def _is_shared(attachment: Mapping[str, object]) -> bool:
+    return any(attachment.get(name) is True for name in ("is_share", "is_msg_unfurl"))
+
+
+def _attachment_text(attachment: Mapping[str, object]) -> str:
+    fields = (
+        ": ".join(filter(None, (read_string(f.get("title")), read_string(f.get("value")))))
+        for f in read_mappings(attachment.get("fields"))
+    )
+    own = (read_string(attachment.get(name)) for name in ("pretext", "title", "text"))
+    blocks = _block_texts(attachment.get("blocks"))
+    words = "\n".join(filter(None, (*own, *fields, *blocks)))
+    return words or read_string(attachment.get("fallback")) or ""
+
+
+def _block_texts(blocks: object) -> list[str]:
+    """Return the words of each block, in order."""
+    return [text for block in read_mappings(blocks) if (text := _block_text(block).strip())]
+
+
+def _block_text(block: Mapping[str, object]) -> str:
+    kind, text = block.get("type"), block.get("text")
+    if kind == "user":
+        return f"<@{block.get('user_id')}>"
+    if kind == "channel":
+        return f"<#{block.get('channel_id')}>"
+    if kind == "link":
+        return f"{text or ''} {block.get('url') or ''}".strip()
+    words = text if isinstance(text, str) else read_string(as_mapping(text).get("text"))
+    fields = (read_string(f.get("text")) for f in read_mappings(block.get("fields")))
+    # The pieces of a section of rich text follow each other in one line.
+    between = "" if kind in ("rich_text_section", "rich_text_quote") else "\n"
+    inner = between.join(map(_block_text, read_mappings(block.get("elements"))))
+    whole = "\n".join(filter(None, (words, *fields, inner)))
+    return f"> {whole}" if kind == "rich_text_quote" else whole
+
+
+def _resolve_references(
+    text: str, people: Mapping[str, object], channels: Mapping[str, object]
+) -> tuple[str, tuple[str, ...]]:
     """Return the text with names in place of ids, and the people it mentions."""
     mentions: list[str] = []
 
@@ -197,7 +279,7 @@ def _resolve_references(text: str, people: Mapping[str, object]) -> tuple[str, t
             mentions.append(name)
             return f"@{name}"
         if target.startswith("#"):
-            return f"#{label or target[1:]}"
+            return f"#{label or channels.get(target[1:]) or target[1:]}"
         if target.startswith("!"):
             return label or f"@{target[1:].partition('^')[0]}"
         target = target.removeprefix("mailto:")

@@ -8,7 +8,7 @@ times without a zone; they are taken as UTC.
 """
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 import orjson
@@ -36,6 +36,14 @@ _TYPE = re.compile(
     rb'"type"\s*:\s*"(?:personal_chat|bot_chat|saved_messages|private_\w+|public_\w+)"'
 )
 _ACCOUNT = re.compile(rb'"personal_information"\s*:\s*\{[^{}]*?"user_id"\s*:\s*(\d+)')
+# Null where the account is gone that wrote the message first.
+_FORWARDED = frozenset(("forwarded_from", "forwarded_from_id", "saved_from"))
+# Fields with words beside the text, by what holds them; "" is the message itself.
+_TITLES = {
+    "todo_list": ("title",),
+    "invoice_information": ("title", "description"),
+    "": ("game_title", "game_description", "place_name", "address"),
+}
 _NOT_INCLUDED = "(File "  # "(File not included. Change data exporting settings to download.)"
 
 
@@ -69,22 +77,24 @@ class TelegramReader:
                         if isinstance(found, Reject):
                             yield found
                         elif found.value.get("type") != "service":
-                            identity = _build_identity(chat, found.value.get("id"))
+                            identity = build_identity(chat, found.value.get("id"))
                             payload = {"message": found.value, **context}
                             yield found.record(self.name, identity, digest(found.raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, chat = as_mapping(payload.get("message")), as_mapping(payload.get("chat"))
         parts = _text_parts(message)
-        text = "".join(_part_text(part) for part in parts)
-        forwarded = bool(message.get("forwarded_from"))
+        text, poll = "".join(_part_text(part) for part in parts).strip(), _read_poll(message)
+        told = (f"[poll] {poll}" if poll and text else poll, *_read_titles(message))
+        text = "\n\n".join(filter(None, (text, *told)))
+        forwarded = not _FORWARDED.isdisjoint(message)
         sender = read_identifier(message.get("from_id"))
         wrote = is_mine(payload.get("owner"), sender, f"user{sender}", message.get("from"))
         mine = False if forwarded else wrote
         unix = message.get("date_unixtime")
         return PostFields(
-            text=text.strip() or text_of(_read_poll(message) or _stand_in(message)),
-            searched=None if text.strip() or _read_poll(message) else "",
+            text=text or text_of(_stand_in(message)),
+            searched=None if text else "",
             created_at=from_seconds(unix) if unix else zoned_or_utc(message.get("date")),
             author=read_string(message.get("from")) or sender,
             title=read_string(chat.get("name")),
@@ -120,7 +130,8 @@ def _chat_fields(header: bytes) -> dict[str, object]:
     return {}
 
 
-def _build_identity(chat: Mapping[str, object], message: object) -> str | None:
+def build_identity(chat: Mapping[str, object], message: object) -> str | None:
+    """Return the id of a message of a chat."""
     number = read_identifier(message)
     return f"{read_identifier(chat.get('id')) or 'chat'}/{number}" if number else None
 
@@ -128,7 +139,7 @@ def _build_identity(chat: Mapping[str, object], message: object) -> str | None:
 def _answered_id(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
     """Return the answered message, if it is in the same chat."""
     elsewhere = message.get("reply_to_peer_id")
-    return None if elsewhere else _build_identity(chat, message.get("reply_to_message_id"))
+    return None if elsewhere else build_identity(chat, message.get("reply_to_message_id"))
 
 
 def _text_parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
@@ -142,6 +153,8 @@ def _text_parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]
 
 def _part_text(part: Mapping[str, object]) -> str:
     text, address = read_string(part.get("text")) or "", read_string(part.get("href"))
+    if part.get("type") == "blockquote":
+        return "\n".join(f"> {line}" for line in text.split("\n"))
     return f"{text} ({address})" if address and address != text else text
 
 
@@ -153,6 +166,16 @@ def _read_poll(message: Mapping[str, object]) -> str | None:
     poll = as_mapping(message.get("poll"))
     answers = (read_string(a.get("text")) for a in read_mappings(poll.get("answers")))
     return "\n".join(filter(None, (read_string(poll.get("question")), *answers))) or None
+
+
+def _read_titles(message: Mapping[str, object]) -> Iterator[str]:
+    """Yield the words of what a message holds beside its text: lists, places, games, bills."""
+    for name, kept in _TITLES.items():
+        holder = as_mapping(message.get(name)) if name else message
+        titles = [title for field in kept if (title := read_string(holder.get(field)))]
+        items = (read_string(a.get("text")) for a in read_mappings(holder.get("answers")))
+        if titles:
+            yield "\n".join((*titles, *(filter(None, items) if name else ())))
 
 
 def _stand_in(message: Mapping[str, object]) -> str | None:
@@ -170,7 +193,7 @@ def _list_file_names(message: Mapping[str, object]) -> list[str]:
 
 
 def _read_message_flags(message: Mapping[str, object]) -> Flag:
-    flags = Flag.REPOST if message.get("forwarded_from") else Flag.NONE
+    flags = Flag.NONE if _FORWARDED.isdisjoint(message) else Flag.REPOST
     if message.get("reply_to_message_id"):
         flags |= Flag.REPLY
     if any(message.get(name) for name in ("photo", "file", "media_type")):

@@ -1,7 +1,7 @@
 """Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,12 +15,14 @@ from engine.ingest.dates import (
     read_mappings,
     read_number,
     read_string,
+    read_strings,
     read_zoned_time,
     text_of,
     zoned_or_utc,
 )
 from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader, Sample
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.values import Flag, Kind
 
@@ -32,15 +34,43 @@ _HIGHEST_COUNTED = 29_700_859_247
 _EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657_000, tzinfo=UTC)
 _LONGEST_ID = 19
 _OFF_BY = timedelta(days=1)  # archives are off by up to twelve hours
-_OWN_DEVICES = ("Twitter", "TweetDeck")
 _REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
 # A page may be longer than the sample, which then holds no complete object.
-_PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
+_PAGE = re.compile(rb'\s*\{\s*"(?:data|statuses)"\s*:\s*\[\s*\{\s*"')
 
 
 def tweet_id(tweet: Mapping[str, object]) -> object:
     """Return the id of a tweet from `id_str`, because `id`, a number, may have been rounded."""
     return tweet.get("id_str") or tweet.get("id")
+
+
+def keep_last_versions(
+    records: Iterable[SourceRecord | Reject],
+) -> Iterator[SourceRecord | Reject]:
+    """Yield the records without tweets that were edited, if their last version is among them."""
+    older, last = dict[str, list[SourceRecord]](), set[str]()
+    for record in records:
+        versions = [] if isinstance(record, Reject) else _list_versions(record.payload)
+        if isinstance(record, Reject) or len(versions) < 2:
+            yield record
+        elif record.external_id == versions[-1]:
+            last.add(versions[-1])
+            yield record
+        else:
+            older.setdefault(versions[-1], []).append(record)
+    for newest, held in older.items():
+        if newest not in last:
+            yield held[-1]
+
+
+def _list_versions(payload: Mapping[str, object]) -> list[str]:
+    """Return the ids of all versions of a tweet, the last one last."""
+    tweet = as_mapping(payload.get("tweet")) or payload
+    info = as_mapping(tweet.get("edit_info"))
+    control = as_mapping(as_mapping(info.get("edit")).get("editControlInitial"))
+    known = as_mapping(info.get("initial")) or control
+    ids = read_strings(known.get("editTweetIds") or tweet.get("edit_history_tweet_ids"))
+    return sorted(ids, key=lambda each: (len(each), each))
 
 
 def tweet_post(
@@ -70,18 +100,20 @@ def tweet_post(
     )
 
 
-def is_from_x(post_id: str, created_at: datetime, sent_by: str | None) -> bool:
-    """Tell whether a record that names no platform is surely a post on X.
+def is_from_x(post_id: str, created_at: datetime, *, archive_of_x: bool) -> bool:
+    """Tell whether a record that names no platform is a post on X, if its archive shows X's signs.
 
-    Its id holds the moment when it was made; or it is from before ids did, and names an app of
-    that platform as its device.
+    Its id holds the moment when it was made, or it is from before ids did.
     """
     if not (post_id.isascii() and post_id.isdigit()) or len(post_id) > _LONGEST_ID:
         return False
     number = int(post_id)
     if number > _HIGHEST_COUNTED:
-        return abs(_EPOCH + timedelta(milliseconds=number >> 22) - created_at) <= _OFF_BY
-    return _FIRST_POST <= created_at <= _LAST_COUNTED and (sent_by or "").startswith(_OWN_DEVICES)
+        return (
+            archive_of_x
+            and abs(_EPOCH + timedelta(milliseconds=number >> 22) - created_at) <= _OFF_BY
+        )
+    return archive_of_x and _FIRST_POST <= created_at <= _LAST_COUNTED
 
 
 def read_device(source: object) -> str | None:
@@ -233,6 +265,14 @@ def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
     return [(short, expanded) for short, expanded in pairs if short and expanded]
 
 
+def _tweets_of(page: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """Return the tweets of a page of the API, or the one of a line of its stream."""
+    one = as_mapping(page.get("data"))
+    return (
+        [one] if one else [*read_mappings(page.get("data")), *read_mappings(page.get("statuses"))]
+    )
+
+
 class ApiReader(JsonReader):
     """Reads responses of the API."""
 
@@ -244,24 +284,31 @@ class ApiReader(JsonReader):
         return bool(_PAGE.match(sample.head)) or super().recognises(sample)
 
     def fits(self, found: Mapping[str, object]) -> bool:
-        if isinstance(found.get("data"), list):
-            return any("text" in tweet for tweet in read_mappings(found.get("data")))
+        if tweets := _tweets_of(found):
+            return any("text" in tweet or "full_text" in tweet for tweet in tweets)
         if {"id", "text"} <= found.keys() and ("author_id" in found or "public_metrics" in found):
             return True
-        return "created_at" in found and (
-            "full_text" in found or {"id_str", "text", "entities"} <= found.keys()
-        )
+        # Other programs write some of these fields, and others in place of these two.
+        has_parts = any(as_mapping(found.get(part)) for part in ("user", "entities"))
+        has_text = "full_text" in found or {"id_str", "text", "entities"} <= found.keys()
+        return "created_at" in found and has_text and has_parts
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        yield from keep_last_versions(super().records(source, names, defaults))
 
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        if not isinstance(found.value.get("data"), list):
-            yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+        if not (tweets := _tweets_of(found.value)):
+            if not isinstance(found.value.get("data"), list):
+                yield found.record(self.name, tweet_id(found.value), digest(found.raw))
             return
         includes = Includes.of(found.value.get("includes"))
-        for tweet in read_mappings(found.value.get("data")):
-            whole = with_includes(tweet, includes)
-            yield found.record(self.name, tweet.get("id"), digest(orjson.dumps(whole)), whole)
+        for tweet in tweets:
+            whole = tweet if "id_str" in tweet else with_includes(tweet, includes)
+            yield found.record(self.name, tweet_id(tweet), digest(orjson.dumps(whole)), whole)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         if "author_id" in payload or "public_metrics" in payload:

@@ -7,63 +7,72 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePath, PurePosixPath
+from typing import Any
+
+import orjson
 
 from engine.errors import RecordError
+from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
 from engine.ingest.dates import made_id, read_string, text_of, written_at
 from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
-from engine.ingest.streams import BOM, raw_lines
+from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
+from engine.ingest.whatsapp_notices import (
+    ATTACHED,
+    EDITED,
+    LEFT_OUT,
+    is_notice,
+    tells_what_was_done,
+)
 from engine.messages import Message
+from engine.text.clean import clean_for_display
+from engine.text.written_dates import read_day
 from engine.values import Flag, Kind
 
 DAY_FIRST, MONTH_FIRST = "day first", "month first"
+RENEWED = "wa-"  # what ids begin with since they no longer name the file of the chat
 
 _NUMBER = re.compile(r"\d+")
-_AFTERNOON = re.compile(r"p\.?\s?m", re.IGNORECASE)
-_MORNING = re.compile(r"a\.?\s?m", re.IGNORECASE)
-_HEADER = re.compile(
-    r"(?P<bracket>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4})[^\d\[\]:]{1,8}"
-    r"(?P<time>\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?\s?m\.?)?)"
-    r"(?(bracket)\]\s?|\s-\s)(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
+_WORDED = re.compile(r"[^\W\d_年月日년월일]{3}")
+_AMERICAN = re.compile(r"\b[AP]M\b")
+_BUDDHIST = range(2400, 2700)  # years of Thailand
 _AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
-_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_SPACES = re.compile("[\u00a0\u202f\u2007]")
 _LONGEST = 200_000  # characters; longer texts are refused later
-_OWN_MARK = "\u200e"  # iOS puts it before what it wrote itself
-# "<attached: a.jpg>", also after a caption, or "a.jpg (file attached)" before one.
-_ATTACHED = re.compile(r"<[^<>:\n]+: ([^<>\n]+\.\w{2,5})>|\A(\S[^\n]*?\.\w{2,5}) \([^()\n]+\)")
-_LEFT_OUT = re.compile(
-    r"<[^<>\n]+>"  # Android, in any language
-    r"|[^\n]{0,40}\b(?:omitted|omitid[oa]|ocultad[oa]|weggelassen|omess[oa]|omise?)\.?",
+_TITLE = re.compile(
+    r"(?:[^\n]*?whatsapp\S*\s(?:chat\s|sohbeti\s)?(?:with|mit|con|com|avec|met|med|с|di|-)\s)?(.+)",
     re.IGNORECASE,
 )
-_EDITED = re.compile("(?<!\\s)\\s+\u200e<[^<>:\n]+>$")
-_TITLE = re.compile(
-    r"(?:whatsapp[ -]chat (?:with|mit|-) |chat de whatsapp con )?(.+)", re.IGNORECASE
-)
+_COPY = re.compile(r"\s?\(\d{1,3}\)$")  # of a file that was downloaded again
+_ASIDE = "~\u00a0\u202f "  # before the name of somebody who is no contact
+_FIRST_LINES, _LEAST_HEADERS = 200, 2
 
 
-def guess_date_order(written: Iterable[tuple[str, str]]) -> str:
-    """Return whether the day or the month comes first, from dates and times in file order.
+def guess_date_order(headers: Iterable[Header]) -> tuple[str, bool]:
+    """Return whether the day or the month comes first, and whether nothing but custom says so.
 
     The right order makes every date valid and none earlier than the one before it. If both do, the
-    day comes first, unless the dates look American (slashes and a clock of twelve hours).
+    day comes first, unless the dates look American (slashes and "AM" or "PM").
     """
-    given = [(date, time) for date, time in written if not _year_first(date)]
-    american = any("/" in date and _is_twelve_hours(time) for date, time in given)
+    given = [
+        header for header in headers if not (_year_first(header.date) or _is_worded(header.date))
+    ]
+    american = any("/" in header.date and _AMERICAN.search(header.time) for header in given)
     preferred = (MONTH_FIRST, DAY_FIRST) if american else (DAY_FIRST, MONTH_FIRST)
-    return min(preferred, key=lambda order: _count_faults([date for date, _ in given], order))
+    faults = {order: _count_faults([h.date for h in given], order) for order in preferred}
+    best = min(preferred, key=faults.__getitem__)
+    is_open = len(set(faults.values())) == 1 and any(
+        len(set(_NUMBER.findall(header.date)[:2])) > 1 for header in given
+    )
+    return best, is_open
 
 
 def read_time(date: str, time: str, order: str) -> datetime:
     """Read "31/12/20" and "11:59:59 PM" as UTC. Raises RecordError."""
     try:
         hour, minute, second = (*map(int, _NUMBER.findall(time)), 0)[:3]
-        if _is_twelve_hours(time):
-            hour = hour % 12 + (12 if _AFTERNOON.search(time) else 0)
+        if hour <= 12 and (half := half_of_day(_NUMBER.sub(" ", time).replace(":", " "))):
+            hour = hour % 12 + (12 if half == "pm" else 0)
         year, month, day = _date_parts(date, order)
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except (ValueError, OverflowError) as exc:
@@ -71,28 +80,33 @@ def read_time(date: str, time: str, order: str) -> datetime:
             Message(
                 "the time {date} {time} does not exist, read with the {order}",
                 date=date,
-                time=time,
+                time=" ".join(time.strip(" ,،").split()),
                 order=order,
             )
         ) from exc
     return written_at(moment)
 
 
-def _is_twelve_hours(time: str) -> bool:
-    return bool(_AFTERNOON.search(time) or _MORNING.search(time))
-
-
 def _year_first(date: str) -> bool:
     return len(_NUMBER.findall(date)[0]) == 4
 
 
+def _is_worded(date: str) -> bool:
+    return bool(_WORDED.search(date))
+
+
 def _date_parts(date: str, order: str) -> tuple[int, int, int]:
     """Return year, month and day."""
+    if _is_worded(date):
+        year, month, day = read_day(date, None)
+        return year, month, day
     first, second, third = (int(number) for number in _NUMBER.findall(date))
     if _year_first(date):
-        return first, second, third
-    year = third + 2000 if third < 100 else third
-    return (year, first, second) if order == MONTH_FIRST else (year, second, first)
+        year, month, day = first, second, third
+    else:
+        year = third + 2000 if third < 100 else third
+        month, day = (first, second) if order == MONTH_FIRST else (second, first)
+    return (year - 543 if year in _BUDDHIST else year), month, day
 
 
 def _count_faults(dates: Sequence[str], order: str) -> int:
@@ -125,40 +139,37 @@ def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
     current: WrittenMessage | None = None
     for number, raw, _problem in raw_lines(stream):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if begun := _begin_message(number, line):
+        if header := match_header(line):
             if current:
                 yield current
-            current = begun
+            current = _begin_message(number, header)
         elif current and len(current.text) < _LONGEST:
             current = replace(current, text=f"{current.text}\n{line}")
     if current:
         yield current
 
 
-def find_headers(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the date and time of every message that begins in `text`."""
-    for line in text.split("\n"):
-        if found := _match_header(line):
-            yield found["date"], found["time"]
+def _begin_message(number: int, header: Header) -> WrittenMessage:
+    spoken = _AUTHOR.match(header.rest)
+    author = name_of(spoken[1] or spoken[3]) if spoken else None
+    if spoken is None or not author or tells_what_was_done(author):
+        return WrittenMessage(number, header.date, header.time, None, header.rest)
+    return WrittenMessage(number, header.date, header.time, author, spoken[2] or "")
 
 
-def strip_marks(text: str) -> str:
-    """Return `text` without the invisible marks of direction."""
-    return _MARKS.sub("", text)
+def name_of(written: str) -> str:
+    """Return the name of an author without marks: "Ana" for "~ Ana"."""
+    return strip_marks(written).strip().lstrip(_ASIDE).strip()
 
 
-def _match_header(line: str) -> re.Match[str] | None:
-    return _HEADER.match(_SPACES.sub(" ", line).lstrip("\u200e\u200f\ufeff"))
+def message_id(moment: datetime | None, written: str, author: str, text: str) -> str:
+    """Return the id of what was said, by whom, when to the minute, whatever phone exported it.
 
-
-def _begin_message(number: int, line: str) -> WrittenMessage | None:
-    found = _match_header(line)
-    if not found:
-        return None
-    spoken = _AUTHOR.match(found["rest"])
-    author = strip_marks(spoken[1] or spoken[3]).strip() if spoken else None
-    text = (spoken[2] or "") if spoken else found["rest"]
-    return WrittenMessage(number, found["date"], found["time"], author, text)
+    `written` stands in for a time that does not exist. Pictures are called otherwise on each phone.
+    """
+    when = f"{moment:%Y-%m-%dT%H:%M}" if moment else written
+    words = "" if LEFT_OUT.fullmatch(text.strip()) else text
+    return RENEWED + made_id(when, author, " ".join(ATTACHED.sub("", words).split()))
 
 
 class WhatsAppReader:
@@ -166,42 +177,60 @@ class WhatsAppReader:
 
     name = "whatsapp"
     kinds = (Kind.PERSONAL,)
+    by_content = True
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"_chat\.txt|[^/]*WhatsApp[^/]*\.txt", names)
+        return members_named(r"[^/.][^/]*\.txt", names)
 
     def recognises(self, sample: Sample) -> bool:
-        first, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
-        return any(find_headers(first.decode("utf-8", "replace")))
+        lines = _decode(sample.head).split("\n")[:_FIRST_LINES]
+        written = [line for line in lines if line.strip()]
+        headers = [header for line in written if (header := match_header(line.rstrip("\r")))]
+        spoken = sum(bool(_begin_message(1, header).author) for header in headers)
+        begins = bool(written) and match_header(written[0]) is not None
+        return bool(spoken) and (begins or len(headers) >= _LEAST_HEADERS)
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
+        digest = build_fingerprint(defaults, self.name)
         for name in names:
-            chat, label = _chat_name(source, name), source.label(name)
-            head = source.head(name).removeprefix(BOM).decode("utf-8", "replace")
-            order = guess_date_order(find_headers(head))
-            digest = build_fingerprint(defaults, self.name, order)
+            chat, label, head = _chat_name(source, name), source.label(name), source.head(name)
+            order = _date_order(head, defaults)
             context = {"chat": chat, "order": order, "owner": defaults.author}
-            with source.open(name) as stream:
-                for message, identity in _identify_messages(written_messages(stream), chat):
+            with source.open(name) as raw:
+                stream = decode_stream(raw, find_encoding(head) or UTF_8)
+                for message, identity in _identify_messages(written_messages(stream), order):
                     payload = {
                         "date": message.date, "time": message.time, "author": message.author,
                         "text": message.text, "place": f"{source.citation(name)}#{identity}",
                         **context,
                     }  # fmt: skip
                     item = JsonObject(label, message.line, "line", b"", payload)
-                    yield item.record(self.name, identity, digest(identity.encode()))
+                    raw_payload = orjson.dumps({**payload, "place": identity})
+                    yield item.record(self.name, identity, digest(raw_payload))
+
+    def tell_guesses(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Iterator[Message]:
+        """Yield what is guessed about dates that may be read in two ways."""
+        if defaults.is_day_first is not None:
+            return
+        for name in names:
+            with source.open_ahead(name) as stream:
+                order, is_open = guess_date_order(find_headers(_decode(stream.read(1 << 16))))
+            if is_open:
+                yield _describe_order(source.label(name), order)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        text = strip_marks(_EDITED.sub("", text_of(payload.get("text"))))
+        text = _plain_text(text_of(payload.get("text")))
         author, chat = read_string(payload.get("author")), read_string(payload.get("chat"))
         mine = is_mine(payload.get("owner"), author)
-        attached = _ATTACHED.search(text)
-        media = bool(attached or _LEFT_OUT.fullmatch(text))
+        attached = ATTACHED.search(text)
+        media = bool(attached or LEFT_OUT.fullmatch(text))
         return PostFields(
             text=text.strip(),
-            searched=(_ATTACHED.sub("", text) if attached else "") if media else None,
+            searched=(ATTACHED.sub("", text) if attached else "") if media else None,
             created_at=read_time(
                 str(payload.get("date")), str(payload.get("time")), str(payload.get("order"))
             ),
@@ -217,37 +246,89 @@ class WhatsAppReader:
         )
 
 
+def _decode(head: bytes) -> str:
+    return head.removeprefix(BOM).decode(find_encoding(head) or UTF_8, "replace")
+
+
+def _plain_text(written: str) -> str:
+    return strip_marks(EDITED.sub("", written))
+
+
+def _date_order(head: bytes, defaults: Defaults) -> str:
+    if defaults.is_day_first is not None:
+        return DAY_FIRST if defaults.is_day_first else MONTH_FIRST
+    return guess_date_order(find_headers(_decode(head)))[0]
+
+
+def _describe_order(name: str, order: str) -> Message:
+    if order == DAY_FIRST:
+        return Message(
+            "In {name} no date tells whether the day or the month comes first: it is read with the"
+            " day first. If that is wrong: --month-first.",
+            name=name,
+        )
+    return Message(
+        "In {name} no date tells whether the day or the month comes first: it is read with the"
+        " month first. If that is wrong: --day-first.",
+        name=name,
+    )
+
+
 def _chat_name(source: Source, name: str) -> str:
     """Return the name of the chat: that of the file, or of the zip that holds "_chat.txt"."""
     stem = PurePosixPath(name).stem
     if not source.packed or stem == "_chat":
         stem = PurePath(source.name).stem
-    found = _TITLE.fullmatch(stem)
+    found = _TITLE.fullmatch(_COPY.sub("", stem))
     return found[1].strip() if found else stem
 
 
 def _identify_messages(
-    found: Generator[WrittenMessage], chat: str
+    found: Generator[WrittenMessage], order: str
 ) -> Generator[tuple[WrittenMessage, str]]:
     """Yield people's messages with ids; the same words in the same minute are numbered."""
     again: Counter[str] = Counter()
-    when = ("", "")
+    minute: object = None
     for message in found:
-        if message.author is None or _is_notice(message.text):
+        if message.author is None or is_notice(message.text, message.author):
             continue
-        if when != (when := (message.date, message.time)):
+        moment, written = _moment_of(message, order), f"{message.date} {message.time}"
+        if minute != (minute := moment.replace(second=0) if moment else written):
             again.clear()
-        key = made_id(chat, *when, message.author, message.text)
+        text = clean_for_display(_plain_text(message.text))
+        key = message_id(moment, written, message.author, text)
         again[key] += 1
         yield message, key if again[key] == 1 else f"{key}-{again[key]}"
 
 
-def _is_notice(text: str) -> bool:
-    """Tell notices by iOS in a person's name ("encrypted", "deleted") from omitted media."""
-    if not text.startswith(_OWN_MARK):
-        return False
-    bare = strip_marks(text)
-    return not (_ATTACHED.search(bare) or _LEFT_OUT.fullmatch(bare))
+def renew_ids(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str | None]:
+    """Return today's ids of stored messages by those that named the file of the chat.
+
+    `rows` are in the order in which they were stored. None: the message is there twice, or nobody's
+    words.
+    """
+    taken = {row["external_id"] for row in rows if row["external_id"].startswith(RENEWED)}
+    again: Counter[tuple[object, str]] = Counter()
+    renewed: dict[str, str | None] = {}
+    for row in rows:
+        if row["external_id"] in taken:
+            continue
+        author = name_of(row["author"] or "")
+        key = message_id(row["created_at"].astimezone(UTC), "", author, row["text"])
+        again[row["thread_id"], key] += 1
+        number = again[row["thread_id"], key]
+        identity = key if number == 1 else f"{key}-{number}"
+        is_gone = identity in taken or is_notice(row["text"], author)
+        renewed[row["external_id"]] = None if is_gone else identity
+        taken.add(identity)
+    return renewed
+
+
+def _moment_of(message: WrittenMessage, order: str) -> datetime | None:
+    try:
+        return read_time(message.date, message.time, order)
+    except RecordError:
+        return None  # the normaliser reports it
 
 
 READERS: tuple[Reader, ...] = (WhatsAppReader(),)

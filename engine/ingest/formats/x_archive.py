@@ -9,7 +9,7 @@ import orjson
 
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time
-from engine.ingest.formats.tweets import tweet_id, tweet_post
+from engine.ingest.formats.tweets import keep_last_versions, tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
@@ -23,7 +23,9 @@ _ADDRESSED = re.compile(r"(?:@\w+\s+)*")
 _LONGEST_CUT = 2_000  # characters
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
-_POSTS = re.compile(r"(?:.*/)?tweets?(?:-part(\d+))?\.js")
+_POSTS = re.compile(r"(?:.*/)?(?:community-)?tweets?(?:-part(\d+))?\.js")
+_CIRCLE = re.compile(r"(?:.*/)?twitter-circle-tweet(?:-part(\d+))?\.js")
+_OF_POSTS = (None, b"tweet", b"tweets", b"community_tweet", b"twitter_circle_tweet")
 _MONTH = re.compile(r"(?:.*/)?\d{4}_\d\d\.js")
 _ASSIGNMENT = re.compile(rb"\s*(?:window\.YTD\.(\w+)\.part\d+|Grailbird\.data\.(tweets)\w*)\s*=")
 _LARGEST_MANIFEST = 1_000_000  # bytes
@@ -95,7 +97,7 @@ class XArchiveReader(JsonReader):
     """Reads an export as a folder, a zip, or one of its files."""
 
     name = "x-archive"
-    kinds = (Kind.TWEETS, Kind.SOCIAL)
+    kinds: tuple[Kind, ...] = (Kind.TWEETS, Kind.SOCIAL)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         parts = [(int(found[1] or 0), name) for name in names if (found := _POSTS.fullmatch(name))]
@@ -108,6 +110,11 @@ class XArchiveReader(JsonReader):
         return "id_str" in as_mapping(found.get("tweet"))
 
     def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        yield from keep_last_versions(self._read_all(source, names, defaults))
+
+    def _read_all(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
@@ -143,7 +150,7 @@ def _tweet_record(
 
 def _require_posts(source: Source, name: str) -> None:
     found = _ASSIGNMENT.match(source.head(name))
-    if found and found[1] not in (None, b"tweet", b"tweets"):
+    if found and found[1] not in _OF_POSTS:
         raise InputError(
             Message(
                 "{label} holds {found}, not tweets.",
@@ -184,4 +191,17 @@ def _read_account(source: Source, name: str) -> str | None:
     return None
 
 
-READERS: tuple[Reader, ...] = (XArchiveReader(),)
+class XCircleReader(XArchiveReader):
+    """Reads posts to a circle of friends, which nobody else saw."""
+
+    name = "x-circle"
+    kinds = (Kind.PERSONAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return [name for name in names if _CIRCLE.fullmatch(name)]
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(sample.objects) and b"twitter_circle_tweet" in sample.head[:200]
+
+
+READERS: tuple[Reader, ...] = (XCircleReader(), XArchiveReader())

@@ -32,6 +32,8 @@ _NAMES = frozenset(("mention", "hashtag"))  # classes of links that are shown by
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 # Separators of blocks; no text contains them. Several in a row count as one.
 _LINE, _PARAGRAPH = "\x00", "\x01"
+# Around a quotation.
+_QUOTE, _UNQUOTE = "\x03", "\x04"
 # Before the level and the text of a heading.
 _HEADING = "\x02"
 _LEVELS = {f"h{level}": str(level) for level in range(1, 7)}
@@ -49,10 +51,23 @@ def html_text(markup: str) -> str:
     """Return the text of an HTML fragment, with paragraphs separated by an empty line.
 
     A link whose text is (part of) its address becomes the whole address; any other keeps its text.
+    The lines of a quotation begin with ">".
     """
     body = LexborHTMLParser(markup).body
     text = _PARTED.sub(_break_between, "".join(_list_pieces(body)) if body else "")
-    return _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
+    text = _AROUND_BREAKS.sub("\n", text)
+    if _QUOTE in text:
+        text = "\n".join(_mark_quoted(text))
+    return _TOO_MANY_BREAKS.sub("\n\n", text).strip()
+
+
+def _mark_quoted(text: str) -> Iterator[str]:
+    depth = 0
+    for line in text.split("\n"):
+        words = line.replace(_QUOTE, "").replace(_UNQUOTE, "").strip()
+        depth += line.count(_QUOTE)
+        yield f"> {words}" if depth > 0 and words else words
+        depth -= line.count(_UNQUOTE)
 
 
 def html_blocks(markup: str) -> list[Block]:
@@ -97,6 +112,9 @@ def _list_pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]
             if structured and node.tag in _LEVELS and node.text().strip():
                 yield _HEADING + _LEVELS[node.tag]
             waiting.append(after)
+            if node.tag == "blockquote" and not structured:
+                yield _QUOTE
+                waiting.append(_UNQUOTE)
             waiting.extend(reversed(list(node.iter(include_text=True))))
 
 

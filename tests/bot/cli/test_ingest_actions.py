@@ -454,6 +454,45 @@ def ask_report(said: str) -> str:
     return said.rpartition("all of them: ")[2].strip()
 
 
+class TestChats:
+    def test_a_chat_that_was_stored_with_older_ids_does_not_double(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        lines = ("Ana: the dam", "Bob: no", "Bob: no", "Bob: This message was deleted")
+        chat = "".join(f"12/03/2023, 20:1{n // 2} - {line}\n" for n, line in enumerate(lines))
+        for name in ("WhatsApp Chat with Bob.txt", "an other name.txt"):
+            (tmp_path / name).write_text(chat, encoding="utf-8")
+        invoke("ingest", str(tmp_path / "WhatsApp Chat with Bob.txt"))
+        assert ask(database, "SELECT count(*) FROM document") == 3
+        ask(database, "UPDATE document SET external_id = md5(external_id) RETURNING 1")
+        again = invoke("ingest", str(tmp_path / "an other name.txt"), "--json").json
+        assert (again["inserted"], again["updated"]) == (0, 3)
+        assert ask(database, "SELECT count(*) FROM document") == 3
+        assert ask(database, "SELECT bool_and(external_id LIKE 'wa-%') FROM document") is True
+        assert (
+            invoke("ingest", str(tmp_path / "an other name.txt"), "--json").json["unchanged"] == 3
+        )
+
+    def test_several_exports_go_where_they_belong(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "mine"
+        (folder / "x" / "data").mkdir(parents=True)
+        (folder / "x" / "data" / "tweets.js").write_bytes(EXPORT)
+        likes = b"window.YTD.like.part0 = " + orjson.dumps([{"like": {}}] * 3)
+        (folder / "x" / "data" / "like.js").write_bytes(likes)
+        chat = "12/03/2023, 20:11 - Ana: hi\n"
+        (folder / "Chat with Bob.txt").write_text(chat, encoding="utf-8")
+        done = invoke("ingest", str(folder))
+        assert done.code == 0
+        assert "Also there, not read: x/data/like.js (3)" in done.err
+        found = "SELECT string_agg(kind || ' ' || documents, ', ' ORDER BY kind) FROM corpus"
+        assert ask(database, found) == "personal 1, tweets 1"
+        assert invoke("ingest", str(folder), "--corpus", "all-of-it").code == 0
+        kind = ask(database, "SELECT kind || ' ' || documents FROM corpus WHERE name = 'all-of-it'")
+        assert kind == "personal 2"
+
+
 class TestOptions:
     def test_author_option_fills_records_without_an_author(
         self, invoke: Invoke, database: str, tmp_path: Path, file: Path
@@ -508,7 +547,7 @@ class TestOptions:
         (tmp_path / "tweets.js").write_bytes(EXPORT)
         plain = {"text": "A ship sank", "created_at": "2015-11-10T14:59:27Z", "author": "ana"}
         named = plain | {"id": "7", "text": "No ship here", "platform": "Twitter"}
-        lines = [plain | {"id": "664095025394614272"}, named]
+        lines = [plain | {"id": "664095025394614272", "is_retweet": False}, named]
         (tmp_path / "a.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
         invoke("ingest", str(tmp_path / "tweets.js"), str(tmp_path / "a.jsonl"))
         found = invoke("find", "ship", "--json").json

@@ -1,6 +1,7 @@
 """Reads sources whole, for tests."""
 
 import io
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import orjson
 from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest import Defaults, Reject, SourceRecord
-from engine.ingest.detect import open_source
+from engine.ingest.detect import list_exports, open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.records import ExportPart
 
 TWEET = {
     "id_str": "1131393056299786240",
@@ -26,9 +28,17 @@ def records(
     source: Path | bytes, *, form: str = "auto", defaults: Defaults | None = None
 ) -> tuple[list[SourceRecord], list[Reject]]:
     """Return what a path, or bytes on standard input, holds."""
-    where, stdin = ("-", io.BytesIO(source)) if isinstance(source, bytes) else (str(source), None)
-    with open_source(where, format=form, defaults=defaults, stdin=stdin) as stream:
-        found = list(stream)
+    found: list[SourceRecord | Reject] = []
+    if isinstance(source, bytes):
+        parts: Sequence[ExportPart] = [ExportPart(where="-", format=form)]
+        stdin = io.BytesIO(source)
+    else:
+        parts, stdin = list_exports(str(source), format=form, defaults=defaults).exports, None
+    for part in parts:
+        with open_source(
+            part.where, format=part.format, defaults=defaults, stdin=stdin, shared=part.shared
+        ) as stream:
+            found += stream
     good = [item for item in found if isinstance(item, SourceRecord)]
     return good, [item for item in found if isinstance(item, Reject)]
 

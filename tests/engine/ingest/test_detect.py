@@ -121,6 +121,13 @@ def test_an_empty_file_says_so(data: bytes) -> None:
         records(data)
 
 
+def test_a_database_of_sqlite_is_named(tmp_path: Path) -> None:
+    for name in ("chats.db", "chats.json"):
+        (tmp_path / name).write_bytes(b"SQLite format 3\0" + bytes(200))
+        with pytest.raises(UnknownFormat, match="is a database of SQLite"):
+            open_source(str(tmp_path / name))
+
+
 def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for path, message in [
         (tmp_path / "absent.jsonl", "does not exist. Check the path."),

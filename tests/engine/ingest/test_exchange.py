@@ -67,8 +67,7 @@ def test_every_format_survives_export_and_import(tmp_path: Path) -> None:
     every = (*contents(tmp_path), *CONTENTS_OF_X)
     good = [record for each in every for record in records(each)[0]]
     assert {record.format for record in good} == set(READERS) - {
-        "documents",
-        "instagram-and-threads",
+        *("documents", "facebook-html", "x-circle", "telegram-html"),
     }
     assert_comes_back([normalise(record, Defaults(author="ana")) for record in good])
 

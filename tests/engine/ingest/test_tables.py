@@ -11,8 +11,9 @@ from engine.errors import UnknownFormat, UsageError
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.records import TableLayout
+from engine.ingest.streams import find_encoding
 from engine.ingest.table_cells import read_count
-from engine.ingest.tables import find_encoding
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 EXCEL = (
@@ -273,3 +274,69 @@ def test_a_character_cut_at_the_sample_end_does_not_change_the_encoding() -> Non
     assert find_encoding("canción".encode()[:6]) == "utf-8"
     assert find_encoding("canción".encode("cp1252")) == "cp1252"
     assert find_encoding(b"\x00\x01") is None
+
+
+def _row_of(**cells: str) -> bytes:
+    columns = {"id": "1724551110456246273", "date": "2023-11-14 22:13:20+00:00", **cells}
+    return "\n".join(
+        ",".join(f'"{value}"' for value in line) for line in (columns, columns.values())
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("author.username", "ana_sails"),
+        ("from_user", "ana_sails"),
+        ("user.screen_name", "ana_sails"),
+        ("screen_name", "ana_sails"),
+        ("user", "{'_type': 'snscrape.User', 'username': 'ana_sails', 'id': 4}"),
+    ],
+)
+def test_programs_say_who_wrote_a_tweet(column: str, cell: str) -> None:
+    (document,), _ = documents(_row_of(**{column: cell, "text": "the dam"}))
+    assert (document.author, document.text) == ("ana_sails", "the dam")
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "is_repost"),
+    [
+        ("retweet", "1", True),
+        ("retweet", "True", True),
+        ("retweet", "False", False),
+        ("retweet", "0", False),
+        ("post_type", "RETWEET", True),
+        ("post_type", "QUOTE_TWEET", False),
+        ("post_type", "", False),
+        ("referenced_tweets.retweeted.id", "1690000000000000000", True),
+        ("referenced_tweets.retweeted.id", "", False),
+        ("retweetedTweet", "{'url': 'https://twitter.com/b/status/1'}", True),
+        ("retweetedTweet", "nan", False),
+    ],
+)
+def test_programs_say_what_is_a_repost(column: str, cell: str, is_repost: bool) -> None:
+    (document,), _ = documents(_row_of(**{column: cell, "text": "the dam"}))
+    assert (Flag.REPOST in document.flags) is is_repost
+
+
+def test_the_link_of_a_post_is_not_that_of_the_account() -> None:
+    link = "https://twitter.com/ana/status/1724551110456246273"
+    for column in ("status_url", "Post Link", "tweet_url", "permalink"):
+        cells = {"text": "the dam", "url": "https://t.co/profile", column: link}
+        (document,), _ = documents(_row_of(**cells))
+        assert document.url == link, column
+    (document,), _ = documents(_row_of(**{"Post text": "the dam", "Post Link": link}))
+    assert (document.text, document.url) == ("the dam", link)
+
+
+def test_json_that_resembles_the_api_is_read_by_its_columns() -> None:
+    found = {
+        "id": "1724551110456246273",
+        "created_at": "2023-11-14 22:13:20 +00:00",
+        "full_text": "the dam",
+        "screen_name": "ana_sails",
+        "favorite_count": 4,
+    }
+    for content in (orjson.dumps([found]), orjson.dumps(found, option=orjson.OPT_INDENT_2)):
+        (document,), _ = documents(content)
+        assert (document.text, document.author) == ("the dam", "ana_sails")

@@ -161,3 +161,40 @@ def test_a_page_may_be_longer_than_a_line_of_the_plain_format() -> None:
     many = [V2 | {"id": str(number)} for number in range(1, 6_000)]
     good, rejects = records(orjson.dumps({"data": many}))
     assert (len(good), rejects) == (5_999, [])
+
+
+@pytest.mark.parametrize("option", [None, orjson.OPT_INDENT_2])
+def test_pages_and_single_tweets_are_read_however_they_are_laid_out(option: int | None) -> None:
+    tweet = {
+        "id": "12",
+        "text": "the dam",
+        "created_at": "2023-11-14T22:13:20.000Z",
+        "author_id": "42",
+        "public_metrics": {"like_count": 5},
+    }
+    users = {"users": [{"id": "42", "username": "ana_sails"}]}
+    old = {
+        "id_str": "12",
+        "full_text": "the dam",
+        "created_at": "Tue Nov 14 22:13:20 +0000 2023",
+        "user": {"screen_name": "ana_sails"},
+        "entities": {"urls": []},
+    }
+    for shape in (
+        {"data": [tweet], "includes": users},
+        {"data": tweet, "includes": users, "matching_rules": []},
+        {"statuses": [old], "search_metadata": {}},
+        old,
+    ):
+        (document,), rejects = documents(orjson.dumps(shape, option=option))
+        assert rejects == []
+        assert (document.text, document.author) == ("the dam", "ana_sails")
+
+
+def test_objects_over_many_lines_may_follow_each_other() -> None:
+    tweets = [
+        {"id": number, "text": "x", "created_at": "2023-11-14T22:13:20Z", "author_id": "4"}
+        for number in ("12", "13")
+    ]
+    content = b"\n".join(orjson.dumps(tweet, option=orjson.OPT_INDENT_2) for tweet in tweets)
+    assert len(documents(content)[0]) == 2

@@ -169,3 +169,21 @@ def test_a_damaged_repository_is_named(tmp_path: Path) -> None:
         (tmp_path / "repo.car").write_bytes(content)
         with pytest.raises(InputError, match=r"repo\.car.*(damaged|lacks)"):
             records(tmp_path / "repo.car")
+
+
+def test_films_and_cards_of_links_are_found_beside_the_words() -> None:
+    film = {"$type": "app.bsky.embed.video", "video": {}, "alt": "A heron lands"}
+    card = {"uri": "https://example.org/a", "title": "The dam", "description": "It breaks"}
+    for embed, word, beside in (
+        (film, "heron", "image: A heron lands"),
+        (
+            {"$type": "app.bsky.embed.external", "external": card},
+            "breaks",
+            "link: The dam\nIt breaks",
+        ),
+    ):
+        (document,), _ = documents(car({f"{POST}/1": STORM | {"embed": embed}}))
+        assert word in document.search_text
+        assert document.meta["beside"] == [beside]
+        assert document.text == STORM["text"]
+        assert (document.url or "").startswith("https://bsky.app/profile/")

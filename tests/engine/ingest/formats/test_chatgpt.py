@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import orjson
+import pytest
 
 from engine.ingest import Defaults
 from engine.values import Flag
@@ -142,3 +143,81 @@ def test_a_renamed_conversation_updates_its_messages() -> None:
     )
     assert first == again
     assert not set(first) & set(renamed)
+
+
+OF_DEEPSEEK = {
+    "id": "d1",
+    "title": "Storms",
+    "inserted_at": "2025-02-01T10:00:00.000000+08:00",
+    "updated_at": "2025-02-01T10:01:00.000000+08:00",
+    "mapping": {
+        "root": {"id": "root", "parent": None, "children": ["1"], "message": None},
+        "1": {
+            "id": "1",
+            "parent": "root",
+            "children": ["2"],
+            "message": {
+                "files": [],
+                "model": "deepseek-chat",
+                "inserted_at": "2025-02-01T10:00:05.000000+08:00",
+                "fragments": [{"type": "REQUEST", "content": "Will it rain?"}],
+            },
+        },
+        "2": {
+            "id": "2",
+            "parent": "1",
+            "children": [],
+            "message": {
+                "files": [],
+                "model": "deepseek-chat",
+                "inserted_at": "2025-02-01T10:00:09.000000+08:00",
+                "fragments": [
+                    {"type": "THINK", "content": "He asks."},
+                    {"type": "RESPONSE", "content": "Yes, soon."},
+                ],
+            },
+        },
+    },
+}
+
+
+def test_conversations_with_deepseek_are_read() -> None:
+    stored, rejects = documents(orjson.dumps([OF_DEEPSEEK]))
+    assert rejects == []
+    assert [(d.role, d.author, d.text) for d in stored] == [
+        ("user", None, "Will it rain?"),
+        ("assistant", "DeepSeek", "Yes, soon."),
+    ]
+    assert stored[1].reply_to == stored[0].external_id == "deepseek/d1/1"
+    assert moment_of(stored[0]).isoformat() == "2025-02-01T02:00:05+00:00"
+
+
+@pytest.mark.parametrize("current", [None, "gone"])
+def test_the_newest_branch_counts_where_none_is_named(current: object) -> None:
+    stored, _ = documents(orjson.dumps([BRANCHED | {"current_node": current}]))
+    assert [d.text for d in stored] == ["Will it rain?", "Yes, soon.", "When?"]
+    without = {name: value for name, value in BRANCHED.items() if name != "current_node"}
+    assert [d.text for d in documents(orjson.dumps([without]))[0]] == [d.text for d in stored]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("In 1932.\ue200cite\ue202turn0search1\ue201 Long.", "In 1932. Long."),
+        ("In 1932 【4†source】.", "In 1932."),
+        ("In 1932. citeturn0search1turn2view3", "In 1932."),
+        ('To \ue200entity\ue202["place","Porto"]\ue201 by sea', "To Porto by sea"),
+        ("He cites turns", "He cites turns"),
+    ],
+)
+def test_marks_of_citations_are_no_words(said: str, text: str) -> None:
+    talk = conversation(node("a", None, "assistant", said), current="a")
+    assert documents(orjson.dumps([talk]))[0][0].text == text
+
+
+def test_the_documents_of_a_canvas_are_read() -> None:
+    written = orjson.dumps({"name": "Plan", "type": "document", "content": "Build a dam"}).decode()
+    canvas = node("a", None, "assistant", recipient="canmore.create_textdoc")
+    canvas["message"] |= {"content": {"content_type": "code", "text": written}}  # type: ignore[operator]
+    stored, _ = documents(orjson.dumps([conversation(canvas, current="a")]))
+    assert [d.text for d in stored] == ["Plan\n\nBuild a dam"]

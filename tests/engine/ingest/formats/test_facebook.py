@@ -68,7 +68,9 @@ def test_a_post_without_text_is_described_by_its_content(
 
 def test_pictures_are_listed_as_attachments() -> None:
     document = one(attachments=[{"data": [PICTURE]}])
-    assert (document.flags, document.meta) == (Flag.MEDIA, {"attachments": ["a.jpg"]})
+    assert (document.flags, document.meta["attachments"]) == (Flag.MEDIA, ["a.jpg"])
+    assert document.meta["beside"] == ["image: Two ships"]
+    assert "Two ships" in document.search_text
 
 
 def test_posts_of_the_same_second_get_different_ids() -> None:

@@ -63,9 +63,11 @@ def test_a_record_with_nothing_else_takes_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("post_id", "created_at", "device", "platform"),
     [
-        ("664095025394614272", "2015-11-10T14:59:27Z", None, "x"),
-        (664095025394614272, "2015-11-10T14:59:27Z", None, "x"),
-        ("664095025394614272", "2015-11-10T02:59:27Z", None, "x"),  # AM for PM
+        ("664095025394614272", "2015-11-10T14:59:27Z", "Twitter for iPhone", "x"),
+        (664095025394614272, "2015-11-10T14:59:27Z", "Twitter for iPhone", "x"),
+        ("664095025394614272", "2015-11-10T02:59:27Z", "TweetDeck", "x"),  # AM for PM
+        # An invented account may have ids with a moment in them, likes and an author.
+        ("664095025394614272", "2015-11-10T14:59:27Z", None, None),
         ("664095025394614272", "2016-11-10T14:59:27Z", "Twitter for iPhone", None),
         ("1698308935", "2009-05-04T18:54:25Z", "Twitter Web Client", "x"),
         ("1698308935", "2009-05-04T18:54:25Z", None, None),
@@ -86,6 +88,16 @@ def test_record_without_platform_is_from_x_only_if_id_and_date_agree(
     assert one(record | {"source": "Mastodon"}).platform == (platform or "Mastodon")
     by_program = {"source": '<a href="https://x.example">Program</a>'}
     assert one(record | by_program).platform == platform
+
+
+def test_all_of_an_archive_is_of_x_if_its_columns_are() -> None:
+    old = {"id": "12345678901", "text": "a", "created_at": "2010-05-04T18:54:25Z"}
+    new = {"id": "664095025394614272", "text": "b", "created_at": "2015-11-10T14:59:27Z"}
+    for sign in ({"is_retweet": False}, {"device": "Twitter Web App"}, {"screen_name": "ana"}):
+        lines = b"\n".join(map(orjson.dumps, (old, new | sign)))
+        assert {document.platform for document in documents(lines)[0]} == {"x"}
+    lines = b"\n".join(map(orjson.dumps, (old, new | {"likes": 4, "author": "ana"})))
+    assert {document.platform for document in documents(lines)[0]} == {None}
 
 
 def test_a_screen_name_in_place_of_an_answered_id_only_marks_a_reply() -> None:

@@ -143,3 +143,34 @@ def test_the_export_is_recognised_as_folder_and_file(tmp_path: Path) -> None:
 def test_boosts_do_not_count_as_own_text() -> None:
     good, _ = records(outbox(created(), BOOST), defaults=Defaults(only_mine=True))
     assert [record.external_id for record in good] == [NOTE["id"]]
+
+
+def test_a_boost_of_one_s_own_post_does_not_replace_it() -> None:
+    post = created(content="<p>The dam will break</p>")
+    boost: dict[str, object] = {
+        **BOOST,
+        "id": "https://example.social/users/ana/statuses/99/activity",
+    }
+    boost["object"] = post["object"]
+    stored, _ = documents(outbox(post, boost))
+    assert [Flag.REPOST in d.flags for d in stored] == [False, True]
+    assert len({d.external_id for d in stored}) == 2
+    assert stored[0].text == "The dam will break"
+
+
+def test_what_stands_beside_the_words_is_found_and_quotations_are_marked() -> None:
+    attachment = {"type": "Document", "url": "/a.jpg", "name": "A heron on the quay"}
+    options = [{"type": "Note", "name": "At the lighthouse"}]
+    note = created(
+        attachment=[attachment],
+        oneOf=options,
+        content="<p>Morning</p><blockquote><p>He said so</p></blockquote>",
+    )
+    (document,) = documents(outbox(note))[0]
+    assert document.text == "Morning\n\n> He said so"
+    assert Flag.QUOTE in document.flags
+    assert "heron" in document.search_text
+    assert "lighthouse" in document.search_text
+    assert document.meta["beside"] == ["image: A heron on the quay", "poll: At the lighthouse"]
+    (own,) = documents(outbox(note), defaults=Defaults(only_mine=True))[0]
+    assert own.text == "Morning"

@@ -150,3 +150,47 @@ def test_only_the_message_without_a_time_is_rejected(tmp_path: Path) -> None:
     stored, rejects = documents(export(tmp_path, general__01=[bad, MESSAGE]))
     assert len(stored) == 1
     assert [reject.reason for reject in rejects] == ["record 1: no id"]
+
+
+SHARED = {"is_share": True, "author_name": "Bob", "text": "I predict the flood"}
+
+
+def test_what_others_wrote_is_passed_on_as_theirs(tmp_path: Path) -> None:
+    alone = MESSAGE | {"text": "", "attachments": [SHARED], "ts": "1714550401.1"}
+    beside = MESSAGE | {"text": "look at this", "attachments": [SHARED], "ts": "1714550402.2"}
+    where = export(tmp_path, general__01=[alone, beside])
+    first, second = documents(where)[0]
+    assert (first.text, Flag.REPOST in first.flags) == ("I predict the flood", True)
+    assert (second.text, second.meta["beside"]) == ("look at this", ["shared: I predict the flood"])
+    author = second.author
+    (own,) = documents(where, defaults=Defaults(author=author, only_mine=True))[0]
+    assert (own.text, "predict" in own.search_text) == ("look at this", False)
+
+
+def test_bots_say_all_that_is_in_their_blocks_and_attachments(tmp_path: Path) -> None:
+    rich = {
+        "type": "rich_text_section",
+        "elements": [{"type": "text", "text": "only "}, {"type": "text", "text": "rich words"}],
+    }
+    blocks = [
+        {"type": "header", "text": {"type": "plain_text", "text": "Storm warning"}},
+        {"type": "section", "fields": [{"type": "mrkdwn", "text": "Level: high"}]},
+        {"type": "rich_text", "elements": [rich]},
+    ]
+    fields = [{"title": "Opened by", "value": "carla"}]
+    attached = {"pretext": "New", "title": "Bridge is low", "text": "", "fields": fields}
+    of_bot = {"subtype": "bot_message", "ts": "1714550401.1", "bot_id": "B1"}
+    said = MESSAGE | of_bot | {"text": "This content can't be displayed.", "blocks": blocks}
+    short = MESSAGE | of_bot | {"text": "An issue", "attachments": [attached], "ts": "1714550402.2"}
+    texts = [d.text for d in documents(export(tmp_path, general__01=[said, short]))[0]]
+    assert texts == [
+        "Storm warning\nLevel: high\nonly rich words",
+        "An issue\n\nNew\nBridge is low\nOpened by: carla",
+    ]
+
+
+def test_people_of_an_organisation_are_known(tmp_path: Path) -> None:
+    where = export(tmp_path, general__01=[MESSAGE])
+    names = documents(where)[0][0].author
+    next(where.rglob("users.json")).rename(where / "org_users.json")
+    assert documents(where)[0][0].author == names

@@ -85,6 +85,23 @@ def test_an_ios_export_is_read() -> None:
         ("[2020-12-31, 11:59:59 PM] Ana: x", "2020-12-31T23:59:59"),
         ("[31.12.20, 23:59:59] Ana: x", "2020-12-31T23:59:59"),
         ("[31.12.2020 klo 23.59.59] Ana: x", "2020-12-31T23:59:59"),
+        ("2023. 3. 12. 오후 8:11 - Ana: x", "2023-03-12T20:11:00"),
+        ("2023. 03. 12. 20:11 - Ana: x", "2023-03-12T20:11:00"),
+        ("2023. 03. 12. du. 8:11 - Ana: x", "2023-03-12T20:11:00"),
+        ("2023年3月12日 午後8:11 - Ana: x", "2023-03-12T20:11:00"),
+        ("[2020/3/12 下午8:11:05] Ana: x", "2020-03-12T20:11:05"),
+        ("12/03/2023, 8:11 CH - Ana: x", "2023-03-12T20:11:00"),
+        ("12/03/2023, 8:11 PTG - Ana: x", "2023-03-12T20:11:00"),
+        ("13.03.2023 ÖÖ 12:30 - Ana: x", "2023-03-13T00:30:00"),
+        ("12.03.2023 ÖS 8:11 - Ana: x", "2023-03-12T20:11:00"),
+        ("13/3/23, 8:11 μ.μ. - Ana: x", "2023-03-13T20:11:00"),
+        ("\u200f١٣\u200f/٣\u200f/٢٠٢٣، ٨:١١ م - Ana: x", "2023-03-13T20:11:00"),
+        ("13/03/23, 8:11 अपराह्न - Ana: x", "2023-03-13T20:11:00"),
+        ("13/3/2566 20:11 - Ana: x", "2023-03-13T20:11:00"),
+        ("13/12/2012 17:03:48: Ana: x", "2012-12-13T17:03:48"),
+        ("12 March 2013 8:11 pm - Ana: x", "2013-03-12T20:11:00"),
+        ("8:11pm, Mar 12, 2013 - Ana: x", "2013-03-12T20:11:00"),
+        ("3/6/2023, 6:12 p. m. - Ana: x", "2023-06-03T18:12:00"),
         # Both orders are possible: the day, unless it looks American.
         ("03/04/20, 23:59 - Ana: x", "2020-04-03T23:59:00"),
         ("3/4/20, 11:59 PM - Ana: x", "2020-03-04T23:59:00"),
@@ -171,3 +188,79 @@ def test_every_message_of_any_chat_is_read(chat: list[tuple[str, list[str]]]) ->
     assert [(r.payload["author"], r.payload["text"]) for r in found] == said
     assert len({record.external_id for record in found}) == len(said)
     assert rejects == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252", "utf-8-sig"])
+def test_letters_are_kept_in_the_encodings_of_editors(encoding: str) -> None:
+    chat = "Un título\n\n12/03/2023, 20:11 - Núñez: El río subirá\n12/03/2023, 20:12 - Ana: sí\n"
+    stored, _ = documents(chat.encode(encoding))
+    assert [(d.author, d.text) for d in stored] == [("Núñez", "El río subirá"), ("Ana", "sí")]
+
+
+def test_the_command_may_say_whether_the_day_comes_first() -> None:
+    chat = lines("3/4/20, 10:00 - Ana: x")
+    found = {
+        order: moment_of(documents(chat, defaults=Defaults(is_day_first=order))[0][0]).month
+        for order in (True, False)
+    }
+    assert found == {True: 4, False: 3}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '12/03/2023, 20:10 - Ana created group "Sailing: summer"',
+        "12/03/2023, 20:10 - Ana cambió el asunto de «Mar: verano» a «Mar: invierno»",
+        "12/03/2023, 20:10 - Ana hat den Betreff von „See: 1“ zu „See: 2“ geändert",
+        "12/03/2023, 20:10 - Bob: This message was deleted",
+        "12/03/2023, 20:10 - Bob: Eliminaste este mensaje",
+        "12/03/2023, 20:10 - Bob: Diese Nachricht wurde gelöscht.",
+        "[12/03/2023, 20:10:00] Bob: Bob created group “Harbour”",
+        "[12/03/2023, 20:10:00] Harbour: Messages and calls are end-to-end encrypted. No one"
+        " outside of this chat, not even WhatsApp, can read them.",
+    ],
+)
+def test_what_whatsapp_wrote_is_nobodys_words(written: str) -> None:
+    stored, rejects = documents(lines(written, "12/03/2023, 20:11 - Ana: Hello"))
+    assert [(d.author, d.text) for d in stored] == [("Ana", "Hello")]
+    assert rejects == []
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("12/03/2023, 20:10 - Ana: In May <This message was edited>", "In May"),
+        ("12/03/2023, 20:10 - Ana: En mayo <Se editó este mensaje.>", "En mayo"),
+        ("12/03/2023, 20:10 - Ana: write <tag>", "write <tag>"),
+        (
+            "[12/03/2023, 20:10:00] Ana: \u200ePOLL:\nWhen?\n\u200eOPTION: now",
+            "POLL:\nWhen?\nOPTION: now",
+        ),
+        (
+            "[12/03/2023, 20:10:00] Ana: \u200eLocation: https://x.example/1",
+            "Location: https://x.example/1",
+        ),
+        ("12/03/2023, 20:10 - ~\u202fAna: hello", "hello"),
+    ],
+)
+def test_marks_are_no_words_and_polls_are(written: str, text: str) -> None:
+    (document,), _ = documents(written.encode())
+    assert (document.author, document.text) == ("Ana", text)
+
+
+def test_the_same_chat_has_the_same_ids_on_every_phone(tmp_path: Path) -> None:
+    android = tmp_path / "WhatsApp Chat with Harbour.txt"
+    android.write_text(
+        "12/03/2023, 20:11 - Ana: the dam will break\n12/03/2023, 20:12 - Bob: no\n"
+        "12/03/2023, 20:12 - Bob: <Media omitted>\n",
+        encoding="utf-8",
+    )
+    ios = tmp_path / "chat of my old phone.txt"
+    ios.write_text(
+        "[12.03.23, 20:11:05] Ana: the dam will break\n[12.03.23, 20:12:09] Bob: no\n"
+        "[12.03.23, 20:12:30] Bob: \u200eimage omitted\n",
+        encoding="utf-8",
+    )
+    ids = [[document.external_id for document in documents(path)[0]] for path in (android, ios)]
+    assert ids[0] == ids[1]
+    assert len(set(ids[0])) == 3

@@ -200,3 +200,16 @@ def test_progress_reaches_its_end(tmp_path: Path) -> None:
             assert stream.bytes_read <= (stream.total_bytes or 0)
             assert len(list(stream)) == 4
             assert stream.bytes_read == stream.total_bytes
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_an_edited_post_the_last_version_counts(order: int) -> None:
+    info = {"initial": {"editTweetIds": ["11", "12"]}}
+    versions = [
+        {"tweet": TWEET | {"id_str": number, "full_text": text, "edit_info": info}}
+        for number, text in (("11", "the damn"), ("12", "the dam"))
+    ]
+    export = javascript("window.YTD.tweets.part0", [*versions[::order]])
+    assert [d.text for d in documents(export)[0]] == ["the dam"]
+    alone = javascript("window.YTD.tweets.part0", [versions[0]])
+    assert [d.text for d in documents(alone)[0]] == ["the damn"]

@@ -1,0 +1,224 @@
+"""Recognises the lines with which messages begin in chats: date, time and speaker, in any language.
+
+Digits are those of any script. The words for morning and afternoon stand on either side of the
+clock, and date and clock in either order.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_SPACES = re.compile("[\u00a0\u202f\u2007\u2009]")
+_WORD = r"[^\W\d_]"
+_DATE = (
+    r"\d{1,4}\s?[./\-年년]\s?\d{1,2}\s?[./\-月월]\s?\d{1,4}(?:\.|\s?[日일])?"
+    rf"|\d{{1,2}}\.?\s(?:de\s)?{_WORD}{{3,12}}\.?,?(?:\s(?:de\s)?\d{{4}}\b)?"
+    rf"|{_WORD}{{3,12}}\.?\s\d{{1,2}}(?!\d|[:.]\d)(?:,?\s\d{{4}}\b)?"
+)
+_CLOCK = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
+# "p. m.", "μ.μ.", "오후", "ÖS"; marks of vowels are no word characters.
+_PART = r"[^\W\d_][^\d\s\[\](){}<>:,،;|-]{0,11}(?:\s[^\W\d_]{1,2}\.)?"
+_STAMP = re.compile(
+    rf"(?P<date>{_DATE})(?P<before>[^\d\n\[\]:<>|]{{1,20}})(?P<clock>{_CLOCK})"
+    rf"(?P<after>\s?{_PART})?",
+)
+_CLOCK_FIRST = re.compile(
+    rf"(?P<before>{_PART}\s?)?(?P<clock>{_CLOCK})(?P<after>\s?{_PART})?[,،\s]+(?P<date>{_DATE})"
+)
+_BRACKETED, _DASHED, _COLON = (
+    re.compile(r"\]\s?"),
+    re.compile(r"\s[-–—](?:\s|$)"),
+    re.compile(r":\s"),
+)
+_NUMBER = re.compile(r"\d+")
+
+# Words for the two halves of the day as chats write them, without stops and blanks.
+_AFTERNOON_WORDS = (
+    "pm 下午 晚上 中午 傍晚 午後 오후 ch ös م μμ du عصر بظ ptg petang malam"
+    " अपराह्न मउ บ่าย หลังเที่ยง אחהצ слоб сл பிற்பகல் ਬਾਦੁ pd popiet үх"
+)
+_MORNING_WORDS = (
+    "am 上午 早上 凌晨 清晨 午前 오전 sa öö ص πμ de صبح قظ pg pagi"
+    " पूर्वाह्न मपू ก่อนเที่ยง לפנהצ проб முற்பகல் ਪੂਦੁ md priešpiet үө"
+)
+_AFTERNOON, _MORNING = frozenset(_AFTERNOON_WORDS.split()), frozenset(_MORNING_WORDS.split())
+
+_SAMPLED = 400  # lines
+_LONGEST_NAME = r"[^\W_][^:\n<>\[\]\t|]{0,39}"
+_SAID_AT = re.compile(  # "[20:11] <ana> hello", "20:11:05 From Ana to all: hello", "20:11 Ana: hi"
+    rf"\W{{0,3}}(?:{_PART}\s?)?{_CLOCK}(?:\s?{_PART})?\W{{1,4}}"
+    rf"(?:[@+%~]?{_LONGEST_NAME}(?::\s|>|\t|:$)|\*\s)"
+)
+_EARLY_CLOCK = re.compile(  # "12.3. kl. 20.11: Ana skrev", "[Ana] [오후 8:11] hi"
+    rf"\W{{0,3}}(?:\d{{1,4}}[^\n]{{1,24}}?(?<![\d:.]){_CLOCK}"
+    rf"|[^\n]{{0,40}}[\[(](?:{_PART}\s)?{_CLOCK}[\s\w.]*[\])])"
+)
+_ENDS_IN_CLOCK = re.compile(rf".{{0,60}}?(?<![\d:.]){_CLOCK}(?:\s?{_PART})?(?:\s?\(.*\))?\W{{0,2}}")
+_SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)\s?:(?:\s|$)")
+_LONGEST_SPEAKER, _MOST_WORDS = 40, 4
+# Who speaks with an assistant, and the fields of a mail.
+_ASSISTED = frozenset(
+    [
+        "user",
+        "assistant",
+        "human",
+        "ai",
+        "bot",
+        "me",
+        "you",
+        "chatgpt",
+        "claude",
+        "gemini",
+        "grok",
+        "copilot",
+        "deepseek",
+        "yo",
+        "tú",
+        "ich",
+        "du",
+        "moi",
+        "vous",
+        "io",
+        "eu",
+        "você",
+    ]
+)
+_MAIL = frozenset(
+    [
+        "from",
+        "to",
+        "cc",
+        "subject",
+        "sent",
+        "von",
+        "an",
+        "betreff",
+        "gesendet",
+        "de",
+        "para",
+        "à",
+        "asunto",
+        "enviado",
+        "objet",
+        "assunto",
+    ]
+)
+_SAYS = re.compile(
+    r"(?:You|ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok) said:?|(?:Du|ChatGPT) (?:hast )?gesagt:?"
+    r"|(?:Tú|ChatGPT) (?:dijiste|dijo):?"
+)
+_FEW_LINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a message begins with, as written; `time` has the words for the half of the day."""
+
+    date: str
+    time: str
+    rest: str
+
+
+def strip_marks(text: str) -> str:
+    """Return `text` without the invisible marks of direction."""
+    return _MARKS.sub("", text)
+
+
+def match_header(line: str) -> Header | None:
+    """Return the header of a line such as "[12/03/23, 20:11:05] Ana: hi"."""
+    lead = _clear(line)
+    bracketed = lead.startswith("[")
+    for pattern in (_STAMP, _CLOCK_FIRST):
+        found = pattern.match(lead, 1 if bracketed else 0)
+        if found and (end := _match_end(lead, found, bracketed=bracketed)):
+            time = " ".join(found[name] or "" for name in ("before", "clock", "after"))
+            return Header(found["date"], time, _cut_marked(line, lead, end.end()))
+    return None
+
+
+def _clear(line: str) -> str:
+    return strip_marks(_SPACES.sub(" ", line[:300])) + line[300:]
+
+
+def _cut_marked(line: str, lead: str, end: int) -> str:
+    """Return what follows the header, with the invisible marks that iOS puts there."""
+    left = len(lead) - end
+    position = len(line)
+    while left and position:
+        position -= 1
+        left -= not _MARKS.match(line[position])
+    while position and _MARKS.match(line[position - 1]):
+        position -= 1
+    return line[position:]
+
+
+def _match_end(lead: str, found: re.Match[str], *, bracketed: bool) -> re.Match[str] | None:
+    if bracketed:
+        return _BRACKETED.match(lead, found.end())
+    if end := _DASHED.match(lead, found.end()):
+        return end
+    after = found["after"]
+    return _COLON.match(lead, found.end()) if not after or half_of_day(after) else None
+
+
+def half_of_day(words: str) -> str | None:
+    """Return "am" or "pm" for the words on either side of a clock, None if they tell neither."""
+    for word in (words, *words.split()):
+        letters = "".join(each for each in word.casefold() if unicodedata.category(each)[0] in "LM")
+        if letters in _AFTERNOON:
+            return "pm"
+        if letters in _MORNING:
+            return "am"
+    return None
+
+
+def find_headers(text: str) -> Iterator[Header]:
+    """Yield the header of every message that begins in `text`."""
+    return (header for line in text.split("\n") if (header := match_header(line.rstrip("\r"))))
+
+
+def looks_like_chat(text: str) -> bool:
+    """Tell whether a text holds messages, mails or a talk: what nobody may make public unasked."""
+    lines = [line.strip() for line in _clear_lines(text)][:_SAMPLED]
+    stamped = sum(map(_is_stamped, lines))
+    if stamped * 10 >= len(lines) and (stamped > 1 or (stamped and len(lines) <= _FEW_LINES)):
+        return True
+    return _is_talk(lines)
+
+
+def _clear_lines(text: str) -> Iterator[str]:
+    return (_clear(line) for line in text.split("\n") if line.strip())
+
+
+def _is_stamped(line: str) -> bool:
+    bare = line.lstrip("[(<*_~ ")
+    if any(
+        pattern.match(begin)
+        for pattern, begin in (
+            (_STAMP, bare),
+            (_CLOCK_FIRST, bare),
+            (_SAID_AT, line),
+            (_EARLY_CLOCK, line),
+        )
+    ):
+        return True
+    return len(line) < 90 and bool(_ENDS_IN_CLOCK.fullmatch(line))
+
+
+def _is_talk(lines: Sequence[str]) -> bool:
+    """Tell whether most lines begin with one of several names that come again."""
+    if sum(bool(_SAYS.fullmatch(line)) for line in lines) > 1:
+        return True
+    speakers = Counter(
+        name
+        for line in lines
+        if (found := _SPOKEN.match(line))
+        and len((name := found[1].strip().casefold()).split()) <= _MOST_WORDS
+    )
+    if len(speakers.keys() & _ASSISTED) > 1 or len(speakers.keys() & _MAIL) > 1:
+        return True
+    again = {name: number for name, number in speakers.items() if number > 1 and len(name) > 1}
+    return len(again) > 1 and sum(again.values()) * 2 >= len(lines)

@@ -1,0 +1,93 @@
+"""Reads the posts of one's own timeline from Facebook's export as HTML (`your_posts_1.html`).
+
+A post is a box with a heading ("Ana updated her status."), words, and a date without a zone, which
+is taken as UTC.
+"""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from datetime import UTC
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from engine.ingest.dates import made_id, read_string, read_written_time, text_of
+from engine.ingest.parsers.html import html_text
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.sources import Source
+from engine.ingest.streams import read_whole
+from engine.values import Flag, Kind
+
+_LARGEST = 64 << 20  # bytes of a page
+_SIGN = re.compile(rb"uiBoxWhite noborder|_a706")
+_NAMED = re.compile(r"your_posts[\w&]*\.html")
+# Classes of the box of a post, of its heading, its words and its date.
+_BOX, _HEADING, _WORDS, _DATE = "_3-95", "_a6-h", "._2pin", "._2lem, ._a72d, ._a6-o"
+
+
+class FacebookHtmlReader:
+    """Reads the boxes of a page."""
+
+    name = "facebook-html"
+    kinds = (Kind.SOCIAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(_NAMED.pattern, names)
+
+    def recognises(self, sample: Sample) -> bool:
+        named = _NAMED.fullmatch(sample.name.rpartition("/")[2])
+        return bool(named and _SIGN.search(sample.head))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = build_fingerprint(defaults, self.name)
+        for name in names:
+            with source.open(name) as stream:
+                page = LexborHTMLParser(read_whole(stream, _LARGEST).decode("utf-8", "replace"))
+            for number, date in enumerate(page.css(_DATE), start=1):
+                box = _find_box(date)
+                if box is None or any(inner != date for inner in date.css(_DATE)):
+                    continue  # a date within a date is the one that counts
+                written = " ".join(date.text(deep=True).split())
+                words = "\n\n".join(_read_words(box))
+                identity = made_id(written, words)
+                payload = {
+                    "text": words or None,
+                    "date": written,
+                    "media": box.css_first("img") is not None,
+                    "place": f"{source.citation(name)}#{identity}",
+                }
+                item = JsonObject(source.label(name), number, "record", b"", payload)
+                yield item.record(self.name, identity, digest(f"{written}\0{words}".encode()))
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        media = payload.get("media") is True
+        words = read_string(payload.get("text"))
+        return PostFields(
+            text=words or text_of("[photo]" if media else None),
+            searched=None if words else "",
+            created_at=read_written_time(payload.get("date"), zone=UTC, is_day_first=None),
+            platform="facebook",
+            attribution=read_string(payload.get("place")),
+            flags=Flag.MEDIA if media else Flag.NONE,
+            mine=True,
+        )
+
+
+def _find_box(date: LexborNode) -> LexborNode | None:
+    node = date.parent
+    while node is not None and _BOX not in (node.attributes.get("class") or "").split():
+        node = node.parent
+    return node
+
+
+def _read_words(box: LexborNode) -> list[str]:
+    """Return the paragraphs of a box, without the heading, which is the first of several."""
+    texts = [html_text(node.html or "") for node in box.css(_WORDS)]
+    if len(texts) > 1 and box.css_first(f".{_HEADING}") is None:
+        texts = texts[1:]
+    return [text for text in texts if text]
+
+
+READERS: tuple[Reader, ...] = (FacebookHtmlReader(),)
