@@ -33,6 +33,7 @@ from bench.timing import Output, open_token_counter
 from bench.tweets import DATA
 from bench.unjudged import NOW, Collection, load, open_archives, read_collections
 from bot.app import App
+from db.search.lexical import AliasedSearch, CandidateReader
 from engine.judge.answer import read_judgments
 from engine.judge.judge import JUDGE, JudgeRequest, build_judge_request
 from engine.prophecy.expand import EXPANSION, Phrases, PhrasesRequest, read_phrases
@@ -212,8 +213,9 @@ async def answer(
     corpus = await app.corpora.get(question.collection.archive)
     if played is None:
         return await app.prophet.prophesy(corpus, request), None
-    index = app.retrieval.index
-    phrases = Phrases(expander=played, index=index, descriptions=index)  # type: ignore[arg-type]
+    index = AliasedSearch(app.database, app.glossaries, weight=0.0)
+    described = CandidateReader(app.database)
+    phrases = Phrases(expander=played, index=index, descriptions=described)
     prophet = Prophet(index, played, app.settings.prophecy, None, phrases)
     prophecy = await prophet.prophesy(corpus, request)
     return prophecy, played.tokens[question.key]
