@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text("utf-8"))
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-KINDS = ("Breaking", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+KINDS = ("Breaking", "Removed", "Added", "Changed", "Deprecated", "Fixed", "Security")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 _BUILD = (
     "from hatchling.builders.wheel import WheelBuilder as B; next(B('.').build(directory='out'))"
