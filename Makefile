@@ -1,4 +1,4 @@
-# Everything runs inside .venv; the only things needed beforehand are Python >= 3.11, make and git.
+# Everything runs inside .venv; the only things needed beforehand are Python >= 3.11 and make.
 # For another Python beside it: make test PYTHON=python3.13 VENV=.venv313
 PYTHON ?= python3
 VENV   ?= .venv
@@ -20,10 +20,15 @@ export PYTHONDONTWRITEBYTECODE =
 
 setup: $(READY)
 
+# What is missing, before anything is installed. Neither git nor a compiler is needed here.
+LACKS = $(shell $(PYTHON) .ci/lacks $(PYTHON) 2>/dev/null \
+  || echo "$(PYTHON) cannot be run; name a Python, as in: make demo PYTHON=python3.12")
+
 # Each file that is installed has one of the hashes in requirements. These list everything, so pip
 # resolves nothing: that of Python 3.11 refuses coverage[toml], though coverage is pinned, once a newer
 # one is out. $(call install,FILES) names the packages as pip comes to them, then installs presagio.
 define install
+	$(if $(LACKS),$(error $(LACKS)))
 	$(PYTHON) -m venv $(VENV)
 	@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
 	    --no-deps --require-hashes $(1:%=--requirement requirements/%.txt) || echo "pip failed"; } | awk ' \

@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text("utf-8"))
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-KINDS = ("Breaking", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+KINDS = ("Breaking", "Removed", "Added", "Changed", "Deprecated", "Fixed", "Security")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 _BUILD = (
     "from hatchling.builders.wheel import WheelBuilder as B; next(B('.').build(directory='out'))"
@@ -265,3 +265,42 @@ def test_the_changelog_is_short_and_breaking_changes_come_first() -> None:
         assert kinds == [kind for kind in KINDS if kind in kinds]
     for entry in re.findall(r"^- (?:.+\n)(?:  .+\n)*", CHANGELOG, re.MULTILINE):
         assert len(entry) <= 310, f"three lines at most: {entry}"
+
+
+def demo_refused(python: str | Path, folder: Path) -> str:
+    """Return the line with which `make demo` refuses, having installed nothing.
+
+    Modules in the folder take the place of Python's own.
+    """
+    command = ("make", "demo", f"PYTHON={python}", f"VENV={folder / 'venv'}")
+    # Nothing of a make that runs the tests.
+    done = run(*command, PYTHONPATH=str(folder), MAKEFLAGS="", MAKELEVEL="0")
+    assert (done.returncode, done.stdout, (folder / "venv").exists()) == (2, "", False)
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "said"),
+    [
+        ("sitecustomize", "import sys; sys.version_info = (3, 8, 18)", "needed, and {0} is 3.8;"),
+        ("ensurepip", "raise ImportError", "{0} has no venv; install it"),
+    ],
+)
+def test_make_demo_says_in_one_line_what_a_python_lacks(
+    tmp_path: Path, module: str, code: str, said: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    line = demo_refused(sys.executable, tmp_path)
+    assert said.format(sys.executable) in line
+
+
+def test_make_demo_says_in_one_line_that_there_is_no_such_python(tmp_path: Path) -> None:
+    assert "python9 cannot be run; name a Python" in demo_refused("python9", tmp_path)
+
+
+def test_make_demo_is_refused_by_every_older_python_at_hand(tmp_path: Path) -> None:
+    for python in Path.home().glob(".pyenv/versions/[0-9]*/bin/python"):
+        version = python.parts[-3]
+        if tuple(map(int, version.split(".")[:2])) < (3, 11):
+            assert f"is {version.rpartition('.')[0]};" in demo_refused(python, tmp_path)

@@ -58,7 +58,6 @@ ALSO_CONFIRMED_BY: Mapping[str, frozenset[str]] = {
     "most": frozenset(_WAYS) - {"world", "only", "first", "last"},
 }
 
-
 _PATTERNS = {name: re.compile(rf"\b(?:{way})\b", re.IGNORECASE) for name, way in _WAYS.items()}
 
 

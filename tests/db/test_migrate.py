@@ -227,18 +227,17 @@ def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     assert select_pending(known, {2: known[1].checksum}) == known[:1]
 
 
-async def migrate_before(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def migrate_before(name: str, database: Database) -> None:
     """Bring a database to the tables that came before one migration."""
-    before = next(n for n, listed in enumerate(ALL) if listed.endswith(name))
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "list_migrations", lambda: list_migrations()[:before])
-        await database.migrate()
+    before = next(each.version for each in list_migrations() if each.name == name) - 1
+    async with database.connection() as connection:
+        await migrate(connection, version=before)
 
 
 async def test_migration_drops_file_dates_and_labels_document_dates(
-    empty: Database, monkeypatch: pytest.MonkeyPatch
+    empty: Database,
 ) -> None:
-    await migrate_before("undated", empty, monkeypatch)
+    await migrate_before("undated", empty)
     rows = {
         "a": ("epub", '{"dated_by": "file"}'),
         "b": ("pdf", "{}"),
@@ -282,9 +281,8 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
 async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
     empty: Database,
 ) -> None:
-    last = next(each.version for each in list_migrations() if each.name == "retired") - 1
+    await migrate_before("retired", empty)
     async with empty.connection() as connection:
-        await migrate(connection, version=last)
         for platform in ("web", "telegram"):
             answer = await connection.fetchval(
                 "WITH met AS (INSERT INTO chat (platform, external_id, private)"
@@ -325,9 +323,9 @@ async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
 
 
 async def test_migration_removes_webhooks_with_what_they_were_owed_and_templates(
-    empty: Database, monkeypatch: pytest.MonkeyPatch
+    empty: Database,
 ) -> None:
-    await migrate_before("retired", empty, monkeypatch)
+    await migrate_before("retired", empty)
     async with empty.connection() as connection:
         for platform in ("webhook", "telegram"):
             chat = await connection.fetchval(
