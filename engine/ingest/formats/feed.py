@@ -49,10 +49,10 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
     Raises FeedUnreadable if it is not a feed, or declares entities.
     """
     found = parse_markup(markup_text(content))
-    if not found.get("version") and not found.entries:
+    if not found.version and not found.entries:
         raise FeedUnreadable(Message("This is not a feed."))
-    base = str(found.feed.get("link") or "")
-    lang = feed_language(found.feed.get("language"))
+    base = str(found.feeddata.get("link") or "")
+    lang = feed_language(found.feeddata.get("language"))
     return [{**_entry_fields(entry, base), "lang": lang} for entry in found.entries]
 
 
