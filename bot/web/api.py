@@ -33,6 +33,7 @@ from bot.web.shared_state import (
     limit_answers,
     limit_requests,
     may_ask,
+    refuse_repeats,
 )
 from db.search.shown import DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
@@ -57,7 +58,9 @@ _UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": Non
 
 _DEAR = [Depends(limit_answers)]
 router = APIRouter(
-    prefix="/api", tags=["ask"], dependencies=[Depends(limit_requests), Depends(may_ask)]
+    prefix="/api",
+    tags=["ask"],
+    dependencies=[Depends(limit_requests), Depends(may_ask), Depends(refuse_repeats)],
 )
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -55,15 +56,22 @@ people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests
 Run = Callable[[Progress], Coroutine[Any, Any, Composition]]
 
 
+def _require_distinct(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("a corpus is named twice")
+    return names
+
+
 class ComposeBody(BaseModel):
     """What to write about, and from what."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     prompt: Text = Field(description="What to write about.", examples=["Coffee prices"])
-    corpora: list[CorpusName] = Field(
+    corpora: Annotated[list[CorpusName], AfterValidator(_require_distinct)] = Field(
         [],
         max_length=10,
+        json_schema_extra={"uniqueItems": True},
         description="Corpora to take the evidence from; none: the configured one, else all.",
     )
     language: _Language | None = Field(

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -241,6 +242,18 @@ async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
         raise _no_key(given)
     with asked_by(replace(current_asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
         yield
+
+
+async def refuse_repeats(request: Request) -> None:
+    """Refuse a parameter that is given twice, of which the framework would take the last."""
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    for name, times in given.items():
+        if times > 1:
+            raise Refusal(
+                HTTPStatus.BAD_REQUEST,
+                Message("The parameter {name} is given {times} times.", name=name, times=times),
+                fix=Message("Give it once."),
+            )
 
 
 async def require_admin_key(shared: SharedOf, given: Credentials) -> None:

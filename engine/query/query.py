@@ -183,7 +183,7 @@ class PlannedSearch:
     plan: Plan
     by_language: tuple[LanguageQuery, ...]
     sought: tuple[Sought, ...]
-    ignored: tuple[Unit, ...]  # have no lexeme in any language
+    ignored: tuple[Unit, ...]  # have no lexeme; or in one language alone, and nothing is found
     unseen: tuple[Unit, ...]  # wanted, but in no document; without stop words
 
     @property
@@ -220,7 +220,13 @@ def plan_query(
         ),
         by_language=by_language,
         sought=_choose_sought(query, read, known, documents),
-        ignored=tuple(unit for unit in read if unit not in chains),
+        ignored=tuple(
+            unit
+            for unit in read
+            if unit not in chains
+            # A stop word of one language is sought in the others, where nobody writes it.
+            or (len(chains[unit]) < len(languages) and not any(frequencies.values()))
+        ),
         unseen=tuple(
             alternative.unit
             for group in query.groups

@@ -7,8 +7,11 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
+from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.prophecy.retrieve import Retriever
+from engine.query.find import Finder
+from engine.query.parser import parse_query
 from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import make_searchable
@@ -206,3 +209,17 @@ async def test_the_configurations_cover_every_language_of_the_server(database: D
         corpus = await load(database, row["cfgname"], [document("1", "42")], row["cfgname"])
         assert corpus.languages == (row["cfgname"],)
     assert len(await corpora.list()) == len(rows) > 20
+
+
+@pytest.mark.parametrize("language", ["english", "spanish", "simple"])
+async def test_a_stop_word_of_one_language_is_said_to_be_none_to_look_for(
+    mixed: Database, language: str
+) -> None:
+    corpus, finder = await Corpora(mixed).get(language), Finder(DialectIndex(mixed))
+    for text in ("the", "también", "la"):
+        found = await finder.find(corpus, parse_query(text), limit=9)
+        assert not found.hits
+        assert list(map(str, found.notices)) == [f'Too common to look for, or no word: "{text}".']
+    found = await finder.find(corpus, parse_query("the inflation"), limit=9)
+    assert found.hits
+    assert found.notices == ()

@@ -491,6 +491,14 @@ async def test_where_corpora_are_left_out_that_is_said(
         assert "Of 2 corpora the 1 largest" in answer["notice"]
 
 
+@pytest.mark.parametrize("path", ["find?query", "search?q", "prophecy?headline", "ask?question"])
+async def test_a_parameter_that_is_given_twice_is_refused(coffee_web: WebStage, path: str) -> None:
+    for more in ("&corpus=demo&corpus=none", "&limit=1&limit=2"):
+        answered = await coffee_web.client.get(f"/api/{path}=coffee{more}")
+        assert answered.status_code == 400
+        assert answered.json()["message"].endswith(" is given 2 times.")
+
+
 class TestTurns:
     """Without a key an address searches once at a time, and not for long."""
 

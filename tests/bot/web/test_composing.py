@@ -124,6 +124,7 @@ class TestPrograms:
             ({"variants": "2"}, 400, "variants"),
             ({"language": "<script>"}, 400, "language"),
             ({"tools": True}, 400, "tools"),
+            ({"corpora": ["demo", "demo"]}, 400, "a corpus is named twice"),
         ],
     )
     async def test_invalid_requests_are_refused_with_a_message(

@@ -126,7 +126,7 @@ def test_each_query_gets_its_expected_plan(text: str, expected: Plan) -> None:
     [
         ("zzz", [Word("zzz")], []),
         ('"wall of" zzz -yyy', [Word("zzz"), Word("yyy")], []),
-        ("and/or", [], []),  # nobody says it, and Spanish reads nothing in it
+        ("and/or", [Word("and/or")], []),  # nobody says it, and Spanish reads nothing in it
     ],
 )
 def test_ignored_and_unseen_words_are_listed(
