@@ -41,6 +41,10 @@ class Unsure(DeliveryError):
     """It is unknown whether the message was shown."""
 
 
+class PlatformFailed(Unsure):
+    """The platform answered that it failed (5xx): most such messages were not shown."""
+
+
 class AdapterFailed(PresagioError):
     """A platform could not be started."""
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
+from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, PlatformFailed
 from bot.reply import Reply
 from bot.request import Request, Trigger
 from db.chat.chats import Chats
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bot.conversation.writing import Writing
 
 logger = logging.getLogger("presagio.conversation")
+_AGAIN_SECONDS = 0.5
 SHOWN_FOR = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.COMMAND)
 
 
@@ -131,7 +132,7 @@ async def steps_shown(
 
 
 class Sender:
-    """Delivers replies, and begins what is written after it is announced. Nothing is sent twice."""
+    """Delivers replies, and begins what is written after it is announced."""
 
     def __init__(self, chats: Chats, writing: "Writing | None") -> None:
         self._chats = chats
@@ -152,9 +153,18 @@ class Sender:
         return await self.send(request, partial(_replace_step, request, reply, adapter, step))
 
     async def send(self, request: Request, send: Callable[[], Awaitable[str | None]]) -> str | None:
-        """Return what `send` returns, or None; a failed delivery is logged, not repeated."""
+        """Return what `send` returns, or None; a failed delivery is logged.
+
+        It is repeated once if the platform answered that it failed: somebody waits, and hardly any
+        such message was shown.
+        """
         try:
-            return await send()
+            try:
+                return await send()
+            except PlatformFailed as error:
+                logger.info("%s %s is sent again: %s", *request.event, error)
+                await asyncio.sleep(_AGAIN_SECONDS)
+                return await send()
         except ChatGone as error:
             logger.info("%s %s: the chat is gone: %s", *request.event, error)
             await self._deactivate_chat(request)

@@ -26,6 +26,7 @@ from bot.adapter import (
     ChatGone,
     DeliveryError,
     DeliveryRefused,
+    PlatformFailed,
     SlowDown,
     TokenRefused,
     Unsure,
@@ -108,10 +109,15 @@ def _map_error(error: Exception) -> DeliveryError:
         return SlowDown(wait)
     code, reason = read_code(error), describe_slack_error(error)
     if not code or code in _UNSURE:
-        return Unsure(
-            Message("Slack did not say whether the message arrived: {reason}.", reason=reason)
-        )
+        unsure = Message("Slack did not say whether the message arrived: {reason}.", reason=reason)
+        return PlatformFailed(unsure) if code or _is_server_error(error) else Unsure(unsure)
     return _map_refusal(code, reason)
+
+
+def _is_server_error(error: Exception) -> bool:
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    return isinstance(status, int) and status >= 500
 
 
 def _map_refusal(code: str, reason: str) -> DeliveryError:

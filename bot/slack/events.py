@@ -1,7 +1,7 @@
 """Translates what Slack tells of a workspace into requests: messages, invitations, presses."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +29,14 @@ Payload = Mapping[str, Any]
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
 _DELETED = "message_deleted"
 _REVISED = {"message_changed", _DELETED}
-_LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
+_LINK = re.compile(r"<(https?://[^|<>]+)(?:\|([^<>]*))?>")
+_CONTACT = re.compile(r"<(?:mailto|tel|sms|callto|facetime|skype):([^|<>]*)(?:\|([^<>]*))?>")
+# Codes of emoji, which begin with a letter or a sign: ":30:" is a part of a time.
+_EMOJI = re.compile(r"(?<![\w:/]):(?=[a-z+_-])[a-z0-9_+'-]{1,80}:(?::skin-tone-\d:)?(?![\w:])")
+_ADDRESS_LABEL = re.compile(
+    r"(?:https?://|www\.)?[\w-]+(?:\.[\w-]+)+(?:[/?#:…]\S*)?", re.IGNORECASE
+)
+_NOT_DISPLAYED = "This content can't be displayed"  # what Slack and apps write for old clients
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
 # About the thread's first message: a bare mention, or a command with at most a number.
@@ -63,11 +70,69 @@ class SlackIdentity:
 
 
 def plain_text(text: str) -> str:
-    """Return mrkdwn as the person saw it: bare links, names without brackets."""
-    text = _UNNAMED.sub("", _NAMED.sub(r"\1", _LINK.sub(r"\1", text)))
+    """Return mrkdwn as the person saw it, without the codes of emoji.
+
+    The label of a link stands before its address, unless it is an address as well.
+    """
+    text = _CONTACT.sub(lambda found: found[2] or found[1], _LINK.sub(_write_link, text))
+    text = _EMOJI.sub(" ", _UNNAMED.sub("", _NAMED.sub(r"\1", text)))
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
     return text.strip()
+
+
+def _write_link(found: re.Match[str]) -> str:
+    address, label = found[1], (found[2] or "").strip()
+    return address if not label or _ADDRESS_LABEL.fullmatch(label) else f"{label} {address}"
+
+
+def spoken_text(message: Payload) -> str:
+    """Return what a message says, as mrkdwn; of an app's post or a workflow's, its title.
+
+    That is its own text, the title of an attachment, or the first line of its blocks; never the
+    description below a title, nor what stands in for something that cannot be displayed.
+    """
+    parts = message.get("attachments") or ()
+    candidates = (
+        str(message.get("text") or ""),
+        *(_write_title(part) for part in parts if part.get("title")),
+        _first_line_of(message.get("blocks") or ()),
+        *(str(part.get("text") or "") for part in parts),
+        *(_first_line_of(part.get("blocks") or ()) for part in parts),
+        *(str(part.get("fallback") or "") for part in parts),
+    )
+    return next((said for said in candidates if said.strip() and _NOT_DISPLAYED not in said), "")
+
+
+def _write_title(part: Payload) -> str:
+    title = str(part["title"])
+    address = part.get("title_link") or part.get("from_url")
+    return f"<{address}|{title}>" if address else title
+
+
+def _first_line_of(blocks: Sequence[Payload]) -> str:
+    """Return the first line of the first block with text: a header, a section or rich text."""
+    texts = (_text_of_block(block).strip() for block in blocks)
+    return next((text.partition("\n")[0] for text in texts if text), "")
+
+
+def _text_of_block(block: Payload) -> str:
+    if isinstance(block.get("text"), Mapping):
+        return str(block["text"].get("text") or "")
+    if block.get("type") == "rich_text":
+        return "\n".join(map(_text_of_element, block.get("elements") or ()))
+    return ""
+
+
+def _text_of_element(element: Payload) -> str:
+    """Return the text of an element of rich text, and of those within it."""
+    if element.get("type") == "link":
+        address, label = element.get("url"), element.get("text")
+        return f"<{address}|{label}>" if label else f"<{address}>"
+    inner = element.get("elements")
+    if isinstance(inner, list):
+        return "".join(map(_text_of_element, inner))
+    return str(element.get("text") or "")
 
 
 async def read_message(
@@ -89,7 +154,7 @@ async def read_message(
     shared = shared_part(event) if not written else {}
     private = is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
-    written = written or plain_text(str(shared.get("text", "")))
+    written = written or plain_text(spoken_text(shared))
     thread = event.get("thread_ts")
     root = await _thread_root(event, written, myself) if addressed else {}
     unreadable = addressed and not written and not thread and bool(event.get("files"))
@@ -139,10 +204,8 @@ async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> P
 
 
 def _with_text(message: Payload) -> Payload:
-    """Return a message, or what it shares if it says nothing itself."""
-    if not message or message.get("text"):
-        return message
-    return {**shared_part(message), "ts": message.get("ts")}
+    """Return what a message says, and when; or the empty payload."""
+    return {"text": spoken_text(message), "ts": message.get("ts")} if message else message
 
 
 def _button_values(message: Payload) -> list[str]:
@@ -206,8 +269,12 @@ def is_private(channel: str) -> bool:
 
 
 def shared_part(message: Payload) -> Payload:
-    """Return the first attachment with text, such as a shared message, or an empty payload."""
-    return next((part for part in message.get("attachments") or () if part.get("text")), {})
+    """Return the first attachment that says something, such as a shared message, as a message
+    without its own attachments; or an empty payload."""
+    parts = (
+        {"attachments": [part], "ts": part.get("ts")} for part in message.get("attachments") or ()
+    )
+    return next((part for part in parts if spoken_text(part)), {})
 
 
 def moment_of(timestamp: object) -> datetime | None:
@@ -278,7 +345,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         person=await person_of(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
         # Written as a command: some channels accept nothing else.
-        text=f"/prophecy {plain_text(str(source.get('text', '')))}",
+        text=f"/prophecy {plain_text(spoken_text(source))}",
         now=now,
         needs_step=True,
         written_at=moment_of(source.get("ts")),

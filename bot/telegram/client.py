@@ -30,6 +30,7 @@ from bot.adapter import (
     ChatGone,
     DeliveryError,
     DeliveryRefused,
+    PlatformFailed,
     SlowDown,
     TokenRefused,
     Unsure,
@@ -154,9 +155,9 @@ def _map_network(error: TelegramError) -> DeliveryError:
     reason = describe_telegram_error(error)
     if isinstance(error.__cause__, _NEVER_SENT):
         return DeliveryError(Message("Telegram cannot be reached: {reason}.", reason=reason))
-    return Unsure(
-        Message("Telegram did not say whether the message arrived: {reason}.", reason=reason)
-    )
+    unsure = Message("Telegram did not say whether the message arrived: {reason}.", reason=reason)
+    is_answer = not isinstance(error, TimedOut) and not isinstance(error.__cause__, httpx.HTTPError)
+    return PlatformFailed(unsure) if is_answer else Unsure(unsure)
 
 
 def is_forbidden_for_now(error: TelegramError) -> bool:

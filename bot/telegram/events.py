@@ -43,6 +43,7 @@ FROM_INLINE = "inline"  # what /start says for somebody who was sent here from a
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
 Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
+_LACKS_SCHEME = re.compile(r"(?!\w+://)[^\s/]+\.[^\s/]+/\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,27 +213,54 @@ def _is_shown_to_me(message: Message, myself: TelegramIdentity) -> bool:
 
 
 def _read_text(message: Message) -> str:
-    """Return the text or the caption of a message, each address behind a label after the label."""
+    """Return the text of a message, its caption or the question of its poll.
+
+    Each address behind a label stands after the label; one that lacks its scheme gets one, unless
+    it is a mere name such as "Amazon.com".
+    """
     text = message.text or message.caption or ""
+    if not text and message.poll:
+        text = message.poll.question
     units = text.encode("utf-16-le")
     for entity in reversed(message.entities or message.caption_entities or ()):
+        start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
         if entity.type == MessageEntity.TEXT_LINK and entity.url and entity.url not in text:
-            end = 2 * (entity.offset + entity.length)
             units = units[:end] + f" {entity.url} ".encode("utf-16-le") + units[end:]
+        linked = units[start:end].decode("utf-16-le", "replace")
+        if entity.type == MessageEntity.URL and _LACKS_SCHEME.fullmatch(linked):
+            units = units[:start] + "https://".encode("utf-16-le") + units[start:]
     return units.decode("utf-16-le", "replace").strip()
 
 
 def _read_quoted(message: Message, myself: TelegramIdentity) -> RepliedMessage:
-    """Return the message that this one replies to."""
+    """Return the message that this one replies to; it says what was quoted of it, if any was."""
     quoted = message.reply_to_message
     if quoted is None:
-        return RepliedMessage()
+        return RepliedMessage(text=_read_replied(message), written_at=_replied_at(message))
     return RepliedMessage(
-        text=_read_text(quoted),
+        text=_read_replied(message),
         message=str(quoted.message_id),
         written_at=_written_at(quoted, message),
         buttons=_list_actions(quoted) if _is_mine(quoted, myself) else (),
     )
+
+
+def _read_replied(message: Message) -> str:
+    """Return what a message replies to: the part that is quoted, or the whole of it.
+
+    Of a message in another chat, only what is quoted is known, or the question of its poll.
+    """
+    if message.quote:
+        return message.quote.text.strip()
+    if message.reply_to_message:
+        return _read_text(message.reply_to_message)
+    elsewhere = message.external_reply
+    return elsewhere.poll.question if elsewhere and elsewhere.poll else ""
+
+
+def _replied_at(message: Message) -> datetime | None:
+    """Return when a message in another chat was written, to which this one replies."""
+    return message.external_reply.origin.date if message.external_reply else None
 
 
 def _read_joining(
@@ -264,7 +292,17 @@ def _written_at(source: Message, message: Message) -> datetime | None:
     """Return when the forwarded or answered text was written; None means just now."""
     if source.forward_origin:
         return source.forward_origin.date
+    if source is message and not message.reply_to_message and not _has_words_of_its_own(message):
+        return _replied_at(message)
     return None if source is message else source.date
+
+
+def _has_words_of_its_own(message: Message) -> bool:
+    """Tell whether there is more than mentions in a message."""
+    mentions = sum(
+        entity.length for entity in message.entities or () if entity.type == MessageEntity.MENTION
+    )
+    return len((message.text or message.caption or "").replace(" ", "")) > mentions
 
 
 def _read_addressing(
@@ -286,9 +324,9 @@ def _read_addressing(
         return Trigger.COMMAND, f"/{name} {argument}".strip(), message
     bare = _find_own_name(myself).sub(" ", text).strip()
     named, answered = bare != text.strip(), message.reply_to_message
-    if named and not bare and answered:
+    if named and not bare and (replied := _read_replied(message)):
         # A bare mention in reply to a headline asks about that headline.
-        return Trigger.ADDRESSED, _read_text(answered), answered
+        return Trigger.ADDRESSED, replied, answered or message
     if place.private or named:
         return Trigger.ADDRESSED, bare, message
     to_me = answered and _is_mine(answered, myself)

@@ -36,6 +36,7 @@ _OUTLET = re.compile(
     r")\b",
     re.IGNORECASE,
 )
+_VIA = re.compile(r"(?<=\w)\W{0,3} [(\[]via [^()\[\]]{1,40}[)\]]$", re.IGNORECASE)
 _LONGEST_SOURCE = 5  # words
 _SHORTEST_REST = 3
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
@@ -51,6 +52,7 @@ def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     """
     written = _OVERRIDES.sub("", _LINK.sub(" ", message.replace("\0", " ")))
     text = _BLANKS.sub(" ", first_paragraph(written)).strip()
+    text = _VIA.sub("", text)
     return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
 
 

@@ -16,6 +16,7 @@ from bot.slack.events import (
     read_message,
     read_press,
     read_shortcut,
+    spoken_text,
 )
 from tests.bot.prophecies import NOW
 
@@ -91,6 +92,79 @@ def test_markup_is_read_as_it_was_shown(wire: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("wire", "plain"),
+    [
+        (
+            "<https://wire.example/a/1|Harbour master resigns> (via Wire)",
+            "Harbour master resigns https://wire.example/a/1 (via Wire)",
+        ),
+        ("<https://wire.example/a/1|wire.example/a/1>", "https://wire.example/a/1"),
+        ("<http://wire.example|wire.example>", "http://wire.example"),
+        (":rotating_light: Port shut :+1::skin-tone-2: :eagle:", "Port shut"),
+        ("Open 10:30:45 to 4:30pm; ratio 1:2:3", "Open 10:30:45 to 4:30pm; ratio 1:2:3"),
+        ("std::vector::size", "std::vector::size"),
+        ("By <mailto:a@b.example|a@b.example>, <tel:+34911|a call>", "By a@b.example, a call"),
+        ("<mailto:a@b.example>", "a@b.example"),
+    ],
+)  # fmt: skip
+def test_labels_stay_and_codes_and_contacts_are_cleaned(wire: str, plain: str) -> None:
+    assert " ".join(plain_text(wire).split()) == plain
+
+
+TITLE = "Harbour master resigns after audit"
+LINKED = f"<https://wire.example/a/1|{TITLE}>"
+RICH = {
+    "type": "rich_text",
+    "elements": [
+        {
+            "type": "rich_text_section",
+            "elements": [
+                {"type": "emoji", "name": "eagle"},
+                {"type": "text", "text": f" {TITLE}"},
+            ],
+        },
+        {"type": "rich_text_section", "elements": [{"type": "text", "text": "The port said so."}]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"text": LINKED, "attachments": [{"title": "Other", "text": "Details"}]}, LINKED),
+        (
+            {"attachments": [{"title": TITLE, "from_url": "https://wire.example/a/1"}]},
+            LINKED,
+        ),
+        ({"text": "", "attachments": [{"fallback": "[no preview]", "title": TITLE}]}, TITLE),
+        (
+            {
+                "text": "This content can't be displayed.",
+                "blocks": [
+                    {"type": "header", "text": {"type": "plain_text", "text": TITLE}},
+                    {"type": "section", "text": {"type": "mrkdwn", "text": "The port said so."}},
+                ],
+            },
+            TITLE,
+        ),
+        ({"blocks": [{"type": "divider"}, RICH]}, TITLE),
+        (
+            {"blocks": [{"type": "section", "text": {"text": f"{LINKED}\nThe port said so."}}]},
+            LINKED,
+        ),
+        ({"attachments": [{"text": "A message that was shared", "fallback": "[Monday] A"}]},
+         "A message that was shared"),
+        ({"attachments": [{"blocks": [RICH], "fallback": "This content can't be displayed."}]},
+         TITLE),
+        ({"attachments": [{"fallback": "This content can't be displayed."}]}, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_of_the_post_of_an_app_the_title_is_read(message: Mapping[str, Any], said: str) -> None:
+    assert spoken_text(message).strip() == said
+
+
+@pytest.mark.parametrize(
     ("changes", "trigger", "thread", "private"),
     [
         ({}, Trigger.OVERHEARD, "1.1", False),
@@ -122,7 +196,7 @@ async def test_message_trigger_thread_and_privacy_are_read(
         ("<@UBOT> Coffee", None),
         (
             "I asked <@UBOT> about <https://example.com/a|that>",
-            ("I asked", "about https://example.com/a"),
+            ("I asked", "about that https://example.com/a"),
         ),
         ("I asked", None),
     ],
@@ -143,8 +217,8 @@ async def test_events_without_a_sender_are_no_request(changes: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("said", "thread", "text", "quoted"),
     [
-        ("", "0.9", "Ship blocks https://a.example", "Ship blocks https://a.example"),
-        ("/prophecy", "0.9", "/prophecy", "Ship blocks https://a.example"),
+        ("", "0.9", "Ship blocks canal https://a.example", "Ship blocks canal https://a.example"),
+        ("/prophecy", "0.9", "/prophecy", "Ship blocks canal https://a.example"),
         ("", "0.7", "From a feed", "From a feed"),
         ("", "0.8", "", ""),  # the bot's own answer
         ("", "0.1", "", ""),  # not shown by Slack

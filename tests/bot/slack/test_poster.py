@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, PlatformFailed, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, Reply
 from bot.slack import render as pictures
@@ -165,8 +165,8 @@ async def test_find_posted_without_the_history_scope_returns_none(
         (Fault(error="not_in_channel"), ChatGone),
         (Fault(error="msg_too_long"), DeliveryRefused),
         (Fault(error="invalid_auth"), DeliveryError),
-        (Fault(error="fatal_error"), Unsure),
-        (Fault(status=503), Unsure),
+        (Fault(error="fatal_error"), PlatformFailed),
+        (Fault(status=503), PlatformFailed),
         (Fault(drop_before=True), Unsure),
     ],
 )

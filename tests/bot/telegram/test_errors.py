@@ -13,7 +13,15 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure, WritingForbidden
+from bot.adapter import (
+    ChatGone,
+    DeliveryError,
+    DeliveryRefused,
+    PlatformFailed,
+    SlowDown,
+    Unsure,
+    WritingForbidden,
+)
 from bot.telegram.client import (
     GroupMigrated,
     MessageUnchanged,
@@ -58,7 +66,7 @@ def never_sent() -> TelegramError:
         (ChatMigrated(-100), GroupMigrated),
         (RetryAfter(7), SlowDown),
         (TimedOut(), Unsure),
-        (NetworkError("Bad Gateway"), Unsure),
+        (NetworkError("Bad Gateway"), PlatformFailed),
         (never_sent(), DeliveryError),
         (InvalidToken(f"The token {SECRET} was rejected"), DeliveryError),
     ],

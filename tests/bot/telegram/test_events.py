@@ -263,3 +263,64 @@ async def test_bot_in_privacy_mode_hears_all_only_as_admin(admin: bool) -> None:
     request = read(text="It rains", myself=myself)
     assert request
     assert await request.inquiries.hears_all() is admin
+
+
+POST = {"message_id": 3, "date": 0, "chat": GROUP, "text": "Harbour master resigns. More below."}
+ELSEWHERE = {
+    "origin": {
+        "type": "channel",
+        "date": 0,
+        "chat": {"id": -200, "type": "channel", "title": "Wire"},
+        "message_id": 9,
+    }
+}
+QUOTE = {"text": "Harbour master resigns", "position": 0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ({"reply_to_message": POST}, "Harbour master resigns. More below."),
+        ({"reply_to_message": POST, "quote": QUOTE}, "Harbour master resigns"),
+        ({"external_reply": ELSEWHERE, "quote": QUOTE}, "Harbour master resigns"),
+        ({"external_reply": ELSEWHERE}, ""),
+    ],
+)
+def test_a_bare_mention_is_about_what_is_quoted_of_the_message_above(
+    fields: dict[str, Any], meant: str
+) -> None:
+    mention = {"type": "mention", "offset": 0, "length": 13}
+    request = read(text="@presagio_bot", entities=[mention], **fields)
+    assert request
+    assert (request.text, request.quoted.text) == (meant, meant)
+    assert request.quoted.written_at == datetime.fromtimestamp(0, UTC)
+    if meant:
+        assert request.written_at == datetime.fromtimestamp(0, UTC)
+
+
+@pytest.mark.parametrize(
+    ("linked", "read_as"),
+    [
+        ("wire.example/a/1", "https://wire.example/a/1"),
+        ("www.wire.example/a/1", "https://www.wire.example/a/1"),
+        ("https://wire.example/a/1", "https://wire.example/a/1"),
+        ("Amazon.com", "Amazon.com"),
+    ],
+)
+def test_a_link_without_a_scheme_is_a_link_and_a_name_is_none(linked: str, read_as: str) -> None:
+    text = f"🦅 See {linked} now"
+    entity = {"type": "url", "offset": 7, "length": len(linked)}
+    request = read(text=text, entities=[entity])
+    assert request
+    assert request.text == f"🦅 See {read_as} now"
+
+
+def test_a_poll_asks_its_question() -> None:
+    poll = {
+        "id": "1", "question": "Will the port open?", "options": [], "total_voter_count": 0,
+        "is_closed": False, "is_anonymous": True, "type": "regular",
+        "allows_multiple_answers": False, "allows_revoting": False, "members_only": False,
+    }  # fmt: skip
+    request = read(chat=PRIVATE, poll=poll)
+    assert request
+    assert request.text == "Will the port open?"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError, SlowDown, Unsure, WritingForbidden
+from bot.adapter import ChatGone, DeliveryError, PlatformFailed, SlowDown, Unsure, WritingForbidden
 from bot.i18n.words import words_for
 from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
@@ -105,8 +105,8 @@ async def test_a_group_that_has_moved_is_followed(
         ({"error": 403}, ChatGone),
         ({"error": 400, "description": "Bad Request: chat not found"}, ChatGone),
         ({"error": 400, "description": "Bad Request: not enough rights"}, WritingForbidden),
-        ({"error": 500}, Unsure),
-        ({"error": "bad_gateway"}, Unsure),
+        ({"error": 500}, PlatformFailed),
+        ({"error": "bad_gateway"}, PlatformFailed),
         ({"error": "drop_connection_before"}, Unsure),
         ({"error": "drop_connection_after_processing"}, Unsure),
         ({"error": 401, "description": "Unauthorized"}, DeliveryError),
