@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "form", "number"),
     [
-        ("exports/x_archive_2024", "x-archive", 1_223),
-        ("exports/x_archive_2024/tweets.js", "x-archive", 1_223),
+        ("exports/x_archive_2024", "x-archive", 1_218),
+        ("exports/x_archive_2024/tweets.js", "x-archive", 1_218),
         ("exports/x_archive_2020_tweet_js", "x-archive", 22),
         ("exports/twitter_archive_2013_anildash", "x-archive", 1_340),
         ("exports/trump_archive/trumptwitterarchive_com_2019.json", "trump-archive-json", 12_152),
