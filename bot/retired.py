@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 
+_ONE_URL = (
+    "Name all servers in database.url, with target_session_attrs=read-write: the one that takes"
+    " writes is used."
+)
 # By the name on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
 }
 # By section, or by section and key: "web", "web.votes".
-RETIRED_SETTINGS: Mapping[str, str] = {}
+RETIRED_SETTINGS: Mapping[str, str] = {
+    "database.replicas": _ONE_URL,
+    "database.max_lag": _ONE_URL,
+}
 
 
 def explain_retired_command(name: str) -> str | None:

@@ -13,7 +13,6 @@ from bot.web.metrics import write_exposition
 from bot.web.schemas import ClearedModel, Health, Ready, ReloadedSettings
 from bot.web.shared_state import SharedOf, limit_requests, may_ask, require_admin_key
 from db.corpus.health import server_version
-from db.pool import Database
 from engine.errors import StorageError
 from engine.messages import Message
 from engine.settings import Section
@@ -57,35 +56,18 @@ async def _healthz(shared: SharedOf) -> dict[str, object]:
     summary="Whether questions can be answered",
 )
 async def _readyz(shared: SharedOf) -> dict[str, str]:
-    """Ask the database for a sign of life, and a standby if its primary gives none.
-
-    With the status "reading", searches without a model are answered and nothing is stored.
-    """
-    database = shared.app.database
+    """Ask the database for a sign of life."""
     try:
         async with asyncio.timeout(_READY_SECONDS):
-            await server_version(database)
+            await server_version(shared.app.database)
     except (StorageError, TimeoutError) as error:
-        if not await _standby_answers(database):
-            raise Refusal(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                Message("The database does not answer."),
-                fix=Message("Start it, or look at its log."),
-                headers={"Retry-After": "5"},
-            ) from error
-        return {"status": "reading"}
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            Message("The database does not answer."),
+            fix=Message("Start it, or look at its log."),
+            headers={"Retry-After": "5"},
+        ) from error
     return {"status": "ready"}
-
-
-async def _standby_answers(database: Database) -> bool:
-    """Return whether what only reads is answered although the primary is lost."""
-    if not any(state.answers for state in database.replicas()):
-        return False
-    try:
-        async with asyncio.timeout(_READY_SECONDS), database.read_anywhere() as reader:
-            return bool(await reader.fetchval("SELECT true"))
-    except (StorageError, TimeoutError):
-        return False
 
 
 @figures.get(

@@ -157,8 +157,7 @@ class Answers(Store, sql="conversation"):
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
+        row = await self._fetch_row("last_answer", chat.id, thread)
         return _read_answer(row)
 
     async def about(
@@ -234,14 +233,12 @@ class Answers(Store, sql="conversation"):
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["tallies"], answer.id)
+        rows = await self._fetch_rows("tallies", answer.id)
         return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
 
     async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
         """Return the best-voted hits of a chat, best first."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
+        rows = await self._fetch_rows("favourites", chat.id, limit)
         return [favourite for row in rows if (favourite := favourite_of(row))]
 
     async def keep_receipt(
@@ -356,8 +353,8 @@ class Wall(Store, sql="wall"):
 
     async def count_waiting(self, *, limit: int) -> int:
         """Return how many hits wait for a decision of the owner, counted up to a limit."""
-        async with self._database.read_anywhere() as reader:
-            return int(await reader.fetchval(*self._build_statement("waiting", limit)))
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(*self._build_statement("waiting", limit)))
 
     async def decide(self, answer_id: int, rank: int, *, approved: bool, now: datetime) -> bool:
         """Approve or remove a hit for good. Return whether it was ever voted on."""
@@ -367,13 +364,12 @@ class Wall(Store, sql="wall"):
 
     async def decided_last(self) -> datetime | None:
         """Return when the last decision was made."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            moment: datetime | None = await reader.fetchval(self._sql["decided_last"])
+        moment: datetime | None = await self._fetch_value("decided_last")
         return moment
 
     async def _read_wall(self, name: str, limit: int, *given: object) -> list[WallEntry]:
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(*self._build_statement(name, limit, *given))
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(*self._build_statement(name, limit, *given))
         return list(_read_entries(rows))
 
     def _build_statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:

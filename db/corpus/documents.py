@@ -159,7 +159,6 @@ class Retention:
                     kept = about_corpus("retention", "kept_items", corpus.id)
                     items = about_corpus("retention", "forget_items", corpus.id)
                     await connection.execute(items, before, await connection.fetchval(kept))
-            self._database.note_change()
             if not batch:
                 return removed
             removed += batch
@@ -270,7 +269,6 @@ class Documents(Store, sql="documents"):
                 changed = await self._fetch(connection, "update", corpus)
                 await self._forget_vectors(connection, corpus, changed["parts"])
                 inserted = await self._fetch(connection, "insert", corpus)
-        self._database.note_change()
         return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
@@ -283,7 +281,6 @@ class Documents(Store, sql="documents"):
             await self._lock_corpus(connection, corpus)
             async with borrow(connection, corpus, "unstitched"):
                 stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
-        self._database.note_change()
         return stitched
 
     async def settle(self, corpus: Corpus) -> None:

@@ -180,15 +180,15 @@ class Overview(CorpusReader, sql="overview"):
     async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
         """Return the headlines that were foretold longest before, and the texts."""
         statement = _about_foretold("leads", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, corpus.name, *self._shown, limit)
         return [Lead(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words of two foretold headlines or more, with their number, most first."""
         statement = _about_foretold("subjects", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, corpus.name, *self._shown, limit)
         return {row["word"]: row["headlines"] for row in rows}
 
     async def foretold_by(
@@ -196,8 +196,8 @@ class Overview(CorpusReader, sql="overview"):
     ) -> Sequence[tuple[str, datetime]]:
         """Return the headlines that a text foretold, with their dates, newest first."""
         statement = _about_foretold("foretold_by", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, corpus.name, *self._shown, external_id, limit)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, corpus.name, *self._shown, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
 
     async def thread(self, corpus: Corpus, external_id: str, *, limit: int) -> Sequence[Neighbour]:
