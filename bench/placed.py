@@ -1,10 +1,10 @@
-"""Measures four archives on one server, with a standby beside it, and on two workers of Citus.
+"""Measures four archives on one server and on two workers of Citus.
 
 `python -m bench.placed [--citus URL] [--texts N] [--queries N] [--data FOLDER] [--quick]`
 
 URL names a database on a coordinator of Citus whose workers are on this machine; it is filled, and
-left without corpora. Without it, only the plain server and its standby are measured. Eight clients
-of one process search for real headlines. All servers share one machine here, so each row tells the
+left without corpora. Without it, only the plain server is measured. Eight clients of one process
+search for real headlines. All servers share one machine here, so each row tells the
 processor time of every server: what a search costs where servers have machines of their own.
 """
 
@@ -16,20 +16,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.replicas import caught_up, top
 from bench.store import filled, folder, opened, postmaster, processor_seconds
 from bench.timing import Output, milliseconds, progress
 from bench.tweets import DATA, headlines, tweets
 from db.corpus.corpora import Corpora
 from db.corpus.placement import Placement
-from db.pool import Database, Replication
+from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document
+from engine.search import Filters
 from engine.values import Corpus
 from tests.database import with_database
-from tests.fakes.standby import pair
+from tests.fakes.standby import loopback
 
 CLIENTS = 8
+_LIMIT = 150
 _SOURCES = (
     ("english", "trump_archive.jsonl", "en.jsonl"),
     ("spanish", "argentina_2019.jsonl", "es.jsonl"),
@@ -92,7 +93,7 @@ async def searched(
         async def client() -> None:
             while pending:
                 (corpus, text), begun = pending.pop(), time.perf_counter()
-                best = await top(index, corpus, text)
+                best = await index.top(corpus, await index.terms(corpus, text), Filters(), _LIMIT)
                 seconds.append(time.perf_counter() - begun)
                 found[corpus.name, text] = [(one.external_id, round(one.bm25, 9)) for one in best]
 
@@ -123,23 +124,13 @@ async def stored(
 
 
 async def plain(output: Output, archives: Sequence[Archive], place: Path) -> object:
-    """Measure one server, then the same with a standby; return what was found."""
-    with pair(place) as both:
-        one = await opened(both.primary.url, size=CLIENTS)
-        standby = await Database.open(both.standby.url)
-        first = {"primary": await postmaster(one), "standby": await postmaster(standby)}
-        await standby.close()
-        alone = Servers(output, "one server", {"primary": first["primary"]})
-        corpora = await stored(alone, one, archives, on_worker=False)
-        found = await searched(alone, one, corpora, archives)
-        await one.close()
-        replication = Replication(urls=[both.standby.url], max_lag=10)
-        two = await Database.open(both.primary.url, replication=replication)
-        try:
-            await caught_up(two)
-            await searched(Servers(output, "with a standby", first), two, corpora, archives)
-        finally:
-            await two.close()
+    """Measure one server; return what was found."""
+    with loopback(place) as server:
+        database = await opened(server.url, size=CLIENTS)
+        alone = Servers(output, "one server", {"server": await postmaster(database)})
+        corpora = await stored(alone, database, archives, on_worker=False)
+        found = await searched(alone, database, corpora, archives)
+        await database.close()
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from bot.settings import Settings
 from db.embedded.server import EmbeddedServer
 from db.migrate import check_migrations
-from db.pool import Database, PoolSettings, Replication
+from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.messages import join_messages
 
@@ -39,10 +39,6 @@ async def open_with_server(
                 size=settings.database.pool_size,
                 command_timeout=settings.database.command_timeout,
                 statement_timeout=settings.database.command_timeout,
-            ),
-            Replication(
-                urls=[replica.get_secret_value() for replica in settings.database.replicas],
-                max_lag=settings.database.max_lag,
             ),
         )
         try:

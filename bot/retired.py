@@ -9,6 +9,11 @@ _INSTEAD_OF_WEBHOOKS = (
 )
 _NO_MEDIA = "Pictures and videos of texts are not stored: the page of a text links to its original."
 
+_ONE_URL = (
+    "Name all servers in database.url, with target_session_attrs=read-write: the one that takes"
+    " writes is used."
+)
+
 # By the words on the command line. The sentence says what to do instead.
 RETIRED_COMMANDS: Mapping[str, str] = {
     "eval": "In a checkout, python -m bench.evaluate takes the same options and files.",
@@ -24,6 +29,8 @@ RETIRED_COMMANDS: Mapping[str, str] = {
 }
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {
+    "database.replicas": _ONE_URL,
+    "database.max_lag": _ONE_URL,
     "llm.reasons": "The model gives reasons for the texts that are shown, at most three.",
     "web.votes": _NO_WALL,
     "web.wall": _NO_WALL,

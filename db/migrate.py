@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
 
-from db.connection import Connection, Fetches, mapped_storage_errors
+from db.connection import Connection, mapped_storage_errors
 from engine.errors import StorageError, StorageOutdated
 from engine.messages import Message
 
@@ -149,7 +149,7 @@ async def _apply_next_migration(connection: Connection, version: int | None) -> 
         return todo[0]
 
 
-async def check_migrations(connection: Fetches) -> list[Migration]:
+async def check_migrations(connection: Connection) -> list[Migration]:
     """Return the migrations that still have to run, without running any."""
     with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
@@ -157,7 +157,7 @@ async def check_migrations(connection: Fetches) -> list[Migration]:
     return select_pending(list_migrations(), applied)
 
 
-async def read_applied(connection: Fetches) -> dict[int, str]:
+async def read_applied(connection: Connection) -> dict[int, str]:
     """Return the checksums of the migrations that have run, by number."""
     rows = await connection.fetch("SELECT version, checksum FROM migration")
     return {row["version"]: row["checksum"] for row in rows}

@@ -1,15 +1,14 @@
-"""Opens the database: its primary, and the standbys that are read in its place."""
+"""Opens the database: a pool of connections, with transactions and migrations on them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, ClassVar, Self
 
 import asyncpg
 
 from db import migrate
-from db.connection import FOREIGN, Connection, Lent, load_statements, mapped_storage_errors
-from db.replicas import Primary, Replicas, ReplicaState, Replication, Server
+from db.connection import Connection, Lent, load_statements, mapped_storage_errors
 from db.sessions import (
     SEARCH_PATH,
     PoolSettings,
@@ -21,102 +20,31 @@ from db.sessions import (
     renew_session,
     server_settings,
 )
-from engine.errors import StorageOutdated, StorageUnreachable
+from engine.errors import StorageOutdated
 from engine.messages import Message
 
-__all__ = ["Database", "PoolSettings", "Replication", "Store", "server_settings"]
+__all__ = ["Database", "PoolSettings", "Store", "server_settings"]
 
 _CLOSING = 5.0  # seconds
-_T = TypeVar("_T")
-
-
-class FallbackReader:
-    """Sends statements to the first of its servers that answers, and stays with it.
-
-    Each statement must only read and be a transaction of its own, so that it can be repeated. An
-    error is raised if no other server may answer; it is then the last server's.
-    """
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self._servers = list(servers)
-        self._connection: Lent | None = None
-
-    async def fetch(self, statement: str, *values: object, local: str = "") -> list[asyncpg.Record]:
-        """Return the rows of a statement; `local` is executed before it in its transaction."""
-
-        async def ask(connection: Lent) -> list[asyncpg.Record]:
-            if not local:
-                return await connection.fetch(statement, *values)
-            async with connection.transaction():
-                await connection.execute(local)
-                return await connection.fetch(statement, *values)
-
-        return await self._answer_first(ask)
-
-    async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
-        """Return the first row of a statement, or None."""
-        return await self._answer_first(lambda connection: connection.fetchrow(statement, *values))
-
-    async def fetchval(self, statement: str, *values: object) -> Any:
-        """Return the first value of the first row, or None."""
-        return await self._answer_first(lambda connection: connection.fetchval(statement, *values))
-
-    async def close(self) -> None:
-        """Return the connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await self._servers[0].take_back(connection)
-
-    async def _answer_first(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
-        while True:
-            try:
-                if self._connection is None:
-                    last = len(self._servers) == 1
-                    self._connection = await self._servers[0].lend(last=last)
-                return await ask(self._connection)
-            except FOREIGN as error:
-                connected = self._connection is not None
-                passed_on = self._servers[0].passes_on(error, connected=connected)
-                if not passed_on or len(self._servers) == 1:
-                    raise
-            await self.close()
-            del self._servers[0]
+_QUEUE_SECONDS = 10.0  # for a connection, where the server allows fewer than the pool has
+_LOOK_AGAIN = 0.25
 
 
 class Database:
-    """A pool of connections with the same setup, and the standbys if there are any."""
+    """A pool of connections with the same setup."""
 
-    def __init__(
-        self, sessions: Sessions, settings: PoolSettings, replicas: Replicas | None = None
-    ) -> None:
+    def __init__(self, sessions: Sessions, settings: PoolSettings) -> None:
         self._sessions = sessions
-        self._primary = Primary(sessions)
         self._settings = settings
-        self._replicas = replicas
         self.pooler = sessions.pooler  # what is in between: see db.sessions
+        self._queue = asyncio.Lock()  # of those that wait for a connection; it is fair
+        self._returned = asyncio.Event()
 
     @classmethod
-    async def open(
-        cls, url: str, settings: PoolSettings | None = None, replication: Replication | None = None
-    ) -> Self:
-        """Connect, directly or through a pooler, and to the standbys.
-
-        With standbys, a primary that does not answer is no error until something is written. Raises
-        StorageUnreachable, StorageRights.
-        """
+    async def open(cls, url: str, settings: PoolSettings | None = None) -> Self:
+        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
         settings = settings or PoolSettings()
-        if replication is None or not replication.urls:
-            return cls(await Sessions.open(url, settings), settings)
-        lost = False
-        try:
-            sessions = await Sessions.open(url, settings)
-        except StorageUnreachable:
-            sessions, lost = await Sessions.later(url, settings), True
-        replicas = Replicas(sessions, settings, replication)
-        if lost:
-            replicas.lost_primary()
-        await replicas.start()
-        return cls(sessions, settings, replicas)
+        return cls(await Sessions.open(url, settings), settings)
 
     @property
     def is_pooled(self) -> bool:
@@ -127,39 +55,42 @@ class Database:
     async def connection(self) -> AsyncIterator[Connection]:
         """Yield a connection; driver errors inside the block are raised as StorageError."""
         with mapped_storage_errors():
-            connection = await self._primary.lend()
+            connection = await self._lend_connection()
             try:
                 yield connection
             except asyncpg.ReadOnlySQLTransactionError:  # it is the primary no more
                 await self._sessions.pool.expire_connections()
                 raise
             finally:
-                await self._primary.take_back(connection)
+                try:
+                    await self._sessions.give_back(connection)
+                finally:
+                    self._returned.set()
 
-    @asynccontextmanager
-    async def read_anywhere(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
-        """Yield a reader of a standby, or of the primary if none is fit for it.
+    async def _lend_connection(self) -> Lent:
+        """Return a connection of the pool. Where the server allows fewer than the pool has, wait in
+        a queue for one that is returned. Raises errors of the driver."""
+        if not self._queue.locked():
+            with suppress(asyncpg.TooManyConnectionsError):
+                return await self._sessions.pool.acquire()
+        refused = asyncpg.TooManyConnectionsError("all are in use")
+        try:
+            async with asyncio.timeout(_QUEUE_SECONDS), self._queue:
+                while True:
+                    self._returned.clear()
+                    try:
+                        return await self._sessions.pool.acquire()
+                    except asyncpg.TooManyConnectionsError as error:
+                        refused = error
+                    await self._wait_for_return()
+        except TimeoutError:
+            raise refused from None
 
-        With `latest`, what was just stored is read: from the primary, unless it is lost. Each
-        statement is a transaction of its own, and repeated elsewhere if its server fails. Driver
-        errors inside the block are raised as StorageError.
-        """
-        replicas = self._replicas
-        reader = FallbackReader(replicas.servers(latest=latest) if replicas else [self._primary])
-        with mapped_storage_errors():
-            try:
-                yield reader
-            finally:
-                await reader.close()
-
-    def note_change(self) -> None:
-        """Have this process read what it stored until now, also from standbys."""
-        if self._replicas:
-            self._replicas.note_change()
-
-    def replicas(self) -> list[ReplicaState]:
-        """Return what is known about each standby."""
-        return self._replicas.states() if self._replicas else []
+    async def _wait_for_return(self) -> None:
+        """Wait for a connection of this pool, or for a while: others may return one of theirs."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_AGAIN):
+                await self._returned.wait()
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Connection]:
@@ -172,9 +103,14 @@ class Database:
                 connection.terminate()
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
-        """Yield a connection inside a transaction that commits at the end of the block."""
+    async def transaction(self, settings: str = "") -> AsyncIterator[Connection]:
+        """Yield a connection inside a transaction that commits at the end of the block.
+
+        `settings` are statements (SET LOCAL) to begin with.
+        """
         async with self.connection() as connection, connection.transaction():
+            if settings:
+                await connection.execute(settings)
             yield connection
 
     async def migrate(self) -> list[str]:
@@ -196,14 +132,13 @@ class Database:
 
     async def require_current(self) -> None:
         """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""
-        async with self.read_anywhere(latest=True) as reader:
-            missing = await migrate.check_migrations(reader)
-        if self.is_pooled:
-            async with self.connection() as connection:
+        async with self.connection() as connection:
+            missing = await migrate.check_migrations(connection)
+            if self.is_pooled:
                 needed = await adapt_settings(connection, server_settings(self._settings))
                 lacked = await find_lacking(connection, needed)
-            if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
-                refuse_settings(lacked)
+                if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
+                    refuse_settings(lacked)
         if missing:
             new = missing == migrate.list_migrations()
             raise StorageOutdated(
@@ -215,8 +150,6 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections, giving running statements a few seconds to end."""
-        if self._replicas:
-            await self._replicas.close()
         try:
             async with asyncio.timeout(_CLOSING):
                 await self._sessions.pool.close()

@@ -1,12 +1,16 @@
-"""Opens sessions on one server, directly or through a pooler, with the settings that all have."""
+"""Opens sessions, directly or through a pooler, with the settings that all have.
+
+Where a URL names several servers, the driver asks them in their order, and with
+target_session_attrs=read-write takes the first that writes.
+"""
 
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 from uuid import uuid4
 
 import asyncpg
@@ -16,8 +20,6 @@ from db.connection import (
     REFUSED_SETTING,
     Connection,
     Lent,
-    PrimaryLost,
-    Route,
     describe_error,
     storage_error,
     storage_unreachable,
@@ -32,7 +34,6 @@ SEARCH_PATH = "search_path"
 _STATEMENT = "SELECT 'kept by the pooler?'"
 _ESCAPES = "write /, #, ? and @ in a password as %XX"
 _GIVING_BACK = 1.0  # seconds to wait for the end of a statement that was given up
-_Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
 # Citus sends no plan for any values to the worker that holds a table. One that does not answer is
 # given up soon. Hiding what is on workers from the catalogue would make the driver's question about
 # each type of an array last a second.
@@ -140,11 +141,10 @@ class PoolSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """A pool of sessions on one server, and a way to begin one outside it."""
+    """A pool of sessions, and a way to begin one outside it."""
 
     pool: "asyncpg.Pool[asyncpg.Record]"
-    route: Route
-    connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
+    connect: Connect
     pooler: Pooler | None = None  # what is in between
     corpora: int  # that a session may touch
 
@@ -161,20 +161,13 @@ class Sessions:
             await self.pool.release(connection, timeout=_GIVING_BACK)
 
     @classmethod
-    async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:
-        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights.
-
-        Sessions that only read are begun when they are used, and not renewed when they are lost.
-        """
-        asked, at_once = server_settings(settings), 1
-        if read_only:
-            at_once = 0
-            asked["default_transaction_read_only"] = "on"
+    async def open(cls, url: str, settings: PoolSettings) -> Self:
+        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
         try:
             try:
-                return await cls._open_direct_sessions(url, settings, asked, at_once)
+                return await cls._open_direct_sessions(url, settings)
             except _Pooled:
-                return await cls._open_pooled_sessions(url, settings, at_once)
+                return await cls._open_pooled_sessions(url, settings)
         except (
             asyncpg.PostgresError,
             asyncpg.InterfaceError,
@@ -185,27 +178,11 @@ class Sessions:
             raise _map_connect_error(exc) from exc
 
     @classmethod
-    async def later(cls, url: str, settings: PoolSettings) -> Self:
-        """Return sessions on a server that does not answer yet: each connects when it is used.
-
-        Whether a pooler is in between, each finds out for itself.
-        """
-        route = Route(url)
-        connect = partial(
-            _connect_either,
-            route.connect,
-            direct=_build_arguments(settings, server_settings(settings)),
-            behind=_arguments_behind(settings, Pooler()),
-            needed=server_settings(settings),
-        )
-        return await cls._open_pool(url, settings, {}, 0, route=route, connect=connect)
-
-    @classmethod
-    async def _open_direct_sessions(
-        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int
-    ) -> Self:
+    async def _open_direct_sessions(cls, url: str, settings: PoolSettings) -> Self:
         with _refused_settings():
-            opened = await cls._open_pool(url, settings, _build_arguments(settings, asked), at_once)
+            opened = await cls._open_pool(
+                url, settings, _build_arguments(settings, server_settings(settings))
+            )
         async with opened.pool.acquire() as connection:
             pooled = await is_pooled(connection)
         if pooled:
@@ -214,15 +191,13 @@ class Sessions:
         return opened
 
     @classmethod
-    async def _open_pooled_sessions(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
-        connection = await Route(url).connect(url, **_arguments_behind(settings, Pooler()))
+    async def _open_pooled_sessions(cls, url: str, settings: PoolSettings) -> Self:
+        connection = await asyncpg.connect(url, **_arguments_behind(settings, Pooler()))
         try:
             pooler = await examine_pooler(connection)
         finally:
             await connection.close()
-        return await cls._open_pool(
-            url, settings, _arguments_behind(settings, pooler), at_once, pooler
-        )
+        return await cls._open_pool(url, settings, _arguments_behind(settings, pooler), pooler)
 
     @classmethod
     async def _open_pool(
@@ -230,32 +205,19 @@ class Sessions:
         url: str,
         settings: PoolSettings,
         arguments: dict[str, Any],
-        at_once: int,
         pooler: Pooler | None = None,
-        *,
-        route: Route | None = None,
-        connect: _Connect | None = None,
     ) -> Self:
-        route = route or Route(url)
-        way: Any = connect or route.connect
-        begin = partial(way, url, **arguments)
+        begin: Any = partial(asyncpg.connect, url, **arguments)
         pool = await asyncpg.create_pool(
             url,
-            min_size=at_once,
+            min_size=1,
             max_size=settings.size,
             init=partial(_prepare_connection, begin),
             connection_class=CountingConnection,
             reset=_left_as_found,
-            connect=way,
             **arguments,
         )
-        return cls(
-            pool=pool,
-            route=route,
-            connect=begin,
-            pooler=pooler,
-            corpora=settings.corpora,
-        )
+        return cls(pool=pool, connect=begin, pooler=pooler, corpora=settings.corpora)
 
 
 class _Pooled(Exception):
@@ -271,32 +233,6 @@ def _refused_settings() -> Iterator[None]:
         if REFUSED_SETTING not in str(exc):
             raise
         raise _Pooled from exc
-
-
-async def _connect_either(
-    connect: _Connect,
-    url: str,
-    *,
-    direct: Mapping[str, Any],
-    behind: Mapping[str, Any],
-    needed: Mapping[str, str],
-    **given: Any,
-) -> "asyncpg.Connection[asyncpg.Record]":
-    """Connect directly, or through a pooler whose sessions have the settings that are needed."""
-    connection: asyncpg.Connection[asyncpg.Record]
-    with suppress(_Pooled):
-        with _refused_settings():
-            connection = await connect(url, **direct, **given)
-        if not await is_pooled(connection):
-            return connection
-        await connection.close()
-    connection = await connect(url, **behind, **given)
-    try:
-        refuse_settings(await find_lacking(connection, await adapt_settings(connection, needed)))
-    except BaseException:
-        connection.terminate()
-        raise
-    return connection
 
 
 def _build_arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -361,7 +297,7 @@ async def _prepare_connection(begin: Connect, connection: CountingConnection) ->
 def _map_connect_error(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresConnectionError):
         return storage_unreachable(str(error))
-    if isinstance(error, asyncpg.PostgresError | PrimaryLost):
+    if isinstance(error, asyncpg.PostgresError | asyncpg.TargetServerAttributeNotMatched):
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the URL with its password
         return storage_unreachable(f"the address makes no sense; {_ESCAPES}")

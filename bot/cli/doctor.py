@@ -17,7 +17,7 @@ import typer
 
 from bot.card import can_draw
 from bot.cli.doctor_checks import database_checks
-from bot.cli.doctor_servers import Check, failover_check, standby_checks
+from bot.cli.doctor_servers import Check
 from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server
@@ -218,10 +218,6 @@ async def _check_database(
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_with_server(settings, output.remark) as (database, server):
-            for check in await standby_checks(database, settings.database.max_lag):
-                report(check)
-            if settings.database.replicas:
-                report(failover_check(settings.database))
             version = await server_version(database)
             report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
             if url:  # the embedded one has this machine's clock

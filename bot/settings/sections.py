@@ -2,9 +2,9 @@
 
 import re
 from ipaddress import ip_address
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr
 
 from engine.settings import UNLIMITED, HttpUrl, Rate, Section
 
@@ -39,34 +39,14 @@ class DatabaseSettings(Section):
     url: DatabaseUrl = Field(
         SecretStr(""),
         description="postgresql://user:password@host:port/name; empty starts the embedded server."
-        " Of several hosts, with commas between them, the one that takes writes is used. The"
-        " environment variable DATABASE_URL goes before it.",
+        " Of several hosts, with commas between them and ?target_session_attrs=read-write behind"
+        " the name, the one that takes writes is used. The environment variable DATABASE_URL goes"
+        " before it.",
     )
-    replicas: tuple[DatabaseUrl, ...] = Field(
-        (),
-        description="URLs of streaming standbys of that server: what only reads is asked there,"
-        " everything else of the server itself. One that becomes the primary is left to url.",
-    )
-    max_lag: float = Field(
-        10,
-        gt=0,
-        description="Seconds that a standby may be behind; the server answers for one that is."
-        " Measured once a second: below 3, standbys of a busy server are hardly used.",
-    )
-    pool_size: int = Field(
-        4, ge=1, le=100, description="Connections that one process may open to each server."
-    )
+    pool_size: int = Field(4, ge=1, le=100, description="Connections that one process may open.")
     command_timeout: float = Field(
         30, gt=0, description="Seconds after which a statement is given up, here and by the server."
     )
-
-    @model_validator(mode="after")
-    def _replicas_of_something(self) -> Self:
-        if self.replicas and not self.url.get_secret_value():
-            raise ValueError("replicas need database.url: the embedded server has none")
-        if not all(replica.get_secret_value() for replica in self.replicas):
-            raise ValueError("replicas must not be empty")
-        return self
 
 
 class WebSettings(Section):

@@ -27,12 +27,6 @@ from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from engine.search import Expansion, Prophecy, Verdict
 
-OF_STANDBYS = {
-    "used": "Whether this process reads from the standby.",
-    "behind_seconds": "How far the standby is behind at most, if that is known.",
-    "reads": "Readers that were sent to the standby by this process.",
-    "passed_on": "Of those, readers that another server answered.",
-}
 _GIVEN_UP_WITHIN = timedelta(days=1)
 
 _Port = TypeVar("_Port")
@@ -254,8 +248,3 @@ async def _read_stored(database: Database, now: datetime) -> AsyncIterator[Metri
         "state",
         {"owed": posts.owed, "retried": posts.retried, "failed": posts.failed},
     )
-    standbys = database.replicas()
-    for name, help_text in OF_STANDBYS.items() if standbys else ():
-        figures = {state.name: getattr(state, name) for state in standbys}
-        known = {state: figure for state, figure in figures.items() if figure is not None}
-        yield _gauge(f"presagio_replica_{name}", help_text, "replica", known)

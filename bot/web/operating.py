@@ -15,7 +15,6 @@ from bot.web.metrics import write_exposition
 from bot.web.schemas import ClearedModel, Health, Ready, ReloadedSettings
 from bot.web.shared_state import SharedOf, limit_requests, may_ask, require_admin_key
 from db.corpus.health import server_version
-from db.pool import Database
 from engine.errors import StorageError
 from engine.messages import Message
 from engine.settings import Section
@@ -59,24 +58,21 @@ async def _healthz(shared: SharedOf) -> dict[str, object]:
     summary="Whether questions can be answered",
 )
 async def _readyz(shared: SharedOf) -> dict[str, str]:
-    """Ask the database for a sign of life, and a standby if its primary gives none.
+    """Ask the database for a sign of life.
 
-    With the status "reading", searches without a model are answered and nothing is stored: there
-    is only a standby, or the disk of the data folder is full.
+    With the status "reading" searches are answered and nothing is stored: the disk of the data
+    folder is full.
     """
-    database = shared.app.database
     try:
         async with asyncio.timeout(_READY_SECONDS):
-            await server_version(database)
+            await server_version(shared.app.database)
     except (StorageError, TimeoutError) as error:
-        if not await _standby_answers(database):
-            raise Refusal(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                Message("The database does not answer."),
-                fix=Message("Start it, or look at its log."),
-                headers={"Retry-After": "5"},
-            ) from error
-        return {"status": "reading"}
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            Message("The database does not answer."),
+            fix=Message("Start it, or look at its log."),
+            headers={"Retry-After": "5"},
+        ) from error
     return {"status": "ready" if _has_room(shared.settings.data_dir) else "reading"}
 
 
@@ -84,17 +80,6 @@ def _has_room(folder: Path) -> bool:
     """Return whether something can be stored in a folder, or in the one in which it will be."""
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     return shutil.disk_usage(existing).free >= _LEAST_ROOM
-
-
-async def _standby_answers(database: Database) -> bool:
-    """Return whether what only reads is answered although the primary is lost."""
-    if not any(state.answers for state in database.replicas()):
-        return False
-    try:
-        async with asyncio.timeout(_READY_SECONDS), database.read_anywhere() as reader:
-            return bool(await reader.fetchval("SELECT true"))
-    except (StorageError, TimeoutError):
-        return False
 
 
 @figures.get(

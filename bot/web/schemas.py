@@ -203,10 +203,7 @@ class Health(AnswerModel):
 class Ready(AnswerModel):
     """Whether questions can be answered."""
 
-    status: str = Field(
-        examples=["ready"],
-        description="ready, or reading: only a standby answers, and nothing is stored.",
-    )
+    status: str = Field(examples=["ready"])
 
 
 class ClearedModel(AnswerModel):

@@ -141,8 +141,7 @@ class Answers(Store, sql="conversation"):
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
+        row = await self._fetch_row("last_answer", chat.id, thread)
         return _read_answer(row)
 
     async def about(
@@ -197,14 +196,12 @@ class Answers(Store, sql="conversation"):
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["tallies"], answer.id)
+        rows = await self._fetch_rows("tallies", answer.id)
         return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
 
     async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
         """Return the best-voted hits of a chat, best first."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
+        rows = await self._fetch_rows("favourites", chat.id, limit)
         return [favourite for row in rows if (favourite := _read_favourite(row))]
 
     async def keep_receipt(

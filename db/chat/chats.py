@@ -303,8 +303,7 @@ class Chats(Store, sql="conversation"):
 
     async def find_chat(self, platform: str, external_id: str) -> Chat | None:
         """Return the chat if it is known."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            row = await reader.fetchrow(self._sql["chat"], platform, external_id)
+        row = await self._fetch_row("chat", platform, external_id)
         return None if row is None else chat_from(dict(row))
 
     async def change(self, chat: Chat) -> None:

@@ -10,7 +10,7 @@ import asyncpg
 
 from db.connection import Connection, load_statements
 from db.lease import Lease
-from db.pool import Database, FallbackReader, Store
+from db.pool import Database, Store
 from engine.corpora import ALL, USUAL, ArchiveSummary, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
@@ -195,7 +195,7 @@ async def add_languages(database: Database) -> list[str]:
         return list(await connection.fetchval(load_statements("corpora")["add_languages"]))
 
 
-async def find_languages(connection: "Connection | FallbackReader") -> frozenset[str]:
+async def find_languages(connection: Connection) -> frozenset[str]:
     """Return the text-search languages that the database knows."""
     return frozenset(
         row[0] for row in await connection.fetch(load_statements("corpora")["languages"])
@@ -205,18 +205,20 @@ async def find_languages(connection: "Connection | FallbackReader") -> frozenset
 class CorpusReader(Store):
     """The base of what reads corpora by the statements of one file.
 
-    Each method runs one statement about a corpus on any server. They raise storage errors.
+    Each method runs one statement about a corpus. They raise storage errors.
     """
 
     async def _read_rows(
         self, corpus: Corpus, statement: str, *values: Any
     ) -> list[asyncpg.Record]:
-        async with self._database.read_anywhere() as reader:
-            return await reader.fetch(about_corpus(self._file, statement, corpus.id), *values)
+        async with self._database.connection() as connection:
+            return await connection.fetch(about_corpus(self._file, statement, corpus.id), *values)
 
     async def _read_value(self, corpus: Corpus, statement: str, *values: Any) -> Any:
-        async with self._database.read_anywhere() as reader:
-            return await reader.fetchval(about_corpus(self._file, statement, corpus.id), *values)
+        async with self._database.connection() as connection:
+            return await connection.fetchval(
+                about_corpus(self._file, statement, corpus.id), *values
+            )
 
 
 class Corpora(CorpusReader, sql="corpora"):
@@ -236,8 +238,7 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(self._sql["select"], None)
+        rows = await self._fetch_rows("select", None)
         return [found for row in rows if (found := _read_corpus(row)).kind in self._kinds]
 
     async def summarise(self, corpus: Corpus) -> ArchiveSummary:
@@ -256,8 +257,8 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def languages(self) -> frozenset[str]:
         """Return the text-search languages that a corpus may have."""
-        async with self._database.read_anywhere() as reader:
-            return await find_languages(reader)
+        async with self._database.connection() as connection:
+            return await find_languages(connection)
 
     async def ensure(
         self,
@@ -300,7 +301,6 @@ class Corpora(CorpusReader, sql="corpora"):
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
-        self._database.note_change()
         return _require_agreement(
             corpus_named([*map(_read_corpus, rows)], name), kind=kind, language=language
         )
@@ -326,7 +326,6 @@ class Corpora(CorpusReader, sql="corpora"):
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
             await connection.execute(self._sql["describe"], name, display_name, avatar)
-        self._database.note_change()
         return await self.get(name)
 
     async def find_author(self, corpus: Corpus) -> str | None:
@@ -338,8 +337,7 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def avatar(self, name: str) -> bytes | None:
         """Return the picture of the corpus's voice, or None."""
-        async with self._database.read_anywhere() as reader:
-            found: bytes | None = await reader.fetchval(self._sql["avatar"], name)
+        found: bytes | None = await self._fetch_value("avatar", name)
         return found
 
     async def drop(self, name: str) -> int:
@@ -353,7 +351,6 @@ class Corpora(CorpusReader, sql="corpora"):
             await connection.execute(f"DROP TABLE IF EXISTS {staged_table(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
-        self._database.note_change()
         return int(row["documents"])
 
     async def items(self, corpus: Corpus) -> int:

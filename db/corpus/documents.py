@@ -162,7 +162,6 @@ class Retention:
                     kept = about_corpus("retention", "kept_items", corpus.id)
                     items = about_corpus("retention", "forget_items", corpus.id)
                     await connection.execute(items, before, await connection.fetchval(kept))
-            self._database.note_change()
             if not batch:
                 return removed
             removed += batch
@@ -298,7 +297,6 @@ class Documents(Store, sql="documents"):
                 changed = await self._fetch(connection, "update", corpus)
                 await self._forget_vectors(connection, corpus, changed["parts"])
                 inserted = await self._fetch(connection, "insert", corpus)
-        self._database.note_change()
         return inserted["whole"] + new, changed["whole"] + renewed
 
     async def renew_ids(
@@ -327,7 +325,6 @@ class Documents(Store, sql="documents"):
                 left = {old: new for old, new in renewed.items() if new}
                 old_and_new = (list(left), list(left.values()))
                 await self._run_statement(connection, "rename", corpus, *old_and_new)
-        self._database.note_change()
         return len(renewed)
 
     async def stitch_threads(self, corpus: Corpus) -> int:
@@ -343,7 +340,6 @@ class Documents(Store, sql="documents"):
                 stitched = await self._run_statement(
                     connection, "stitch", corpus, int(Flag.THREAD), int(_OF_THREADS)
                 )
-        self._database.note_change()
         return joined + stitched
 
     async def _join_posts(self, connection: Connection, corpus: Corpus) -> int:

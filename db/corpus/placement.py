@@ -127,7 +127,6 @@ class Placement(Store, sql="placement"):
                 await self._copy_tables(connection, corpus, has_postings, progress)
                 await self._swap_tables(connection, corpus, has_postings)
                 await connection.execute(self._sql["mark"], corpus.id, has_postings, None)
-        self._database.note_change()
         return (await self.places())[corpus.name]
 
     async def move_here(self, corpus: Corpus, progress: Callable[[int], None]) -> None:
@@ -158,7 +157,6 @@ class Placement(Store, sql="placement"):
                 await connection.execute(fill, 0, None, timeout=_TIMEOUT)
                 postings_to = ALL_POSTED
             await connection.execute(self._sql["mark"], corpus.id, None, postings_to)
-        self._database.note_change()
 
     async def _require_workers(self, connection: Connection) -> None:
         if not await connection.fetchval(self._sql["citus"]):

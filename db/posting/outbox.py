@@ -277,8 +277,7 @@ class Outbox(Store, sql="posting"):
 
         Those about headlines that only feeds of single chats brought are left out.
         """
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(self._sql["public_posts"], corpora, external_id, limit)
+        rows = await self._fetch_rows("public_posts", corpora, external_id, limit)
         return [PublicPost(**dict(row)) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from db.connection import Connection, Fetches
+from db.connection import Connection
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, Store
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
@@ -148,8 +148,8 @@ class Embeddings(ToEmbed):
                     "Set embeddings.dimensions to {number} or less.", number=_LONGEST_VECTOR
                 ),
             )
-        async with self._database.read_anywhere(latest=True) as reader:
-            known = await self._find_model(reader, model)
+        async with self._database.connection() as connection:
+            known = await self._find_model(connection, model)
         if known is None:
             await self._require_extension()
             async with self._database.transaction() as connection:
@@ -230,7 +230,6 @@ class Embeddings(ToEmbed):
             raise EmbeddedElsewhere(
                 Message("Another process took over texts of {name} meanwhile.", name=corpus.name)
             )
-        self._database.note_change()
         return int(stored)
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
@@ -282,9 +281,8 @@ class Embeddings(ToEmbed):
         figures = (documents, scale.mean, scale.deviation, scale.same)
         values = (corpus.id, model_id, *figures, *_describe_claim(claim))
         await self._execute("keep_scale", *values)
-        self._database.note_change()
 
-    async def _find_model(self, connection: Fetches, name: str) -> KeptModel | None:
+    async def _find_model(self, connection: Connection, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)
         return KeptModel(**row) if row else None
 

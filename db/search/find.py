@@ -12,7 +12,7 @@ from itertools import pairwise
 import asyncpg
 import orjson
 
-from db.connection import Fetches, load_statements
+from db.connection import Connection, load_statements
 from db.corpus.corpora import name_partition, names_of
 from db.search.nearest import as_text, embedding_table
 from db.search.rows import (
@@ -87,9 +87,9 @@ class DialectIndex(Readings):
             table = name_partition(corpus.id)
             statement = ranked_statement(table, len(lexemes), profiled=profiled)
             scored = operand_values(lexemes)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, *(values[name] for name in RANKED), *scored)
-            return await _add_places(reader, corpus, _read_found_rows(rows, lexemes))
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *scored)
+            return await _add_places(connection, corpus, _read_found_rows(rows, lexemes))
 
     async def newest(
         self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, limit: int
@@ -97,10 +97,10 @@ class DialectIndex(Readings):
         """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         statement = newest_statement(name_partition(corpus.id))
-        async with self._database.read_anywhere() as reader:
+        async with self._database.transaction(_PLAN) as connection:
             bound = (values[name] for name in NEWEST)
-            rows = await reader.fetch(statement, *bound, local=_PLAN)
-            return await _add_places(reader, corpus, _read_found_rows(rows, []))
+            rows = await connection.fetch(statement, *bound)
+            return await _add_places(connection, corpus, _read_found_rows(rows, []))
 
     async def nearest(
         self,
@@ -119,15 +119,15 @@ class DialectIndex(Readings):
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         values["vector"] = as_text(vector)
         statement = nearest_statement(name_partition(corpus.id), embedding_table(space.model_id))
-        async with self._database.read_anywhere() as reader:
+        async with self._database.transaction(_PLAN) as connection:
             bound = (values[name] for name in NEAREST)
-            rows = await reader.fetch(statement, *bound, local=_PLAN)
+            rows = await connection.fetch(statement, *bound)
             found = FoundDocuments(
                 matching=None,
                 passing=rows[0]["passing"],
                 documents=[_read_near_document(row) for row in rows if row["id"] is not None],
             )
-            return await _add_places(reader, corpus, found)
+            return await _add_places(connection, corpus, found)
 
 
 def _read_near_document(row: asyncpg.Record) -> FoundDocument:
@@ -224,12 +224,14 @@ def _map_frequencies(names: Sequence[str], frequencies: Sequence[int]) -> dict[s
     return {name: tf for name, tf in zip(names, frequencies, strict=True) if tf}
 
 
-async def _add_places(reader: Fetches, corpus: Corpus, found: FoundDocuments) -> FoundDocuments:
+async def _add_places(
+    connection: Connection, corpus: Corpus, found: FoundDocuments
+) -> FoundDocuments:
     """Return found documents with the places of those that are parts."""
     if not corpus.in_parts:
         return found
     candidates = await add_places(
-        reader, corpus, [document.candidate for document in found.documents]
+        connection, corpus, [document.candidate for document in found.documents]
     )
     documents: list[FoundDocument] = [
         replace(document, candidate=candidate)

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from db.connection import Fetches, load_statements
+from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus, name_partition
 from db.pool import Database
 from db.search.rows import (
@@ -102,11 +102,11 @@ class LexicalIndex(Readings):
         if not unknown:
             return read
         terms: list[Term] = []
-        async with self._database.read_anywhere() as reader:
+        async with self._database.connection() as connection:
             for term in read:
                 terms.append(term)
                 if term in unknown:
-                    terms += await self._find_neighbours(reader, corpus, term)
+                    terms += await self._find_neighbours(connection, corpus, term)
         return without_repeats(terms)
 
     async def top(
@@ -116,10 +116,12 @@ class LexicalIndex(Readings):
         lexemes = weighted_lexemes(terms, corpus.documents)
         if not lexemes or limit < 1:
             return []
-        async with self._database.read_anywhere() as reader:
-            rows = await self._rank_documents(reader, _Request(corpus, lexemes, filters, limit))
+        async with self._database.connection() as connection:
+            rows = await self._rank_documents(connection, _Request(corpus, lexemes, filters, limit))
             where = list_places(terms, lexemes)
-            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
+            return await add_places(
+                connection, corpus, [ranked_candidate(row, where) for row in rows]
+            )
 
     async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
@@ -132,8 +134,8 @@ class LexicalIndex(Readings):
             if not lexemes or limit < 1:
                 return []
             request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
-            async with turns, self._database.read_anywhere() as reader:
-                return [row["id"] for row in await self._rank_documents(reader, request)]
+            async with turns, self._database.connection() as connection:
+                return [row["id"] for row in await self._rank_documents(connection, request)]
 
         read = await self._read_phrases(corpus, phrases)
         return list(await asyncio.gather(*map(ids, read)))
@@ -153,9 +155,11 @@ class LexicalIndex(Readings):
             first += len(each)
         return found
 
-    async def _find_neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
+    async def _find_neighbours(
+        self, connection: Connection, corpus: Corpus, unknown: Term
+    ) -> list[Term]:
         neighbours = load_statements("search")["neighbours"]
-        rows = await reader.fetch(neighbours, corpus.id, unknown.lexemes[0])
+        rows = await connection.fetch(neighbours, corpus.id, unknown.lexemes[0])
         return [
             Term(
                 word=row["lexeme"],
@@ -168,14 +172,16 @@ class LexicalIndex(Readings):
             for row in rows[:_NEIGHBOURS]
         ]
 
-    async def _rank_documents(self, reader: Fetches, request: _Request) -> list[asyncpg.Record]:
+    async def _rank_documents(
+        self, connection: Connection, request: _Request
+    ) -> list[asyncpg.Record]:
         """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
-            return await self._find_documents_above(reader, request, 0.0)
-        request, share = await self._estimate_share(reader, request)
+            return await self._find_documents_above(connection, request, 0.0)
+        request, share = await self._estimate_share(connection, request)
         need = request.guess(share, self._bm25)
         while True:
-            found = await self._find_documents_above(reader, request, need)
+            found = await self._find_documents_above(connection, request, need)
             full = len(found) == request.limit
             if need <= 0 or (full and found[-1]["bm25"] >= need):
                 return found
@@ -186,13 +192,13 @@ class LexicalIndex(Readings):
                 need = min(request.guess(share, self._bm25), need * _STEP)
 
     async def _find_documents_above(
-        self, reader: Fetches, request: _Request, need: float
+        self, connection: Connection, request: _Request, need: float
     ) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
         by = self._by_postings if request.corpus.postings else self._by_classes
         filters = request.filters
         statement, values = by(request, need)
-        return await reader.fetch(
+        return await connection.fetch(
             statement,
             *list_constants(self._bm25, request.corpus.average_length),
             request.limit,
@@ -232,26 +238,28 @@ class LexicalIndex(Readings):
         ranges = 1 if request.dates_first else 1 + int(read / _RANGE)
         return statement, [*posted_values(request.lexemes), leading, minimum, ranges]
 
-    async def _estimate_share(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
+    async def _estimate_share(
+        self, connection: Connection, request: _Request
+    ) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
         dated = share = await self._estimate_passing_share(
-            reader, request, Filters(before=filters.before, after=filters.since)
+            connection, request, Filters(before=filters.before, after=filters.since)
         )
         if filters.require or filters.exclude:
-            share = await self._estimate_passing_share(reader, request, filters)
+            share = await self._estimate_passing_share(connection, request, filters)
         matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
         needs_date = filters.since is not None
         few_dates = needs_date and dated * request.corpus.documents < matching
         return replace(request, dates_first=few_dates), share
 
     async def _estimate_passing_share(
-        self, reader: Fetches, request: _Request, filters: Filters
+        self, connection: Connection, request: _Request, filters: Filters
     ) -> float:
         """Estimate which share of the corpus passes, from the planner's statistics."""
         if filters == Filters():
             return 1.0
-        plan = await reader.fetchval(
+        plan = await connection.fetchval(
             about_corpus("search", "share", request.corpus.id),
             request.corpus.id,
             filters.before,
@@ -296,9 +304,9 @@ class Glossaries:
         return known[1]
 
     async def _read_glossary(self, corpus: Corpus) -> Glossary:
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["holding"], corpus.id)
-            barred = await reader.fetch(self._sql["rejected_here"], corpus.id)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["holding"], corpus.id)
+            barred = await connection.fetch(self._sql["rejected_here"], corpus.id)
         if not rows:
             return _NONE
         groups = [tuple(row["terms"]) for row in rows]
@@ -367,12 +375,14 @@ class CandidateReader:
         else:
             statement = _describe_statement(name_partition(corpus.id), len(lexemes))
             values = operand_values(lexemes)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 statement, *list_constants(DEFAULT, corpus.average_length), list(ids), *values
             )
             where = list_places(terms, lexemes)
-            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
+            return await add_places(
+                connection, corpus, [ranked_candidate(row, where) for row in rows]
+            )
 
 
 @lru_cache(maxsize=512)

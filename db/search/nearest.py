@@ -49,8 +49,8 @@ class CorpusVocabulary(Store, sql="embeddings"):
     ) -> list[dict[str, tuple[int, int]]]:
         """Return for each text its lexemes with (occurrences in the text, document frequency)."""
         read: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 self._sql["lexemes"],
                 corpus.id,
                 [make_searchable(text) for text in texts],
@@ -62,8 +62,7 @@ class CorpusVocabulary(Store, sql="embeddings"):
 
     async def shares(self, corpus: Corpus, limit: int) -> dict[str, float]:
         """Return the share of documents that contain each of the `limit` most frequent lexemes."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["shares"], corpus.id, limit)
+        rows = await self._fetch_rows("shares", corpus.id, limit)
         return {row["lexeme"]: row["share"] for row in rows}
 
 
@@ -87,12 +86,12 @@ class Nearest(Store, sql="embeddings"):
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
         """Return what is known about the vectors, or None if there are none."""
-        async with self._database.read_anywhere() as reader:
-            row = await reader.fetchrow(self._sql["space"], corpus.id, model)
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["space"], corpus.id, model)
             if row is None:
                 return None
             filled = self._sql["filled"].format(embedding=embedding_table(row["id"]))
-            state = await reader.fetchrow(filled, corpus.id, index_name(corpus, row["id"]))
+            state = await connection.fetchrow(filled, corpus.id, index_name(corpus, row["id"]))
         if state is None or not state["filled"]:
             return None
         return VectorSpace(
@@ -113,24 +112,22 @@ class Nearest(Store, sql="embeddings"):
         """
         passing = (filters.before, filters.since, int(filters.require), int(filters.exclude))
         asked = (corpus.id, as_text(vector), limit, *passing)
-        if space.indexed:
-            nearest, local = "nearest_indexed", _WALK
-        else:
-            nearest, local = "nearest_exact", ""
+        nearest = "nearest_indexed" if space.indexed else "nearest_exact"
         proposed = self._build_statement(nearest, corpus, space, _DEPTH * limit)
-        async with self._database.read_anywhere() as reader:
-            found = await reader.fetch(proposed, *asked, local=local)
-            if len(found) < limit:
-                narrow = self._build_statement("nearest_filtered", corpus, space)
-                found = await reader.fetch(narrow, *asked)
+        async with self._database.transaction(_WALK if space.indexed else "") as connection:
+            found = await connection.fetch(proposed, *asked)
+        if len(found) < limit:
+            narrow = self._build_statement("nearest_filtered", corpus, space)
+            async with self._database.connection() as connection:
+                found = await connection.fetch(narrow, *asked)
         return [(row["id"], row["cosine"]) for row in found]
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
     ) -> dict[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 self._build_statement("cosines", corpus, space),
                 corpus.id,
                 as_text(vector),
@@ -142,8 +139,8 @@ class Nearest(Store, sql="embeddings"):
         self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], minimum: float
     ) -> list[tuple[int, int]]:
         """Return the pairs among `ids` whose vectors have a cosine above `minimum`."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 self._build_statement("alike", corpus, space), corpus.id, list(ids), minimum
             )
         return [(row["one"], row["other"]) for row in rows]
@@ -260,8 +257,7 @@ class ToEmbed(Nearest):
         return int(state["generation"]) if state else 0
 
     async def _fetch_state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
-        async with self._database.read_anywhere(latest=True) as reader:
-            return await reader.fetchrow(self._sql["state"], corpus.id, model_id)
+        return await self._fetch_row("state", corpus.id, model_id)
 
     async def _new_rows(
         self, corpus: Corpus, model_id: int, *arguments: object
@@ -277,9 +273,9 @@ class ToEmbed(Nearest):
     async def _fetch_vector_rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object
     ) -> list[asyncpg.Record]:
-        async with self._database.read_anywhere(latest=True) as reader:
+        async with self._database.connection() as connection:
             statement = self._format_statement(name, corpus, model_id)
-            return await reader.fetch(statement, corpus.id, *arguments)
+            return await connection.fetch(statement, corpus.id, *arguments)
 
     def _format_statement(
         self, name: str, corpus: Corpus, model_id: int, *, index: str = ""
@@ -316,8 +312,7 @@ class SetAside(Store, sql="embeddings"):
 
     async def sources(self, model: str) -> set[str]:
         """Return the texts of a model, as engine.vectors.source_of names them."""
-        async with self._database.read_anywhere(latest=True) as reader:
-            rows = await reader.fetch(self._sql["set_aside"], model)
+        rows = await self._fetch_rows("set_aside", model)
         return {row["source"] for row in rows}
 
     async def add(self, model: str, source: str, *, characters: int) -> None:

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Fetches, load_statements
+from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus
 from db.pool import Database
 from engine.ranking import Bm25, idf
@@ -125,7 +125,7 @@ def build_score(operands: Sequence[Operand], *, repeats: bool) -> str:
 
 
 async def add_places(
-    reader: Fetches, corpus: Corpus, candidates: Sequence[Candidate]
+    connection: Connection, corpus: Corpus, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """Return candidates with the places of those that are parts.
 
@@ -133,7 +133,7 @@ async def add_places(
     """
     if not corpus.in_parts or not candidates:
         return list(candidates)
-    rows = await reader.fetch(
+    rows = await connection.fetch(
         about_corpus("places", "places", corpus.id), [unplaced.id for unplaced in candidates]
     )
     known = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
@@ -167,8 +167,8 @@ class Readings:
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
         """Return the lexemes of normalised texts in the corpus' languages."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 load_statements("search")["read"], corpus.id, texts, corpus.read_in
             )
         return [Reading(**row) for row in rows]
@@ -182,8 +182,8 @@ class Readings:
         if "simple" not in languages:
             languages = tuple(dict.fromkeys((*languages, "english", "spanish")))
         sql = load_statements("search")
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
                 sql["read_headline"].format(read=sql["read"]), corpus.id, words, languages
             )
         return [Reading(**row) for row in rows]

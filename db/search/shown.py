@@ -85,14 +85,14 @@ class DocumentLookup(CorpusReader, sql="shown"):
         """Return a document by its id at the source, or None."""
         if "\0" in external_id:  # no text in the database contains one
             return None
-        async with self._database.read_anywhere() as reader:
-            row = await reader.fetchrow(
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(
                 about_corpus("shown", "document", corpus.id), corpus.id, external_id
             )
             if row is None:
                 return None
             found = found_document(row)
-            [candidate] = await add_places(reader, corpus, [found.candidate])
+            [candidate] = await add_places(connection, corpus, [found.candidate])
         return replace(found, candidate=candidate)
 
     async def list_texts(
@@ -109,18 +109,16 @@ class DocumentLookup(CorpusReader, sql="shown"):
         """Return texts from `begins` until before `ends`, of this month and day of a year (UTC) if
         they are given, oldest first; threads stand together."""
         statement = about_corpus("overview", "texts", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            # A plan for any span takes half a minute for a year: it expects too few rows.
-            rows = await reader.fetch(
-                statement, begins, ends, month, day, limit, offset, local=_PLAN
-            )
+        # A plan for any span takes half a minute for a year: it expects too few rows.
+        async with self._database.transaction(_PLAN) as connection:
+            rows = await connection.fetch(statement, begins, ends, month, day, limit, offset)
         return [_read_archived(row, continues=row["continues"]) for row in rows]
 
     async def list_most_liked(self, corpus: Corpus, *, limit: int) -> Sequence[ArchiveText]:
         """Return the texts with the most likes and reposts."""
         statement = about_corpus("overview", "most_liked", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            return [_read_archived(row) for row in await reader.fetch(statement, limit)]
+        async with self._database.connection() as connection:
+            return [_read_archived(row) for row in await connection.fetch(statement, limit)]
 
     async def mark_words(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
@@ -132,16 +130,16 @@ class DocumentLookup(CorpusReader, sql="shown"):
         if not lexemes or not ids:
             return {}
         wanted = "|".join(quote_lexeme(lexeme) for lexeme in sorted(lexemes))
-        async with self._database.read_anywhere() as reader:
+        async with self._database.connection() as connection:
             texts = about_corpus("shown", "texts", corpus.id)
-            rows = await reader.fetch(texts, corpus.id, ids)
+            rows = await connection.fetch(texts, corpus.id, ids)
             shown = {row["id"]: row["text"].translate(_UNMARKED) for row in rows}
             sought = {
                 (spot.word, row["language"])
                 for row in rows
                 for spot in searched_words(shown[row["id"]])
             }
-            found = await reader.fetch(
+            found = await connection.fetch(
                 self._sql["having"],
                 [word for word, _ in sought],
                 [language for _, language in sought],
@@ -167,8 +165,7 @@ class DocumentLookup(CorpusReader, sql="shown"):
 
     async def categories(self) -> list[str]:
         """Return the categories of the feeds in lower case; the tags of what they bring."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(self._sql["categories"])
+        rows = await self._fetch_rows("categories")
         return [row["category"] for row in rows]
 
     async def origins(self, corpus: Corpus, ids: Sequence[int]) -> Mapping[int, DocumentOrigin]:

@@ -260,7 +260,7 @@ class HeadlineReranker(Closable):
 
         With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
         to compare or the database cannot store vectors. A database that stores nothing just now
-        becomes a notice: words are searched on standbys all the same.
+        becomes a notice.
         """
         embedder = self._embedder(corpus)
         longest = self._settings.rerank_seconds

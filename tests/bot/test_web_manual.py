@@ -9,7 +9,6 @@ import pytest
 from bot.settings.sections import WebSettings
 from bot.web.application import create_application
 from bot.web.browsing import MAXIMUM
-from bot.web.metrics import OF_STANDBYS
 from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
 from tests.bot.web.stage import WebStage, web_stage
 
@@ -78,5 +77,4 @@ async def test_operating_page_lists_exactly_the_exported_metrics(demo: str) -> N
     async with web_stage(environ) as web:
         text = (await web.get("/metrics")).text
     there = set(re.findall(r"^# TYPE (presagio_\w+) ", text, re.MULTILINE))
-    of_standbys = {f"presagio_replica_{name}" for name in OF_STANDBYS}  # of which this has none
-    assert documented == {name for name in there if not name.endswith("_created")} | of_standbys
+    assert documented == {name for name in there if not name.endswith("_created")}

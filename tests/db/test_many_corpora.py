@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
-from db.pool import Database, FallbackReader, PoolSettings
+from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import CandidateReader, LexicalIndex
@@ -61,22 +60,6 @@ async def _filled(url: str, corpora: int) -> None:
     await database.close()
 
 
-class _Lending:
-    """A server with one connection, which it never gets back."""
-
-    def __init__(self, held: Connection) -> None:
-        self._held = held
-
-    async def lend(self, *, last: bool = False) -> Any:
-        return self._held
-
-    async def take_back(self, connection: Connection) -> None:
-        pass
-
-    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
-        return False
-
-
 class Watched(Database):
     """Lends one connection, in one transaction, so that its locks can be counted at the end."""
 
@@ -101,11 +84,6 @@ class Watched(Database):
         yield self.held
 
     own_connection = connection
-
-    @asynccontextmanager
-    async def read_anywhere(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
-        """Read with the one connection."""
-        yield FallbackReader([_Lending(self.held)])
 
     @asynccontextmanager
     async def undone(self) -> AsyncIterator[None]:

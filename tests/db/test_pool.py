@@ -109,18 +109,13 @@ class TestFewConnections:
             async with database.connection() as connection:
                 return int(await connection.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
 
-        async def read(number: int) -> int:
-            async with database.read_anywhere() as reader:
-                return int(await reader.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
-
-        for way in (ask, read):
-            assert await asyncio.gather(*map(way, range(200))) == list(range(200))
+        assert await asyncio.gather(*map(ask, range(200))) == list(range(200))
         await database.close()
 
     async def test_who_waits_for_too_long_is_told_why(
         self, limited: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("db.replicas._QUEUE_SECONDS", 0.5)
+        monkeypatch.setattr("db.pool._QUEUE_SECONDS", 0.5)
         holder, database = [await Database.open(limited, PoolSettings(size=3)) for _ in range(2)]
         async with AsyncExitStack() as held:
             with suppress(StorageUnreachable):

@@ -11,7 +11,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
-from db.sessions import Pooler, PoolSettings, Sessions, examine_pooler
+from db.sessions import Pooler, examine_pooler
 from engine.embed.fill import fill_vectors
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
@@ -137,21 +137,6 @@ async def test_sessions_that_pg_dump_has_used_are_refused_and_renewed(
         assert await database.migrate() == []
         await database.require_current()
         await database.close()
-
-
-async def test_sessions_that_are_opened_later_find_the_pooler(
-    direct_url: str, server_folder: Path
-) -> None:
-    with pooler(direct_url, server_folder) as url:
-        sessions = await Sessions.later(url, PoolSettings())
-        with pytest.raises(StorageOutdated, match="similarity_threshold"):
-            await sessions.pool.fetchval("SELECT 1")
-        await _init(url)
-        assert await sessions.pool.fetchval("SHOW jit") == "off"
-        connection = await sessions.connect()
-        assert await connection.fetchval("SHOW plan_cache_mode") == "force_generic_plan"
-        await connection.close()
-        await sessions.pool.close()
 
 
 async def test_an_error_of_the_pooler_is_reported(pooled_url: str) -> None:

@@ -6,16 +6,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
 
 import pytest
 
 from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
-from tests.database import execute, wait_for
 from tests.network import find_free_port
 from tests.patience import PATIENCE
 
@@ -134,14 +132,6 @@ class Pair:
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self.primary, self.standby))
         return f"postgresql://presagio@{hosts}/presagio?target_session_attrs=read-write"
 
-    def restored(self) -> Self:
-        """Return them, both running and replaying again."""
-        for server in (self.primary, self.standby):
-            server.go_on()
-            server.start()
-        wait_for(execute(self.standby.url, "SELECT pg_wal_replay_resume()"))
-        return self
-
 
 @contextmanager
 def loopback(parent: Path) -> Iterator[LoopbackServer]:
@@ -166,18 +156,14 @@ def loopback(parent: Path) -> Iterator[LoopbackServer]:
 
 
 @contextmanager
-def pair(
-    parent: Path, fill: Callable[[str], Coroutine[Any, Any, None]] | None = None
-) -> Iterator[Pair]:
-    """Run a primary, whose database `fill` fills, and a standby, in a new folder below `parent`."""
+def pair(parent: Path) -> Iterator[Pair]:
+    """Run a primary with an empty database, and a standby, in a new folder below `parent`."""
     with loopback(parent) as primary:
         if not shutil.which("pg_basebackup", path=primary.binaries.folder):
             pytest.skip("pg_basebackup is not installed")
         standby = _server(primary.folder.parent / "two", primary.binaries, primary.account)
         try:
             standby.copy_from(primary)
-            if fill:
-                wait_for(fill(primary.url))
             yield Pair(primary, standby)
         finally:
             standby.kill()

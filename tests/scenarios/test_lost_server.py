@@ -173,7 +173,7 @@ def kill_at_use(monkeypatch: pytest.MonkeyPatch, step: int, data_dir: Path) -> N
 
         return use
 
-    for lend in (Database.connection, Database.own_connection, Database.read_anywhere):
+    for lend in (Database.connection, Database.own_connection):
         monkeypatch.setattr(Database, lend.__name__, counted(lend))
 
 

@@ -1,14 +1,13 @@
 """The whole of it: what is there, what is done to it, and what comes of it."""
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from db.embedded.server import EmbeddedServer
-from db.pool import Database, Replication
+from db.pool import Database
 from engine.posting.delivery import PostingMode
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
@@ -65,9 +64,7 @@ class Chaos(Deeds):
 
 
 @asynccontextmanager
-async def chaos(
-    size: Size, folder: Path, *, url: str = "", replicas: Sequence[str] = ()
-) -> AsyncIterator[Chaos]:
+async def chaos(size: Size, folder: Path, *, url: str = "") -> AsyncIterator[Chaos]:
     """Lend everything, on the server of a URL or on one of its own in `folder`; no process runs
     yet."""
     clock = HurriedClock(time.time(), size.rate)
@@ -77,14 +74,12 @@ async def chaos(
     }
     server = EmbeddedServer(folder / "data", extra=CARELESS)
     if url:
-        more = {"DATABASE_URL": url, "PRESAGIO_DATABASE__REPLICAS": json.dumps(replicas)}
-        async with _surrounded(size, clock, trouble, server, folder, more, replicas) as stage:
+        async with _surrounded(size, clock, trouble, server, folder, url) as stage:
             yield stage
         return
     await asyncio.to_thread(server.acquire)
     try:
-        more = {"DATABASE_URL": server.url()}
-        async with _surrounded(size, clock, trouble, server, folder, more) as stage:
+        async with _surrounded(size, clock, trouble, server, folder, server.url()) as stage:
             yield stage
     finally:
         await asyncio.to_thread(server.release)
@@ -97,8 +92,7 @@ async def _surrounded(
     trouble: dict[str, Trouble],
     server: EmbeddedServer,
     folder: Path,
-    located: Mapping[str, str],
-    replicas: Sequence[str] = (),
+    url: str,
 ) -> AsyncIterator[Chaos]:
     """Everything on a server that runs. No request may have been wrong."""
     before = {name: (one.middleware,) for name, one in trouble.items()}
@@ -108,10 +102,9 @@ async def _surrounded(
         ModelServer([scoring(judged_by_words)]) as model,
         WebServer() as web,
     ):
-        replication = Replication(urls=replicas)
-        database = await Database.open(located["DATABASE_URL"], replication=replication)
+        database = await Database.open(url)
         await database.migrate()
-        environ = _environ(folder, located, telegram, slack, model)
+        environ = _environ(folder, url, telegram, slack, model)
         names = [f"c{number}" for number in range(size.categories)]
         async with processes(clock, environ, folder / "processes.log") as running:
             stage = Chaos(
@@ -138,14 +131,14 @@ async def _surrounded(
 
 def _environ(
     folder: Path,
-    located: Mapping[str, str],
+    url: str,
     telegram: TelegramServer,
     slack: SlackServer,
     model: ModelServer,
 ) -> dict[str, str]:
     return {
         "PRESAGIO_CONFIG": str(folder / "config.toml"),
-        **located,
+        "DATABASE_URL": url,
         "TELEGRAM_BOT_TOKEN": telegram.token,
         "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
         "PRESAGIO_CHAT__ACCESS": "open",
