@@ -36,7 +36,7 @@ TWEETS = (
 def judged_by_words(headline: str, candidate: Mapping[str, Any]) -> int:
     """A judge who counts the words in common, one of which is enough for a hit."""
     common = set(headline.lower().split()) & set(str(candidate["text"]).lower().split())
-    return min(max(len(common), 3), 6) if common else 0
+    return min(max(len(common), 4), 6) if common else 0
 
 
 @dataclass(kw_only=True)

@@ -57,7 +57,7 @@ async def until_answered(chat: Chat, times: int) -> None:
 async def test_tweets_with_markup_are_shown_as_plain_text_in_one_message(stage: Stage) -> None:
     await stage.rows("DELETE FROM document RETURNING id")
     await load_tweets(stage.database_url, NASTY)
-    stage.model.script = [scoring(lambda *_: 3)]
+    stage.model.script = [scoring(lambda *_: 4)]
     async with stage.serving():
         alice = stage.telegram.user("Alice", username="alice_in")
         chat = stage.telegram.private_chat(alice)
