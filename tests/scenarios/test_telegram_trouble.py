@@ -40,9 +40,24 @@ async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
         assert [f"in {n}" in one.text for n, one in enumerate(answers)] == [True] * 5
 
 
-@pytest.mark.parametrize(
-    "error", [500, "bad_gateway", "drop_connection_before", "drop_connection_after_processing"]
-)
+@pytest.mark.parametrize("error", [500, "bad_gateway"])
+async def test_an_answer_is_sent_again_once_after_a_failure_of_telegram(
+    bot: Stage, error: int | str
+) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    await asks_for_full_answers(alice, chat)
+    bot.telegram.fail("sendMessage", error=error)  # type: ignore[arg-type]  # one of the troubles
+    await alice.says(chat, HEADLINE)
+    await chat.until(lambda one: one.from_bot and "1." in one.text)
+    bot.telegram.fail("sendMessage", error=error, times=2)  # type: ignore[arg-type]  # as above
+    await alice.says(chat, f"{HEADLINE} in Rome")
+    await alice.says(chat, f"{HEADLINE} in Oslo")
+    await chat.until(lambda one: one.from_bot and "Oslo" in one.text)
+    assert len(bot.telegram.called("sendMessage")) == 1 + 2 + 2 + 1
+
+
+@pytest.mark.parametrize("error", ["drop_connection_before", "drop_connection_after_processing"])
 async def test_a_message_that_may_have_arrived_is_not_sent_again(
     bot: Stage, error: int | str
 ) -> None:
