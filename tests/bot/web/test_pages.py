@@ -134,7 +134,7 @@ class TestProphecy:
         def reasoned(asked: Asked) -> str:
             numbers = [candidate["i"] for candidate in asked.candidates]
             why = [{"i": number, "why": "he <b>said</b> so & more"} for number in numbers]
-            scores = [[number, 6] for number in numbers]
+            scores = [[number, 6, "prediction"] for number in numbers]
             return json.dumps({"n": len(numbers), "scores": scores, "why": why})
 
         async with ModelServer([judging(reasoned)]) as model:
@@ -145,7 +145,7 @@ class TestProphecy:
             }
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
-        assert texts(page, ".card .reason") == ["Why: he b said /b so & more"] * 3
+        assert texts(page, ".card .reason") == ["Why: he b said b so & more"] * 3
         assert [tag for tag in texts(page, ".card .marks .tag") if tag == "foretold"]
         assert len(page.css(".card details:not([open]) .figures")) == 3
 
