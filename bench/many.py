@@ -23,7 +23,7 @@ from bench.store import folder, opened, postmaster, processor_seconds, server
 from bench.timing import Output, milliseconds, progress
 from bot.jobs.digest import Deciding, decide_due_posts
 from bot.jobs.search import Permission, Searching, search_stories
-from db.backup.backup import dump_tables
+from db.backup import back_up_database
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
@@ -210,10 +210,11 @@ async def _opening_and_backup(url: str, file: Path, output: Output) -> None:
     begun = time.perf_counter()
     async with _single(url) as database:
         await database.migrate()
-    output.row(measured="init of a full database", seconds=round(time.perf_counter() - begun, 2))
-    begun = time.perf_counter()
-    size = await dump_tables(url, file, progress=lambda _: None)
-    output.row(measured="backup", number=size, seconds=round(time.perf_counter() - begun, 1))
+        seconds = round(time.perf_counter() - begun, 2)
+        output.row(measured="init of a full database", seconds=seconds)
+        begun = time.perf_counter()
+        await back_up_database(database, file, progress=lambda _: None)
+    output.row(measured="backup", seconds=round(time.perf_counter() - begun, 1))
 
 
 @asynccontextmanager

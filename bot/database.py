@@ -62,18 +62,9 @@ async def bring_up_to_date(
     async with database.connection() as connection:
         if not await check_migrations(connection):
             return []
-    from db.backup.backup import upgrade_database  # noqa: PLC0415 - needed once a release
+    from db.upgrade import upgrade_database  # noqa: PLC0415 - needed once a release
 
-    return await upgrade_database(database, server.url(), settings.data_dir, progress=progress)
-
-
-@asynccontextmanager
-async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
-    """Yield the URL of the configured database, or of the embedded one, which is started if
-    necessary. Raises storage errors.
-    """
-    async with _open_address(settings, progress) as (url, _):
-        yield url
+    return await upgrade_database(database, settings.data_dir, progress=progress)
 
 
 @asynccontextmanager

@@ -23,7 +23,9 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "webhooks": _INSTEAD_OF_WEBHOOKS,
     "corpora media": _NO_MEDIA,
     "backup --media": _NO_MEDIA,
+    "restore --known-only": "A restore brings back all that the file holds.",
     "restore --media": _NO_MEDIA,
+    "restore --replace": "Name an empty database in PRESAGIO_DATA_DIR or DATABASE_URL.",
     "compose --record": _REPLAY,
     "compose --replay": _REPLAY,
 }

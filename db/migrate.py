@@ -15,11 +15,6 @@ LOCK = 7_426_190_512
 # any query may.
 _PATIENCE = 3600
 
-# Before 0.1.0 there were more migrations. The tables that the last of them left are those of the
-# first one now: a backup of such tables can be restored.
-_UNRELEASED = "c06de6fc97ceaa273b36f44d2bee0d81a9c26cb1e16c74510b96a0e16b60878d"
-_LAST_UNRELEASED = (37, "69d96cda81486e1c34b38fcbc3666eae019dfa4c0509d03ab94a5e72e7ee5445")
-
 _TABLE = """
 CREATE TABLE IF NOT EXISTS migration (
     version integer PRIMARY KEY,
@@ -56,23 +51,6 @@ def list_migrations() -> list[Migration]:
 
 def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
     """Return the migrations to run. Raises StorageOutdated if database and program mismatch."""
-    if is_unreleased(applied):
-        raise StorageOutdated(
-            Message("The database was set up by a version of presagio before 0.1.0."),
-            fix=Message(
-                "Carry its data over, as docs/database.md tells: presagio backup FILE, then"
-                " presagio restore FILE --replace"
-            ),
-        )
-    newest = known[-1].version if known else 0
-    if applied and max(applied) > newest:
-        raise StorageOutdated(
-            Message("The database was set up by a newer version of presagio."),
-            fix=Message(
-                "Upgrade presagio on this machine, or return to the older tables as"
-                " docs/database.md tells."
-            ),
-        )
     for migration in known:
         if applied.get(migration.version, migration.checksum) != migration.checksum:
             raise StorageOutdated(
@@ -84,37 +62,20 @@ def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migr
                     "Use the version of presagio that set the database up, or a new database."
                 ),
             )
+    newest = known[-1].version if known else 0
+    if applied and max(applied) > newest:
+        raise StorageOutdated(
+            Message("The database was set up by a newer version of presagio."),
+            fix=Message(
+                "Upgrade presagio on this machine, or return to the older tables as"
+                " docs/database.md tells."
+            ),
+        )
     return [migration for migration in known if migration.version not in applied]
 
 
-def is_unreleased(applied: dict[int, str]) -> bool:
-    """Return whether these are migrations from before 0.1.0."""
-    return applied.get(1) == _UNRELEASED
-
-
-def translate_unreleased(applied: dict[int, str]) -> dict[int, str]:
-    """Return the migrations of a backup; of one from before 0.1.0, those that make its tables now.
-
-    Raises StorageOutdated if none do.
-    """
-    if not is_unreleased(applied):
-        return applied
-    number, checksum = _LAST_UNRELEASED
-    if max(applied) != number or applied[number] != checksum:
-        raise StorageOutdated(
-            Message("The backup holds tables that are older than the last ones before 0.1.0."),
-            fix=Message(
-                "Bring its database up to date with the last version before, and back it up again."
-            ),
-        )
-    first = list_migrations()[0]
-    return {first.version: first.checksum}
-
-
-async def migrate(connection: Connection, *, version: int | None = None) -> list[str]:
+async def migrate(connection: Connection) -> list[str]:
     """Bring the database up to date and return the names of the migrations that ran here.
-
-    With `version`, it is brought to that of an older program.
 
     Each migration is one transaction, which holds a lock: concurrent callers wait, and then run
     what is left. Raises StorageOutdated, StorageRights and the other storage errors.
@@ -122,7 +83,7 @@ async def migrate(connection: Connection, *, version: int | None = None) -> list
     ran: list[str] = []
     with mapped_storage_errors():
         await _require_unicode(connection)
-        while migration := await _apply_next_migration(connection, version):
+        while migration := await _apply_next_migration(connection):
             ran.append(f"{migration.version:04} {migration.name}")
     return ran
 
@@ -136,14 +97,14 @@ async def _require_unicode(connection: Connection) -> None:
         )
 
 
-async def _apply_next_migration(connection: Connection, version: int | None) -> Migration | None:
+async def _apply_next_migration(connection: Connection) -> Migration | None:
     """Run the next migration and return it, or None if none is left."""
     async with connection.transaction():
         await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
         await connection.execute(_TABLE)
         todo = select_pending(list_migrations(), await read_applied(connection))
-        if not todo or (version is not None and todo[0].version > version):
+        if not todo:
             return None
         await _apply_migration(connection, todo[0])
         return todo[0]

@@ -33,7 +33,8 @@ _LOOK_AGAIN = 0.25
 class Database:
     """A pool of connections with the same setup."""
 
-    def __init__(self, sessions: Sessions, settings: PoolSettings) -> None:
+    def __init__(self, url: str, sessions: Sessions, settings: PoolSettings) -> None:
+        self.url = url
         self._sessions = sessions
         self._settings = settings
         self.pooler = sessions.pooler  # what is in between: see db.sessions
@@ -44,7 +45,7 @@ class Database:
     async def open(cls, url: str, settings: PoolSettings | None = None) -> Self:
         """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
         settings = settings or PoolSettings()
-        return cls(await Sessions.open(url, settings), settings)
+        return cls(url, await Sessions.open(url, settings), settings)
 
     @property
     def is_pooled(self) -> bool:

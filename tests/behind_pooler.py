@@ -13,18 +13,12 @@ _ROLE = "the role is the pooler's"
 _SESSIONS = "the sessions are the pooler's"
 _BESIDE = "an index is built in one transaction there"
 _INDEX = "tests/db/search/test_vector_index.py::"
-_RESTORED = "tests/bot/cli/test_database.py::"
 NOT_BEHIND: Mapping[str, str] = {
-    f"{_RESTORED}test_a_backup_comes_back": _PROGRAMS,
-    f"{_RESTORED}test_a_failure_of_a_program_is_one_line": _PROGRAMS,
-    f"{_RESTORED}test_restore_refuses_while_other_processes_are_connected": _PROGRAMS,
-    f"{_RESTORED}test_tables_of_a_newer_version_are_not_replaced": _PROGRAMS,
-    f"{_RESTORED}test_unusable_backup_file_fails_in_one_line": _PROGRAMS,
-    f"{_RESTORED}test_restore_refuses_or_skips_foreign_tables": _PROGRAMS,
+    "tests/bot/cli/test_database.py::test_a_backup_comes_back": _PROGRAMS,
+    "tests/bot/cli/test_database.py::test_unusable_backup_file_fails_in_one_line": _PROGRAMS,
     "tests/bot/cli/test_doctor.py::TestRights": _ROLE,
     "tests/bot/cli/test_main.py::TestRoleWithoutRights": _ROLE,
-    "tests/db/backup/test_dump.py": _PROGRAMS,
-    "tests/db/backup/test_restore.py": _PROGRAMS,
+    "tests/db/test_backup.py": _PROGRAMS,
     "tests/db/search/test_embeddings.py"
     "::test_a_server_without_pgvector_says_so_and_is_left_as_it_was": (
         "it changes a setting that only new sessions have"
@@ -37,6 +31,7 @@ NOT_BEHIND: Mapping[str, str] = {
         _SESSIONS
     ),
     "tests/db/test_pool.py::test_connections_are_set_up_alike": "the role sets them up",
+    "tests/db/test_upgrade.py": _PROGRAMS,
     "tests/scenarios/test_backup.py": _PROGRAMS,
     "tests/test_database.py::test_a_database_is_handed_on_as_good_as_new": _SESSIONS,
 }

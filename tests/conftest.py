@@ -220,6 +220,15 @@ def database_url(_clones: Clones) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def empty_url(server_url: str, database_url: str) -> Iterator[str]:
+    """URL of a database without tables, for one test."""
+    name = f"{urlsplit(database_url).path[1:]}_empty"
+    wait_for(execute(server_url, f'CREATE DATABASE "{name}" TEMPLATE template0'))
+    yield with_database(server_url, name)
+    wait_for(execute(server_url, f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
 @pytest.fixture(scope="session")
 def _coffee(_clones: Clones) -> Iterator[Clones]:
     # With it come the stand-ins of all platforms.

@@ -4,8 +4,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -14,23 +15,13 @@ import typer
 
 from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
-from bot.database import bring_up_to_date, open_database, open_url, open_with_server
+from bot.database import bring_up_to_date, open_database, open_with_server
 from bot.settings import Settings
-from db.backup.backup import (
-    dump_tables,
-    holds_something,
-    is_set_up,
-    others_work,
-    require_known_tables,
-)
-from db.backup.programs import build_environment
-from db.backup.restore import check_backup, restore_into, unknown_languages
-from db.corpus.corpora import Corpora, add_languages
+from db.backup import back_up_database, restore_database
+from db.corpus.corpora import add_languages
 from db.embedded.server import EmbeddedServer
-from db.pool import Database
-from db.search.embeddings import EXACT_UP_TO, Embeddings
-from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
-from engine.values import Corpus
+from db.programs import build_environment
+from engine.errors import UsageError
 
 _NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells
 commands = typer.Typer(
@@ -175,13 +166,10 @@ async def back_up(
     Example: presagio backup presagio.dump
     """
     # A database set up by an older version is not migrated, as a backup precedes an upgrade.
-    async with open_url(settings, progress=output.remark) as url:
-        async with open_database(settings, progress=output.remark) as database:
-            _require_direct(database)
-            if not await is_set_up(database):
-                raise InputError("There is nothing to back up: the database is not set up.")
-        with _show_progress_bar(output, "backup") as progress:
-            size = await dump_tables(url, file, progress=progress)
+    async with open_database(settings, progress=output.remark) as database:
+        with progress_bar(output.remarks, "backup", None) as tell:
+            await back_up_database(database, file, progress=partial(tell, 0))
+    size = file.stat().st_size
     if json:
         output.json({"file": str(file), "bytes": size})
     else:
@@ -195,103 +183,27 @@ async def bring_back(
     settings: Settings,
     file: Annotated[
         Path,
-        typer.Argument(
-            help="File that presagio backup has written.",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-        ),
+        typer.Argument(help="File that presagio backup has written.", exists=True, dir_okay=False),
     ],
     *,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Give up the corpora and chats that are there.")
-    ] = False,
-    known_only: Annotated[
-        bool,
-        typer.Option(
-            "--known-only", help="Leave out what is not presagio's, in place of refusing."
-        ),
-    ] = False,
     json: Json = False,
     output: Output,
 ) -> None:
     """Load a backup into an empty database.
 
-    With --replace it takes the place of what is there. Only rows are taken from it.
-
-    All of it goes in, or nothing is changed. Nobody else may work in the database meanwhile.
+    All of it goes in, or nothing is changed. A backup is a program: restore only your own.
 
     Example: presagio restore presagio.dump
     """
-    async with open_url(settings, progress=output.remark) as url:
-        found = await check_backup(file)
-        await _check_target(settings, replace=replace, output=output)
-        with _show_progress_bar(output, "restore") as progress:
-            placed = await restore_into(url, found, progress=progress, known_only=known_only)
-        async with open_database(settings, progress=output.remark) as database:
-            unknown = await unknown_languages(database)
-            corpora = await Corpora(database).list()
-            await _settle_vectors(database, corpora)
-    for name in placed:
-        output.remark(
-            f"{name} was on a worker and is in this database now. To place it again: presagio"
-            f" corpora place {name} --on worker"
-        )
-    for language in unknown:
-        output.remark(f"This server does not know {language}: texts in it are not found.")
-    _report_restore(file, corpora, json=json, output=output)
+    async with open_database(settings, progress=output.remark) as database:
+        with progress_bar(output.remarks, "restore", None) as tell:
+            stored = await restore_database(database, file, progress=partial(tell, 0))
+    documents = sum(stored.values())
+    if json:
+        output.json({"file": str(file), "corpora": len(stored), "documents": documents})
+    else:
+        corpora = "corpus" if len(stored) == 1 else "corpora"
+        output.line(f"Restored {len(stored):,} {corpora} with {documents:,} documents from {file}.")
 
 
 restore_backup = command_of(bring_back)
-
-
-async def _settle_vectors(database: Database, corpora: Sequence[Corpus]) -> None:
-    """Build the indexes of vectors that a backup does not bring."""
-    embeddings = Embeddings(database)
-    for model in await embeddings.models():
-        for corpus in corpora:
-            if await embeddings.count(corpus, model.id) > EXACT_UP_TO:
-                await embeddings.settle(corpus, model.id)
-
-
-async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
-    async with open_database(settings, progress=output.remark) as database:
-        _require_direct(database)
-        await require_known_tables(database)
-        if await holds_something(database) and not replace:
-            raise UsageError(
-                "The database holds corpora or chats, which a restore would replace.",
-                fix="Name an empty one (PRESAGIO_DATA_DIR or DATABASE_URL), or pass --replace.",
-            )
-        if await others_work(database):
-            raise StorageInterrupted(
-                "Other processes of presagio work in the database.",
-                fix="End them first (presagio serve); nothing was changed.",
-            )
-
-
-def _require_direct(database: Database) -> None:
-    """Raise StorageError behind a pooler.
-
-    PostgreSQL's programs take the search path from their session, which others use after them.
-    """
-    if database.is_pooled:
-        raise StorageError(
-            "PostgreSQL's own programs cannot work through a pooler.",
-            fix="Set DATABASE_URL to the address of the server itself for this command.",
-        )
-
-
-@contextmanager
-def _show_progress_bar(output: Output, label: str) -> Iterator[Callable[[int], None]]:
-    with progress_bar(output.remarks, label, None) as tell:
-        yield lambda size: tell(size, f"{size / _MEGABYTE:,.0f} MB")
-
-
-def _report_restore(file: Path, corpora: Sequence[Corpus], *, json: bool, output: Output) -> None:
-    documents = sum(corpus.documents for corpus in corpora)
-    if json:
-        output.json({"file": str(file), "corpora": len(corpora), "documents": documents})
-        return
-    named = "corpus" if len(corpora) == 1 else "corpora"
-    output.line(f"Restored {len(corpora):,} {named} with {documents:,} documents from {file}.")

@@ -296,7 +296,9 @@ def progress_bar(
     )
     with Progress(*columns, console=Console(file=stream), transient=True) as progress:
         task = progress.add_task(label, total=total, remark="")
-        yield lambda done, remark: progress.update(task, completed=done, remark=remark)
+        yield lambda done, remark: progress.update(
+            task, completed=done, remark=make_printable(remark)
+        )
 
 
 def _ignore_progress(done: int, remark: str) -> None:

@@ -74,10 +74,10 @@ async def test_lost_connection_is_explained_by_a_full_embedded_server(
     lost = StorageInterrupted("The connection to the database was lost.")
     lost.stays = "10,000 records of this run are stored and stay."
     with pytest.raises(StorageFull, match=r"no room\. 10,000 records of this run"):
-        async with database_module.open_url(load_settings(), progress=lambda _: None):
+        async with database_module._open_address(load_settings(), print):
             raise lost
     with pytest.raises(CorpusNotFound):
-        async with database_module.open_url(load_settings(), progress=lambda _: None):
+        async with database_module._open_address(load_settings(), print):
             raise CorpusNotFound("There is no corpus.")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,22 +20,13 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from tests.bot.prophecies import make_hit, make_prophecy
-from tests.database import execute, until_blocked, wait_for, with_database
+from tests.database import execute, until_blocked, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.db.news import NOW
 from tests.patience import PATIENCE, movable_time
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in list_migrations()]
 _ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def empty_url(server_url: str, database_url: str) -> Iterator[str]:
-    """A database without tables."""
-    name = f"{database_url.partition('?')[0].rpartition('/')[2]}_empty"
-    wait_for(execute(server_url, f'CREATE DATABASE "{name}" TEMPLATE template0'))
-    yield with_database(server_url, name)
-    wait_for(execute(server_url, f'DROP DATABASE "{name}" WITH (FORCE)'))
 
 
 @pytest.fixture
@@ -157,17 +148,6 @@ async def test_a_database_of_a_newer_version_is_left_alone(database: Database) -
         await database.migrate()
     with pytest.raises(StorageOutdated, match="newer version"):
         await database.require_current()
-
-
-async def test_a_database_from_before_the_first_version_is_refused(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute(
-            "UPDATE migration SET name = 'core', checksum = $1 WHERE version = 1",
-            module._UNRELEASED,
-        )
-    for asked in (database.migrate, database.require_current):
-        with pytest.raises(StorageOutdated, match=r"before 0\.1\.0\. Carry its data over, as"):
-            await asked()
 
 
 async def test_a_database_that_lacks_the_last_migration_is_brought_up_to_date(

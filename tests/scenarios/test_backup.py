@@ -13,9 +13,8 @@ import pytest
 from bot.cli.database import back_up, bring_back
 from bot.console.screen import Output
 from bot.settings import load_settings
-from db import migrate
 from db.embedded.server import EmbeddedServer
-from tests.database import CARELESS, Clones, wait_for
+from tests.database import CARELESS
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
@@ -104,23 +103,6 @@ async def backed_up(stage: Stage, tmp_path: Path) -> BackedUp:
         return BackedUp(file, await content(stage.database_url))
 
 
-@pytest.fixture
-def older_folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The data folder of an older version than the one that runs, with nothing in its tables."""
-
-    async def set_up(url: str) -> None:
-        connection = await asyncpg.connect(url)
-        await migrate.migrate(connection)
-        await connection.close()
-
-    with EmbeddedServer(server_folder, extra=CARELESS) as server:
-        wait_for(set_up(server.url()))
-    newer = [*migrate.list_migrations(), migrate.Migration(9000, "since", "CREATE TABLE since ()")]
-    for module in ("db.migrate", "db.backup.backup"):
-        monkeypatch.setattr(f"{module}.list_migrations", lambda: newer)
-    return server_folder
-
-
 async def assert_equal(url: str, backed_up: BackedUp) -> None:
     found = await content(url)
     assert found == backed_up.content
@@ -133,19 +115,18 @@ async def assert_equal(url: str, backed_up: BackedUp) -> None:
 
 
 @pytest.mark.slow
-async def test_a_backup_is_restored_into_an_embedded_server_of_another_version(
-    backed_up: BackedUp, older_folder: Path
+async def test_a_backup_is_restored_into_an_embedded_server(
+    backed_up: BackedUp, server_folder: Path
 ) -> None:
-    settings = load_settings(environ={"PRESAGIO_DATA_DIR": str(older_folder)})
-    await bring_back(settings, backed_up.file, replace=False, json=False, output=quiet())
-    with EmbeddedServer(older_folder, extra=CARELESS) as server:
+    settings = load_settings(environ={"PRESAGIO_DATA_DIR": str(server_folder)})
+    await bring_back(settings, backed_up.file, json=False, output=quiet())
+    with EmbeddedServer(server_folder, extra=CARELESS) as server:
         await assert_equal(server.url(), backed_up)
 
 
 async def test_a_backup_is_restored_into_an_external_server(
-    backed_up: BackedUp, _clones: Clones
+    backed_up: BackedUp, empty_url: str
 ) -> None:
-    with _clones.clone() as url:
-        settings = load_settings(environ={"DATABASE_URL": url})
-        await bring_back(settings, backed_up.file, replace=False, json=False, output=quiet())
-        await assert_equal(url, backed_up)
+    settings = load_settings(environ={"DATABASE_URL": empty_url})
+    await bring_back(settings, backed_up.file, json=False, output=quiet())
+    await assert_equal(empty_url, backed_up)

@@ -795,7 +795,7 @@ class TestImports:
     def test_a_terminal_loads_no_platform_and_nothing_that_writes_tweets(self) -> None:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "starlette", "uvicorn"),
-            *("feedparser", "db.backup.backup", "engine.compose.run", "engine.compose.write"),
+            *("feedparser", "db.backup", "engine.compose.run", "engine.compose.write"),
             *("httpx", "jinja2", "rich", "ssrfguard"),
         ]
         script = f"import sys, bot.cli.chat\nprint(sorted(set({unneeded!r}) & set(sys.modules)))"

@@ -1,1 +1,0 @@
-"""Takes and restores backups with PostgreSQL's own programs."""
