@@ -66,7 +66,7 @@ async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: Web
 
 
 async def test_doubtful_hits_cannot_be_shared(coffee_url: str) -> None:
-    async with ModelServer([scoring(lambda _headline, _candidate: 4)]) as model:
+    async with ModelServer([scoring(lambda _headline, _candidate: 3)]) as model:
         environ = {
             "DATABASE_URL": coffee_url,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
