@@ -16,6 +16,7 @@ from uuid import uuid4
 import asyncpg
 
 from db.connection import (
+    FOREIGN,
     LOST,
     REFUSED_SETTING,
     Connection,
@@ -164,17 +165,12 @@ class Sessions:
     async def open(cls, url: str, settings: PoolSettings) -> Self:
         """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
         try:
+            url.encode()  # the driver breaks on what it cannot send
             try:
                 return await cls._open_direct_sessions(url, settings)
             except _Pooled:
                 return await cls._open_pooled_sessions(url, settings)
-        except (
-            asyncpg.PostgresError,
-            asyncpg.InterfaceError,
-            asyncpg.InternalClientError,
-            ValueError,
-            OSError,
-        ) as exc:
+        except (*FOREIGN, ValueError) as exc:
             raise _map_connect_error(exc) from exc
 
     @classmethod
@@ -299,8 +295,10 @@ def _map_connect_error(error: Exception) -> Exception:
         return storage_unreachable(str(error))
     if isinstance(error, asyncpg.PostgresError | asyncpg.TargetServerAttributeNotMatched):
         return storage_error(error)
-    if isinstance(error, ValueError):  # it may quote the URL with its password
-        return storage_unreachable(f"the address makes no sense; {_ESCAPES}")
+    if isinstance(error, ValueError | OverflowError):  # it may quote the URL with its password
+        port = "a port is a number from 1 to 65535"
+        sense = f"the address makes no sense; {_ESCAPES}"
+        return storage_unreachable(port if isinstance(error, OverflowError) else sense)
     if isinstance(error, socket.gaierror):  # what it looked for may be a part of the password
         return storage_unreachable(f"{describe_error(error)}; {_ESCAPES}")
     if isinstance(error, asyncpg.InternalClientError):

@@ -262,6 +262,9 @@ class TestUnusableDatabase:
             "postgresql://127.0.0.1:notaport/x",
             "postgresql://127.0.0.1:1/x?sslmode=nonsense",
             "postgresql://[::1/x",
+            "postgresql://me:hunter2@127.0.0.1:99999/x",
+            "postgresql://me:hunter2@127.0.0.1:-1/x",
+            "postgresql://me:hunter2@127.0.0.1:1,[::1]:65536/x",
         ],
     )
     def test_the_address_makes_no_sense(
@@ -271,6 +274,12 @@ class TestUnusableDatabase:
         complaint = invoke("search", HEADLINE).complaint()
         assert "DATABASE_URL" in complaint
         assert "hunter2" not in complaint
+
+    def test_the_address_holds_a_byte_that_is_no_utf_8(
+        self, invoke: Invoke, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DATABASE_URL", database_url.replace("://", "://\udcff", 1))
+        assert "the address makes no sense" in invoke("search", HEADLINE).complaint()
 
     def test_the_name_of_the_host_makes_no_sense(self) -> None:
         # In another process, as this one asks no name server.
