@@ -74,10 +74,8 @@ def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migr
     return [migration for migration in known if migration.version not in applied]
 
 
-async def migrate(connection: Connection, *, version: int | None = None) -> list[str]:
+async def migrate(connection: Connection) -> list[str]:
     """Bring the database up to date and return the names of the migrations that ran here.
-
-    With `version`, it is brought to that of an older program.
 
     Each migration is one transaction, which holds a lock: concurrent callers wait, and then run
     what is left. Raises StorageOutdated, StorageRights and the other storage errors.
@@ -85,7 +83,7 @@ async def migrate(connection: Connection, *, version: int | None = None) -> list
     ran: list[str] = []
     with mapped_storage_errors():
         await _require_unicode(connection)
-        while migration := await _apply_next_migration(connection, version):
+        while migration := await _apply_next_migration(connection):
             ran.append(f"{migration.version:04} {migration.name}")
     return ran
 
@@ -99,14 +97,14 @@ async def _require_unicode(connection: Connection) -> None:
         )
 
 
-async def _apply_next_migration(connection: Connection, version: int | None) -> Migration | None:
+async def _apply_next_migration(connection: Connection) -> Migration | None:
     """Run the next migration and return it, or None if none is left."""
     async with connection.transaction():
         await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
         await connection.execute(_TABLE)
         todo = select_pending(list_migrations(), await read_applied(connection))
-        if not todo or (version is not None and todo[0].version > version):
+        if not todo:
             return None
         await _apply_migration(connection, todo[0])
         return todo[0]
