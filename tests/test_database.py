@@ -177,6 +177,6 @@ def test_what_does_not_run_behind_a_pooler_exists(named: str) -> None:
 
 
 def test_what_does_not_run_behind_a_pooler_is_named_by_module_class_or_function() -> None:
-    (module,) = [name for name in NOT_BEHIND if name.endswith("test_restore.py")]
+    (module,) = [name for name in NOT_BEHIND if name.endswith("db/test_backup.py")]
     assert reason_against(f"{module}::test_any[case]") == NOT_BEHIND[module]
     assert reason_against("tests/test_database.py::test_any") is None

@@ -195,8 +195,9 @@ class TestSeveralArchives:
         assert found.usage.cost_usd == pytest.approx(0.004)
 
     async def test_archives_share_the_budget(self, archives: Mapping[str, str]) -> None:
-        async with ModelServer(script=[scoring(lambda *_: 3)]) as model:
-            found = await self.answered({**archives, "PRESAGIO_LLM__DAILY_TOKENS": "100"}, model)
+        limits = {"PRESAGIO_LLM__DAILY_TOKENS": "100", "PRESAGIO_SEARCH__EXPANSION": "off"}
+        async with ModelServer(script=[scoring(lambda *_: 5)]) as model:
+            found = await self.answered({**archives, **limits}, model)
         assert model.calls == 1
-        assert [hit.parts["judgment"] for hit in found.hits] == [0.5, None]
+        assert [hit.parts["judgment"] for hit in found.hits] == [5 / 6, None]
         assert "daily model budget" in str(found.notice)

@@ -16,8 +16,8 @@ LINES = "".join(BLOCKS).splitlines()
 COMMANDS = [line for line in LINES if line.startswith("presagio ")]
 
 
-def test_guide_contains_nine_commands() -> None:
-    assert len(COMMANDS) == 9
+def test_guide_contains_eight_commands() -> None:
+    assert len(COMMANDS) == 8
     assert {line.partition(" ")[0] for line in LINES} <= {"presagio", "python"}
 
 

@@ -65,8 +65,8 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
     for headline, said in zip(HEADLINES, [*first, last], strict=True):
         found = re.findall(r"/CapNereoPike/(\d+)$", said, re.M)
         judged = [labels[qids[headline]][one] for one in found]
-        assert len(judged) == 3
-        assert min(judged) >= 3
+        assert len(judged) in (2, 3)
+        assert min(judged) >= 4
         assert judged[0] >= 5
 
 

@@ -605,15 +605,15 @@ def test_interrupted_thread_stitching_is_completed_by_the_next_run(
 
     def found() -> list[str]:
         answer = invoke("search", "A lighthouse keeper falls asleep", "--json").json
-        return [hit["id"] for hit in answer["hits"] if "thread" in hit["flags"]]
+        return [hit["id"] for hit in answer["hits"] if "joined" in hit["flags"]]
 
-    assert found() == ["2"]
+    assert found() == ["1"]
     # As if an earlier run had been killed after its last batch.
-    undo = "UPDATE document SET context = NULL, context_search_text = NULL, flags = 4"
-    ask(database, f"WITH undone AS ({undo} WHERE external_id = '2' RETURNING 1) SELECT 1")
+    undo = "UPDATE document SET context = NULL, context_search_text = NULL, flags = 0"
+    ask(database, f"WITH undone AS ({undo} WHERE external_id = '1' RETURNING 1) SELECT 1")
     assert found() == []
     assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 0, 0, 2, 0)
-    assert found() == ["2"]
+    assert found() == ["1"]
 
 
 def test_a_description_is_kept_until_another_one_is_given(

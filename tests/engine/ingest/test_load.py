@@ -352,5 +352,5 @@ async def test_threads_are_stitched_across_batches_and_sources(
     await run.load([post("1", None)])
     await run.loader.finish()
     async with shelf.database.connection() as connection:
-        context = await connection.fetchval("SELECT context FROM document WHERE external_id = '2'")
-    assert context == "text of 1"
+        context = await connection.fetchval("SELECT context FROM document WHERE external_id = '1'")
+    assert context == "text of 2"
