@@ -9,7 +9,8 @@ model is asked, a prompt and a file for each headline, to be answered by a model
 else in FILE.answer; `--record FOLDER` with the same options reads the answers into the recording.
 
 Ratings are those of `../shared/data/forward`: 2 and 3 are worth forwarding. They were given to the
-texts labelled 3 or more, and any other counts as 0. Parts of a thread have been rated one by one;
+texts labelled 3 or more; bench/labels/forward.tsv has those of other texts that were shown, rated
+blind by the same words. Any other counts as 0. Parts of a thread have been rated one by one;
 as one text they count as the best of them. Shares have the interval in which they lie for 95 % of
 10,000 resamplings of the headlines.
 """
@@ -31,7 +32,7 @@ from bench.measures import RIGHT, TOP, JudgedHeadline
 from bench.store import folder, server
 from bench.timing import Output, open_token_counter
 from bench.tweets import DATA
-from bench.unjudged import NOW, Collection, load, open_archives, read_collections
+from bench.unjudged import LABELS, NOW, Collection, load, open_archives, read_collections
 from bot.app import App
 from db.search.lexical import AliasedSearch, CandidateReader
 from engine.judge.answer import read_judgments
@@ -171,9 +172,10 @@ class Answered:
 def read_ratings(data: Path) -> dict[str, dict[str, int]]:
     """Return the ratings by headline and external id."""
     ratings: dict[str, dict[str, int]] = defaultdict(dict)
-    for line in (data / "forward" / "dev.tsv").read_text().splitlines():
-        qid, identity, _, rating = line.split("\t")
-        ratings[qid][identity] = int(rating)
+    for path in (LABELS / "forward.tsv", data / "forward" / "dev.tsv"):
+        for line in path.read_text().splitlines():
+            qid, identity, _, rating = line.split("\t")
+            ratings[qid][identity] = int(rating)
     return ratings
 
 

@@ -33,7 +33,7 @@ ARCHIVES = {
     "trump_archive": "Trump orders a wall along the border",
     "argentina_2019": "El gobierno anuncia un nuevo acuerdo con el FMI",
 }
-CANDIDATES = (60, 150)
+CANDIDATES = (52, 150)
 
 
 def main() -> None:

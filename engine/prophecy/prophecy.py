@@ -217,8 +217,9 @@ class Prophet:
             await asyncio.gather(task, return_exceptions=True)
 
     def _limit_pool(self, expansion: Expansion) -> int:
+        """Return how many are judged. A model that named no phrases saw nothing to look for."""
         chosen = self._settings
-        return chosen.max_with_phrases if expansion.phrases else chosen.maximum
+        return chosen.max_with_phrases if expansion.model else chosen.maximum
 
     @asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:

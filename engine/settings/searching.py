@@ -148,7 +148,7 @@ class ProphecySettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     score: ScoreSettings = field(default_factory=ScoreSettings)
     maximum: int = 240
-    max_with_phrases: int = 60
+    max_with_phrases: int = 52
     similarity: float = ALIKE
 
 
