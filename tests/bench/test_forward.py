@@ -1,4 +1,4 @@
-"""What answers are worth is computed from ratings as bench.forward says, and recordings are whole."""
+"""What answers are worth is computed from ratings as bench.forward says; recordings are whole."""
 
 import json
 from pathlib import Path
