@@ -43,7 +43,7 @@ FROM_INLINE = "inline"  # what /start says for somebody who was sent here from a
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
 Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
-_LACKS_SCHEME = re.compile(r"(?!\w+://)[^\s/]+\.[^\s/]+/\S+")
+_LACKS_SCHEME = re.compile(r"(?!\w{1,20}://)[^\s/.]{1,63}(?:\.[^\s/.]{1,63}){1,9}/\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

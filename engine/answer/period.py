@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from engine.search import Filters
 
-_YEAR = r"((?:19|20)\d\d)(?![\d%.,]*\d)"
+_YEAR = r"((?:19|20)\d\d)(?![\d%.,]{0,8}\d)"
 _RANGE = re.compile(
     rf"\b(?:between|from|entre|desde|de)\s+{_YEAR}\s+(?:and|to|until|y|a|al|hasta)\s+{_YEAR}"
     rf"|\b{_YEAR}\s?[-–—]\s?{_YEAR}",

@@ -13,7 +13,7 @@ _REFERENCE = re.compile(r"&(?:#([xX][0-9a-fA-F]+|\d+);|([A-Za-z][A-Za-z0-9]{0,31
 _ESCAPED_REFERENCE = re.compile(r"&(?:amp;)?#([xX][0-9a-fA-F]+|\d+);")
 _OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _LONGEST_NUMBER = 10  # digits
-_LINE_ENDS = re.compile(r"\s*[\t\r\n]+\s*")
+_GAPS = re.compile(r"\s+")
 _SECOND_SCHEME = re.compile(r"^(?:https?:/*)+(?=https?:/)", re.IGNORECASE)
 _HALF_SCHEME = re.compile(r"^(https?)(?::/(?!/)|//)", re.IGNORECASE)
 _HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
@@ -53,13 +53,18 @@ def _drop_impossible(found: re.Match[str]) -> str:
     return found[0] if is_allowed and code not in {0xFFFE, 0xFFFF} else ""
 
 
+def _mend_gap(gap: re.Match[str]) -> str:
+    """Drop blanks around the end of a line; others stand for themselves."""
+    return "" if any(sign in gap[0] for sign in "\t\r\n") else gap[0].replace(" ", "%20")
+
+
 def mend_link(written: str, *, base: str = "") -> str:
     """Return a link without blanks and line ends in it, with one scheme.
 
     A host without a scheme is recognised by "www.", by that of `base`, or by a path behind it, as
     no ending of a file has one.
     """
-    link = _LINE_ENDS.sub("", written.strip()).replace(" ", "%20")
+    link = _GAPS.sub(_mend_gap, written.strip())
     link = _HALF_SCHEME.sub(r"\1://", _SECOND_SCHEME.sub("", link))
     return f"https://{link}" if _lacks_scheme(link, base) else link
 

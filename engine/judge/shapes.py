@@ -16,13 +16,14 @@ _REASONS = ("why", "reason", "reasoning", "explanation")
 _LONGEST = 64_000  # characters
 # A number, alone, out of six, or before words about it.
 _SCORE = re.compile(
-    r"\s*\**(-?\d{1,3}(?:\.\d{1,3})?)\**\s*(?:(?:/|out of|of|de|von|sur)\s*6\b.*|[-–—:(,;].*)?",
+    r"\s{0,9}\*{0,3}(-?\d{1,3}(?:\.\d{1,3})?)\*{0,3}\s{0,9}"
+    r"(?:(?:/|out of|of|de|von|sur)\s*6\b.*|[-–—:(,;].*)?",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER = re.compile(r"\s*[#*(\[]{0,3}(\d{1,6})[\])*.:]{0,3}\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|//|/\*', re.DOTALL)
 _SINGLE_QUOTED = re.compile(r"(?<=[\[{,:\s])'([^'\n]{0,300})'(?=\s*[,:}\]])")
-_ROW = re.compile(r"^\s*\|(.+)\|\s*$", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]{0,20}\|(.+)\|[ \t]{0,20}$", re.MULTILINE)
 
 
 def reshape_answer(text: str) -> str | None:

@@ -15,7 +15,7 @@ from engine.page.metadata import Page
 from engine.prophecy.headline import read_headline
 
 _WORDS = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
-_SEPARATORS = re.compile(r"\s+[|·•»«–—-]\s+|\s*[|·•]\s*")
+_SEPARATORS = re.compile(r"\s{1,9}[|·•»«–—-]\s{1,9}|\s{0,9}[|·•]\s{0,9}")
 _EDGES = " |·•»«-–—:"
 _FEWEST_WORDS = 2
 _MOST_OF_NAME = 4  # words of a site's name

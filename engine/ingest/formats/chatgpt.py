@@ -29,7 +29,7 @@ _ROLES = frozenset(("user", "assistant"))
 _SHOWN = frozenset(("text", "multimodal_text"))
 _CANVAS = "canmore."  # what the documents of a canvas are sent to
 # "\ue200cite\ue202turn0search1\ue201", "【4†source】"; an entity is shown by its name.
-_ENTITY = re.compile('\ue200entity\ue202\\[[^\\]\ue201]*?"([^"\ue201]*)"\\]\ue201')
+_ENTITY = re.compile('\ue200entity\ue202\\[[^\\]\ue201]{0,300}?"([^"\ue201]{0,300})"\\]\ue201')
 _CITED = re.compile(
     "\\s?\ue200[^\ue201]{0,2000}\ue201|[\ue200-\ue206]|\\s?【\\s*\\d+(?::\\d+)?†[^】\\n]{0,200}】"
     r"|\s?\bcite(?:turn\d+[a-z]+\d+)+"

@@ -40,7 +40,7 @@ _BUDDHIST = range(2400, 2700)  # years of Thailand
 _AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
 _LONGEST = 200_000  # characters; longer texts are refused later
 _TITLE = re.compile(
-    r"(?:[^\n]*?whatsapp\S*\s(?:chat\s|sohbeti\s)?(?:with|mit|con|com|avec|met|med|с|di|-)\s)?(.+)",
+    r"(?:[^\n]{0,60}?whatsapp\S{0,30}\s(?:chat\s|sohbeti\s)?(?:with|mit|con|com|avec|met|med|с|di|-)\s)?(.+)",
     re.IGNORECASE,
 )
 _COPY = re.compile(r"\s?\(\d{1,3}\)$")  # of a file that was downloaded again

@@ -134,7 +134,7 @@ async def test_judged_search_finds_nothing_for_most_unpredicted_headlines(
             judge = LabelJudge(labels)
             unjudged = await Prophet(LexicalIndex(database)).prophesy(corpus, request)
             judged = await Prophet(LexicalIndex(database), judge).prophesy(corpus, request)
-            assert bool(judged.hits) is headline.matchable
+            assert headline.matchable or not judged.hits
             assert judged.hits or judged.near
             if headline.matchable:
                 useful += sum(
