@@ -46,6 +46,7 @@ _OTHER_CITIES = {
 }
 
 # As platforms name it for people who have told them no city.
+_LONGEST_NAME = 100  # characters of a zone or a city
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
 LISTENING_NAMES = ("mentions", "replies", "headlines")
 # What one word stands for.
@@ -55,7 +56,7 @@ LISTENING_WORDS = tuple(_LISTENING)
 
 def zone_named(name: str | None) -> ZoneInfo | None:
     """Return the zone called `name` in any case, or that of a city ("madrid", "Nueva York")."""
-    if not name:
+    if not name or len(name) > _LONGEST_NAME:
         return None
     written = name.strip().replace(" ", "_")
     city = _by_city().get(_fold_name(written))
@@ -80,7 +81,7 @@ def _by_city() -> Mapping[str, str]:
 
 
 def _fold_name(name: str) -> str:
-    letters = unicodedata.normalize("NFKD", name.lower())
+    letters = unicodedata.normalize("NFKD", name[:_LONGEST_NAME].lower())
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 

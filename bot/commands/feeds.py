@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from urllib.parse import urlsplit
 
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -27,7 +26,7 @@ from engine.feeds.lookup import (
     write_opml,
 )
 from engine.posting.delivery import PostingMode
-from engine.text.address import public_address
+from engine.text.address import public_address, read_host
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
 _LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
@@ -106,7 +105,7 @@ def name_feeds(feeds: Iterable[Feed]) -> list[str]:
     host."""
     known = {feed.url: feed.title for feed in WELL_KNOWN}
     return [
-        known.get(feed.url) or feed.title or urlsplit(feed.url).hostname or "?"
+        known.get(feed.url) or feed.title or read_host(feed.url) or "?"
         for feed in feeds
         if not feed.gone
     ]

@@ -261,7 +261,8 @@ class _Reader:
 
     def _read_integer(self, name: str, lowest: int, highest: int) -> int:
         value = self._take_value(name).removesuffix("%")
-        if not (value.isascii() and value.isdigit()) or not lowest <= int(value[:9]) <= highest:
+        is_number = value.isascii() and value.isdigit() and len(value) < 10
+        if not is_number or not lowest <= int(value) <= highest:
             raise self._build_usage_error(
                 marked("{name} takes a number from {lowest} to {highest}."),
                 name=name,
@@ -345,7 +346,8 @@ def _day_named(name: str) -> int | None:
 
 def _split_span(part: str) -> tuple[str, str]:
     """Return the first and the last day of "mon-fri", "lunes a viernes"; the last may be ""."""
-    first, _, last = re.sub(r"\s+(?:to|a|al)\s+|\s*-\s*", "-", part.strip()).partition("-")
+    spaced = " ".join(part.split())
+    first, _, last = re.sub(r" (?:to|a|al) | ?- ?", "-", spaced).partition("-")
     return first, last
 
 

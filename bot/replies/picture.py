@@ -1,11 +1,9 @@
 """The share picture of a hit: what is on it, its caption and its file name."""
 
 import re
-import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from bot.card import Card, Shape, draw_apart
 from bot.card.content import drop_mentions
@@ -17,6 +15,8 @@ from engine.chat import Answer
 from engine.isolation.process import Isolation
 from engine.page.article import first_link
 from engine.search import Hit
+from engine.text.address import read_host
+from engine.text.clean import normalise_form
 
 _LONGEST_HEADLINE = 200
 _LONGEST_NAME = 60
@@ -98,7 +98,7 @@ def card_of(
     return replace(
         card_of_text(view, shown.corpus, words, avatar=avatar, footer=footer, shape=shape),
         headline=shown.headline,
-        headline_source=shown.source or _parse_host(shown.link),
+        headline_source=shown.source or read_host(shown.link).removeprefix("www."),
         headline_date=words.date(shown.date),
     )
 
@@ -133,17 +133,10 @@ def file_name(shown: PictureSubject) -> str:
 
     It has ASCII letters, digits and hyphens alone; a headline in other letters leaves the date.
     """
-    plain = unicodedata.normalize("NFKD", shown.headline).encode("ascii", "ignore").decode()
+    plain = normalise_form("NFKD", shown.headline).encode("ascii", "ignore").decode()
     words = _APART.sub("-", plain.lower()).strip("-")
     if len(words) > _LONGEST_NAME:
         words = words[:_LONGEST_NAME].rpartition("-")[0] or words[:_LONGEST_NAME]
     written = shown.hit.candidate.created_at
     day = written.date().isoformat() if written else ""
     return ("-".join(filter(None, (day, words))) or "prophecy") + ".png"
-
-
-def _parse_host(link: str | None) -> str:
-    try:
-        return (urlsplit(link or "").hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""

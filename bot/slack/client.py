@@ -327,7 +327,10 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
     The token goes to Slack alone, whatever the address of the file says. Without the scope, Slack
     answers with a page to log in.
     """
-    address, own = urlsplit(url), urlsplit(client.base_url)
+    try:
+        address, own = urlsplit(url), urlsplit(client.base_url)
+    except ValueError as exc:
+        raise DeliveryRefused(Message("Slack does not keep this file.")) from exc
     of_slack = address.scheme == "https" and (address.hostname or "").endswith(".slack.com")
     if not of_slack and (address.scheme, address.netloc) != (own.scheme, own.netloc):
         raise DeliveryRefused(Message("Slack does not keep this file."))

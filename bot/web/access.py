@@ -20,6 +20,7 @@ from engine.messages import Message
 from engine.settings import UNLIMITED
 
 _PORT = re.compile(r":\d+$")
+_LONGEST_HOST = 300  # characters, with its port
 _OWN_SITE = (None, "same-origin", "none")  # no browser, this site, what somebody typed
 
 
@@ -97,6 +98,7 @@ class OwnNames:
 def _host_name(host: str) -> str:
     """Return the name in HOST or HOST:PORT as browsers write it, or "" if there is none."""
     try:
+        host = host[:_LONGEST_HOST]
         bare = host if _read_address(host) else urlsplit(f"//{host}").hostname or ""
         name = bare if bare.isascii() else bare.encode("idna").decode()
     except ValueError:

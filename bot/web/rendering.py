@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -22,6 +21,7 @@ from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Hit, Prophecy
+from engine.text.address import read_host
 from engine.values import Flag
 
 # An address up to what ends the sentence around it, and an account of X.
@@ -166,7 +166,7 @@ def split_marks(text: str) -> list[Piece]:
 
 def link_pieces(text: str, address: str | None) -> list[Piece]:
     """Return a text with its links and, if it was posted on X, the accounts that it names."""
-    on_x = urlsplit(address or "").hostname in _X
+    on_x = read_host(address) in _X
     pieces, at = list[Piece](), 0
     for found in _LINKED.finditer(text):
         link = found[0]

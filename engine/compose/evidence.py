@@ -238,7 +238,7 @@ def _read_confidence(entry: dict[str, object]) -> float:
     value = entry.get("confidence")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return _UNSURE
-    return min(1.0, max(0.0, float(value))) if value == value else _UNSURE  # noqa: PLR0124 - NaN
+    return float(min(1, max(0, value))) if value == value else _UNSURE  # noqa: PLR0124 - NaN
 
 
 def _find_fault(fact: Fact, held: Sequence[str]) -> Message | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from itertools import dropwhile
 
 from engine.compose.composition import DraftSentence, SourcePassage
 from engine.compose.days import (
@@ -24,7 +25,7 @@ from engine.compose.days import (
     without_clock_times,
     without_dates,
 )
-from engine.compose.figures import Figure, find_figures
+from engine.compose.figures import Figure, find_figures, stem_words
 from engine.compose.held_figures import Figures, Holding
 from engine.compose.quantities import Quantities, find_amounts
 from engine.compose.quotations import (
@@ -232,10 +233,12 @@ def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Fi
     in_words = language in _WORDS_READ and (witness.words_read or language is not None)
     quantities = witness.quantities if in_words and witness.words_read else None
     plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
+    about = frozenset(stem_words(plain))
     found = [
         Finding(fault, figure.shown)
         for figure in find_figures(plain, in_words=in_words)
-        if (fault := _find_fault(figure, plain, witness, quantities))
+        if not _is_time(figure, plain, witness)
+        and (fault := _find_fault(figure, about, witness, quantities))
     ]
     amounts = quantities.find_unsupported_amounts(plain) if quantities else ()
     found += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
@@ -267,14 +270,12 @@ def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Fi
 
 
 def _find_fault(
-    figure: Figure, text: str, witness: Witness, quantities: Quantities | None
+    figure: Figure, about: frozenset[str], witness: Witness, quantities: Quantities | None
 ) -> GuardFault | None:
     """Return what is wrong with a number of a sentence; without quantities only digits count."""
-    if _is_time(figure, text, witness):
-        return None
     if quantities is None:
         return None if witness.figures.holds_digits(figure) else GuardFault.NUMBER
-    holding = witness.figures.judge(figure, text)
+    holding = witness.figures.judge(figure, about)
     if holding is Holding.HELD or quantities.derive(figure):
         return None
     return GuardFault.ELSEWHERE if holding is Holding.ELSEWHERE else GuardFault.NUMBER
@@ -298,10 +299,9 @@ def names_in(text: str) -> list[str]:
     found = []
     first = re.search(r"\w", text)
     for match in _CAPITALISED.finditer(text):
-        words = match[0].split()
-        begins = first is not None and match.start() == first.start()
-        while words and words[0].casefold() in _NO_NAMES:
-            words, begins = words[1:], False
+        written = match[0].split()
+        words = list(dropwhile(lambda word: word.casefold() in _NO_NAMES, written))
+        begins = first is not None and first.start() == match.start() and words == written
         if words and not (begins and len(words) == 1):
             found.append(" ".join(words))
     return found

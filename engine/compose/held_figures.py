@@ -21,7 +21,7 @@ from engine.compose.figures import (
 from engine.text.chunks import split_sentences
 
 _NEAR = 8  # words around a number that are about it
-_MAX_PLACES = 500  # of one number that are looked at
+_MAX_PLACES = 100  # of one number that are looked at
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|[\u0300-\u036f])*")
 _MEASURE_STEMS = {
@@ -99,12 +99,11 @@ class Figures:
         """Return whether the number occurs in digits, whatever words stand beside it."""
         return any(value in self.held for value in figure.values | figure.digits)
 
-    def judge(self, figure: Figure, text: str) -> Holding:
-        """Return how far these texts hold a number of another text."""
+    def judge(self, figure: Figure, about_text: frozenset[str]) -> Holding:
+        """Return how far these texts hold a number of a text with these stems."""
         found = list(self._find_holders(figure))
         if not found:
             return Holding.NOT
-        about_text = frozenset(stem_words(text))
         # Where the words differ as a whole, the text is in another language.
         is_year = any(holder.figure.unit == YEAR for holder in found)
         if is_year or len(about_text & self.stems) < max(1, len(about_text) // 3):

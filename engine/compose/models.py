@@ -1,5 +1,6 @@
 """The models of the steps, on one reserved budget, and the journal of what happened in a run."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -275,14 +276,12 @@ class ClaimChecker:
             if claim.passages
         }
         language = detect_language(" ".join(claim.text for claim in claims))
-        result = guard_drafts([(tuple(sentences.values()),)], passages, language=language)
+        drafts = [(tuple(sentences.values()),)]
+        result = await asyncio.to_thread(guard_drafts, drafts, passages, language=language)
         outcome = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _renumber_verdicts(outcome, result)
         return CheckedClaims(
-            claims=tuple(
-                _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
-                for claim in claims
-            ),
+            claims=await asyncio.to_thread(_judge_claims, claims, sentences, result, verdicts),
             usage=outcome.usage,
             failure=Message("Not checked by a model: {reason}", reason=outcome.failure)
             if verdicts is None
@@ -334,6 +333,18 @@ def _renumber_verdicts(
     if outcome.value is None:
         return None
     return {result.to_check[at]: verdict for at, verdict in outcome.value.items()}
+
+
+def _judge_claims(
+    claims: Sequence[Claim],
+    sentences: Mapping[Claim, DraftSentence],
+    result: GuardedDrafts,
+    verdicts: _Verdicts | None,
+) -> tuple[Claim, ...]:
+    return tuple(
+        _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
+        for claim in claims
+    )
 
 
 def _judge_claim(

@@ -24,7 +24,7 @@ from engine.text.chunks import split_sentences
 _FOLD = re.compile(r"\b(?P<times>\d{1,9}|[a-z]{3,9}?)-?fold\b", re.IGNORECASE)
 _TIMES = frozenset({"times", "veces"})
 _TOLERANCE = Decimal("0.04")  # of a ratio that two numbers make
-_MAX_PLACES = 500  # of one superlative that are looked at
+_MAX_PLACES = 100  # of one superlative that are looked at
 _BEFORE = 60  # characters before a word, in which something may tell how many of it
 _POINTS = Decimal("1.5")  # of a percentage that stands for a share
 _ALL = (

@@ -1,8 +1,9 @@
 """The quotations of a text, and whether other texts hold them. Pure."""
 
 import re
-import unicodedata
 from collections.abc import Callable
+
+from engine.text.clean import normalise_form
 
 MAX_WORDS = 20
 _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
@@ -33,7 +34,7 @@ def normalise_quotation(text: str) -> str:
     no marks of notes."""
     text = _NOTE_MARK.sub("", text)
     text = _SCHEME.sub("", _SIGNS.sub("", _LINE_END_HYPHEN.sub("", _SOFT.sub("", text))))
-    text = unicodedata.normalize("NFKC", text).translate(_SAME)
+    text = normalise_form("NFKC", text).translate(_SAME)
     return " ".join(text.casefold().split())
 
 

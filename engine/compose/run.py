@@ -336,10 +336,13 @@ async def _run_composition(run: ComposeRun, request: ComposeRequest) -> Composit
         return run.journal.refuse(why, passages, evidence.facts)
     async with run.journal.step(StepName.GUARD) as step:
         language = _find_language(request) or language_code(drafts.language or "")
-        result = guard_drafts(drafts.variants, passages, language=language)
+        # In a thread: lists of prices take a second, and others wait for the event loop.
+        result = await asyncio.to_thread(guard_drafts, drafts.variants, passages, language=language)
         step.figures["faults"] = sum(bool(result.vetoes(finding)) for finding in result.findings)
     verdicts = await run.check(result, passages)
-    done = finish_drafts(result, verdicts, passages, evidence.facts, threads=request.thread)
+    done = await asyncio.to_thread(
+        finish_drafts, result, verdicts, passages, evidence.facts, threads=request.thread
+    )
     return run.journal.conclude(
         done, drafts.written_in or drafts.language, passages, evidence.facts
     )

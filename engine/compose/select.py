@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from engine.answer.cited_answer import Passage as Found
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind, SourcePassage
@@ -17,7 +16,7 @@ from engine.ranking import scores_of
 from engine.rerank import terms_of
 from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
-from engine.text.address import link_key
+from engine.text.address import link_key, read_host
 from engine.text.chunks import Block, split_chunks
 from engine.text.snippet import one_line
 from engine.values import Corpus, ScoredText
@@ -62,7 +61,7 @@ def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
             key=f"{page.url}#{part}",
             kind=SourceKind.WEB,
             text=chunk.text,
-            title=page.title or page.site or urlsplit(page.url).hostname or page.url,
+            title=page.title or page.site or read_host(page.url) or page.url,
             date=page.date,
             url=page.url,
             author=page.author,
@@ -186,7 +185,7 @@ def _weigh_passage(passage: SourcePassage, boost: float) -> float:
 def _find_site(passage: SourcePassage) -> str:
     if passage.kind is SourceKind.INTERNAL or not passage.url:
         return ""
-    return (urlsplit(passage.url).hostname or "").removeprefix("www.")
+    return read_host(passage.url).removeprefix("www.")
 
 
 def extract_topic(prompt: str) -> str:

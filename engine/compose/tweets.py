@@ -1,13 +1,13 @@
 """The text of a tweet: how long X counts it to be, how much fits, and the tweet of sources."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from engine.compose.composition import Draft, DraftSentence, SourcePassage, Tweet, cited_place
+from engine.text.clean import normalise_form
 from engine.text.snippet import one_line
 
 LONGEST = 280  # weighted characters
@@ -76,7 +76,7 @@ def tweet_length(text: str) -> int:
 
     A link counts 23, an emoji 2; of other characters most scripts count 1, and CJK letters 2.
     """
-    text = _LINE_END.sub("\n", unicodedata.normalize("NFC", text))
+    text = _LINE_END.sub("\n", normalise_form("NFC", text))
     for possible in (_WITH_SCHEME, _WITHOUT_SCHEME):
         text = _shorten_links(text, possible)
     text = _EMOJI.sub(_HEAVY_LETTER, text)

@@ -22,6 +22,7 @@ from engine.text.language import detect_language
 WRITE_TOKENS = 3000  # of an answer
 _REQUEST_LENGTH = 1000
 _LONGEST_TWEET = 2000  # characters read of one
+_MAX_QUOTED = 20  # sentences of one quotation
 _MAX_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not
 
 WRITE_PROMPT = Prompt(
@@ -251,14 +252,14 @@ def _join_marks(text: str, marks: str) -> str:
 
 def _join_quoted_sentences(parts: Iterable[str]) -> Iterator[str]:
     """Join sentences that stand in one quotation."""
-    pending = ""
+    pending: list[str] = []
     for part in parts:
-        pending = f"{pending} {part}" if pending else part
-        if not open_quotation(pending):
-            yield pending
-            pending = ""
+        pending.append(part)
+        if len(pending) == _MAX_QUOTED or not open_quotation(" ".join(pending)):
+            yield " ".join(pending)
+            pending = []
     if pending:
-        yield pending
+        yield " ".join(pending)
 
 
 def read_sentence(

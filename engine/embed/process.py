@@ -9,7 +9,6 @@ import asyncio
 import heapq
 import itertools
 import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded, pack_call, unpack_result
 from engine.messages import Message
 from engine.ports import SetAsideTexts
+from engine.text.clean import normalise_form
 from engine.values import Closable
 from engine.vectors import source_of
 
@@ -42,7 +42,7 @@ def clean_for_models(text: str) -> str:
     that stands for eighteen letters (U+FDFA) made it write beyond its memory.
     """
     text = _UNREADABLE.sub(" ", text[:LONGEST])
-    return unicodedata.normalize("NFKC", text)[:LONGEST]
+    return normalise_form("NFKC", text)[:LONGEST]
 
 
 class Urgency(IntEnum):

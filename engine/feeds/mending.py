@@ -3,7 +3,8 @@
 import html
 import re
 from html.entities import html5
-from urllib.parse import urlsplit
+
+from engine.text.address import read_host
 
 _DECLARATION = re.compile(r"<\?xml\b[^>]{0,500}\?>")
 _DECLARED_WITHIN = 2_000  # characters, behind blank lines and comments of caches
@@ -13,7 +14,7 @@ _REFERENCE = re.compile(r"&(?:#([xX][0-9a-fA-F]+|\d+);|([A-Za-z][A-Za-z0-9]{0,31
 _ESCAPED_REFERENCE = re.compile(r"&(?:amp;)?#([xX][0-9a-fA-F]+|\d+);")
 _OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _LONGEST_NUMBER = 10  # digits
-_GAPS = re.compile(r"\s+")
+_GAP = re.compile(r"\s+")
 _SECOND_SCHEME = re.compile(r"^(?:https?:/*)+(?=https?:/)", re.IGNORECASE)
 _HALF_SCHEME = re.compile(r"^(https?)(?::/(?!/)|//)", re.IGNORECASE)
 _HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
@@ -53,9 +54,8 @@ def _drop_impossible(found: re.Match[str]) -> str:
     return found[0] if is_allowed and code not in {0xFFFE, 0xFFFF} else ""
 
 
-def _mend_gap(gap: re.Match[str]) -> str:
-    """Drop blanks around the end of a line; others stand for themselves."""
-    return "" if any(sign in gap[0] for sign in "\t\r\n") else gap[0].replace(" ", "%20")
+def _drop_line_end(gap: re.Match[str]) -> str:
+    return "" if any(sign in gap[0] for sign in "\t\r\n") else gap[0]
 
 
 def mend_link(written: str, *, base: str = "") -> str:
@@ -64,7 +64,7 @@ def mend_link(written: str, *, base: str = "") -> str:
     A host without a scheme is recognised by "www.", by that of `base`, or by a path behind it, as
     no ending of a file has one.
     """
-    link = _GAPS.sub(_mend_gap, written.strip())
+    link = _GAP.sub(_drop_line_end, written.strip()).replace(" ", "%20")
     link = _HALF_SCHEME.sub(r"\1://", _SECOND_SCHEME.sub("", link))
     return f"https://{link}" if _lacks_scheme(link, base) else link
 
@@ -74,11 +74,4 @@ def _lacks_scheme(link: str, base: str) -> bool:
     if host is None or host[1].lower() in _ENDINGS_OF_FILES:
         return False
     name = host[0].lower()
-    return name.startswith("www.") or "/" in link or name == _host_of(base)
-
-
-def _host_of(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+    return name.startswith("www.") or "/" in link or name == read_host(base)

@@ -32,10 +32,13 @@ class Fetched:
     moved_permanently_to: str | None  # the target of the permanent redirects that came first
 
 
+_LONGEST_DATE = 100  # characters
+
+
 def http_date(written: str) -> datetime | None:
     """Return the moment that a header names, or None if it names none."""
     try:
-        date = parsedate_to_datetime(written)
+        date = parsedate_to_datetime(written[:_LONGEST_DATE])
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

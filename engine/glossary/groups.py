@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import InputError
 from engine.messages import Message
-from engine.text.clean import make_searchable
+from engine.text.clean import make_searchable, normalise_form
 from engine.text.terms import Reading
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Dictionary = Callable[[str], bool]
 
 LONGEST = 100  # characters of a term
 FEWEST, MAXIMUM = 2, 20  # terms of a group
-_EDGES = re.compile(r"^\W+|\W+$")
+_EDGES = re.compile(r"^\W+|(?<!\W)\W+$")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Characters that have a meaning in the dialect, in receipts and in tables of groups.
 _SIGNS = re.compile(r'["|=\n\r\t]|^-')
@@ -48,9 +48,9 @@ _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 def fold_term(term: str) -> str:
     """Return what spellings of a term share: no case, accents or signs, single spaces."""
-    folded = unicodedata.normalize("NFD", _STOP.sub("", make_searchable(term)).casefold())
+    folded = normalise_form("NFD", _STOP.sub("", make_searchable(term)).casefold())
     plain = "".join(c for c in folded if not unicodedata.combining(c))
-    return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
+    return normalise_form("NFC", " ".join(re.findall(r"\w+", plain)))
 
 
 def is_exact(text: str, names: Collection[str] = ()) -> bool:

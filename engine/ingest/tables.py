@@ -7,7 +7,6 @@ guessed here is shown before anything is stored.
 import csv
 import io
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -26,7 +25,7 @@ from engine.ingest.table_cells import (
     translate_row,
 )
 from engine.messages import Message
-from engine.text.clean import make_storable
+from engine.text.clean import make_storable, normalise_form
 from engine.text.language import detect_language
 from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
@@ -147,7 +146,7 @@ _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
 
 def fold_name(name: str) -> str:
     """Return the letters and digits of a column's name, without case and accents."""
-    letters = unicodedata.normalize("NFKD", name.casefold())
+    letters = normalise_form("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter.isalnum())
 
 

@@ -16,7 +16,6 @@ The expected answer is `{"n": 60, "scores": [[12, 5, "p"], [40, 3, "c"]], "best"
 """
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -68,7 +67,7 @@ _BEST = re.compile(r'"best"\s*:\s*\[([\d\s,]{0,80})\]')
 _OPENING = re.compile(r"[\[{]")
 _NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 # A JSON string, up to its end or that of the answer: nothing inside a string is a score.
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
+_TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
 _DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
 _SALVAGE = re.compile(
@@ -385,4 +384,4 @@ def _read_real(raw: object) -> float | None:
         return float(raw)
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
         return None
-    return float(raw) if math.isfinite(raw) and abs(raw) < 1e9 else None
+    return float(raw) if abs(raw) < 1e9 else None  # neither infinity nor NaN is

@@ -22,6 +22,7 @@ from engine.errors import (
 from engine.fetch import requested_pause
 from engine.messages import Message
 from engine.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from engine.text.address import read_host
 from engine.values import Corpus
 
 _KEYS = {
@@ -68,7 +69,7 @@ class Consent:
             if corpus.private and corpus.name not in self.private_corpora
         ]
         if withheld:
-            names, host = " and ".join(withheld), urlsplit(self.base_url).hostname or ""
+            names, host = " and ".join(withheld), read_host(self.base_url)
             raise CorpusWithheld(
                 Message("Private text is not sent to {host}: {names}.", host=host, names=names),
                 fix=Message("To allow it, add the corpus to {setting}.", setting=self.setting),
@@ -80,7 +81,7 @@ def stays_here(url: str) -> bool:
 
     Other names are not resolved, because their address may change.
     """
-    host = urlsplit(url).hostname or ""
+    host = read_host(url)
     if host == "localhost":
         return True
     try:
@@ -117,7 +118,7 @@ class Endpoint:
     @property
     def host(self) -> str:
         """Host name of the endpoint, without user name, password or port."""
-        return urlsplit(self.base_url).hostname or ""
+        return read_host(self.base_url)
 
     @property
     def key_variable(self) -> str:

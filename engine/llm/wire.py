@@ -23,6 +23,7 @@ _PROMPT_NAMES = ("prompt_tokens", "input_tokens", "prompt_eval_count")
 _COMPLETION_NAMES = ("completion_tokens", "output_tokens", "eval_count")
 _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 _EVENT = b"data:"
+_MOST = 10**8  # tokens, or dollars, of one call: what is above is an error, and fits the ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +190,10 @@ def _read_count(value: object) -> int | None:
 
 def _read_amount(value: object) -> float | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        return float(value)
+        return min(float(value), _MOST)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(min(value, _MOST)) if 0 <= value < math.inf else None
 
 
 def read_choice(

@@ -7,6 +7,7 @@ in a process that can be killed, as `ArticleReader` does.
 import asyncio
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -282,14 +283,16 @@ def find_links(text: str) -> Iterator[str]:
 
 
 def _without_tail(link: str) -> str:
-    while link:
-        last = link[-1]
+    counts, end = Counter(link), len(link)
+    while end:
+        last = link[end - 1]
         opening = _PAIRS.get(last)
-        unopened = opening is not None and link.count(last) > link.count(opening)
+        unopened = opening is not None and counts[last] > counts[opening]
         if last not in _PUNCTUATION and not unopened:
             break
-        link = link[:-1]
-    return link
+        counts[last] -= 1
+        end -= 1
+    return link[:end]
 
 
 async def headline_from_link(

@@ -54,6 +54,7 @@ _AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings 
 
 _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
+_LONGEST_DOMAIN = 253  # characters that a name may have
 KindProfile = PersonalSettings | SocialSettings | PublishedSettings
 DEFAULT_LIMIT = 20
 _SPARE = 20  # fetched beyond the limit at first, because some are near-identical
@@ -126,7 +127,7 @@ def weigh_authority(
 
 def _list_domains(domain: str | None) -> list[str]:
     """Return a domain and its parents: "blog.example.org", "example.org", "org"."""
-    labels = (domain or "").casefold().split(".")
+    labels = (domain or "").casefold()[:_LONGEST_DOMAIN].split(".")
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 

@@ -102,6 +102,14 @@ def canonical_address(url: str) -> str | None:
     return address if len(address) <= _LONGEST_ADDRESS else None
 
 
+def read_host(url: str | None) -> str:
+    """Return the host of an address in lower case, or "" if it has none or is no address."""
+    try:
+        return urlsplit(url or "").hostname or ""
+    except ValueError:  # "http://[", or a host with a sign such as ℀
+        return ""
+
+
 def link_key(url: str) -> str | None:
     """Return the address without what only distinguishes readers; None for a bare home page.
 

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
 _LONGEST = 4000  # characters
 _DOTS = ".。．｡"  # separators in host names (RFC 3490, section 3.1)
@@ -60,6 +61,9 @@ _QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
 _ODD = re.compile(f"[{_CONTROL}{_INVISIBLE}{_APOSTROPHES}{_QUOTES}\u2026\u2122]")
+_MOST_MARKS = 30
+_WRITTEN_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"  # that are none until they are decomposed
+_MARKS = re.compile(rf"(?:[^\w\s -~]|[{_WRITTEN_MARKS}]){{{_MOST_MARKS + 1},}}")
 _INVISIBLE_CHARACTER = re.compile(f"[{_INVISIBLE}]")
 # Every pattern begins with a character or a class that the regex engine can skip to, and looks
 # back from there: three times faster than looking ahead from each position. Possessive
@@ -241,9 +245,31 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     return known
 
 
+def normalise_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """Return a text in a normal form of Unicode, with at most 30 combining marks in a row.
+
+    Putting more in their order takes time with the square of their number; no language has as many
+    (UAX 15, stream-safe text).
+    """
+    return unicodedata.normalize(form, text if text.isascii() else _MARKS.sub(_thin_marks, text))
+
+
+def _thin_marks(run: re.Match[str]) -> str:
+    kept, marks = [], 0
+    for character in run[0]:
+        marks = marks + 1 if _decomposes_to_mark(character) else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _decomposes_to_mark(character: str) -> bool:
+    return bool(unicodedata.combining(character)) or character in _WRITTEN_MARKS
+
+
 def fold_case_and_accents(text: str) -> str:
     """Return text as it is compared: without case and accents."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
+    apart = normalise_form("NFKD", text.casefold())
     return "".join(character for character in apart if not unicodedata.combining(character))
 
 
@@ -320,10 +346,7 @@ def _unless_shouted(match: re.Match[str]) -> str:
 
 
 def _normalise_text(text: str) -> str:
-    text = _ODD.sub(_plain_character, text)
-    if not unicodedata.is_normalized("NFKC", text):
-        text = unicodedata.normalize("NFKC", text)
-    return text
+    return normalise_form("NFKC", _ODD.sub(_plain_character, text))
 
 
 def _plain_character(match: re.Match[str]) -> str:

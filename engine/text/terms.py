@@ -5,13 +5,13 @@ its rarity is that of the word and not that of one language's stem.
 """
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from engine.search import Term
+from engine.text.clean import normalise_form
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -67,7 +67,7 @@ _UNSPACED = re.compile(
     "[\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30fe\u3131-\u318e\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_EDGES = re.compile(r"^\W+|\W+$")
+_EDGES = re.compile(r"^\W+|(?<!\W)\W+$")
 
 
 def is_generic(text: str) -> bool:
@@ -95,7 +95,7 @@ def has_own_words(text: str) -> bool:
 
 def folded_words(text: str) -> list[str]:
     """Return all words in their order, without case and accents; numbers stay whole."""
-    return _WORD.findall(_ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold())))
+    return _WORD.findall(_ACCENTS.sub("", normalise_form("NFKD", text.casefold())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ _TITLES = {
     "invoice_information": ("title", "description"),
     "": ("game_title", "game_description", "place_name", "address"),
 }
+_LONGEST_HEADER = 4_000  # bytes of the fields before the messages of a chat
 _NOT_INCLUDED = "(File "  # "(File not included. Change data exporting settings to download.)"
 
 
@@ -120,6 +121,7 @@ class TelegramReader:
 
 def _chat_fields(header: bytes) -> dict[str, object]:
     """Return the chat's own fields, which come right before its messages."""
+    header = header[-_LONGEST_HEADER:]
     start = len(header)
     while (start := header.rfind(b"{", 0, start)) >= 0:
         try:

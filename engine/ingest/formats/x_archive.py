@@ -22,7 +22,7 @@ _SHORTEST_BEGINNING = 40  # characters that must agree
 _ADDRESSED = re.compile(r"(?:@\w+\s+)*")
 _LONGEST_CUT = 2_000  # characters
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
-_CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
+_LINKS = re.compile(r"(?<!\s)(?:\s*+https?://t\.co/\w++)++")
 _POSTS = re.compile(r"(?:.*/)?(?:community-)?tweets?(?:-part(\d+))?\.js")
 _CIRCLE = re.compile(r"(?:.*/)?twitter-circle-tweet(?:-part(\d+))?\.js")
 _OF_POSTS = (None, b"tweet", b"tweets", b"community_tweet", b"twitter_circle_tweet")
@@ -90,7 +90,12 @@ def _split_handles(text: str) -> tuple[str, str]:
     """Split a cut text into the handles it addresses and the rest."""
     found = _ADDRESSED.match(text)
     addressed = found[0] if found else ""
-    return addressed, _SHORT_LINK.sub("t.co", _CUT_END.sub("", text[len(addressed) :]))
+    beginning = text[len(addressed) :].rstrip()
+    end = max(
+        (links.start() for links in _LINKS.finditer(beginning) if links.end() == len(beginning)),
+        default=len(beginning),
+    )
+    return addressed, _SHORT_LINK.sub("t.co", beginning[:end].removesuffix("…"))
 
 
 class XArchiveReader(JsonReader):
