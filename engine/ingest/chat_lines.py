@@ -54,7 +54,7 @@ _SAID_AT = re.compile(  # "[20:11] <ana> hello", "20:11:05 From Ana to all: hell
 )
 _EARLY_CLOCK = re.compile(  # "12.3. kl. 20.11: Ana skrev", "[Ana] [오후 8:11] hi"
     rf"\W{{0,3}}(?:\d{{1,4}}[^\n]{{1,24}}?(?<![\d:.]){_CLOCK}"
-    rf"|[^\n]{{0,40}}[\[(](?:{_PART}\s)?{_CLOCK}[\s\w.]*[\])])"
+    rf"|[^\n]{{0,40}}[\[(](?:{_PART}\s)?{_CLOCK}[\s\w.]{{0,20}}[\])])"
 )
 _ENDS_IN_CLOCK = re.compile(rf".{{0,60}}?(?<![\d:.]){_CLOCK}(?:\s?{_PART})?(?:\s?\(.*\))?\W{{0,2}}")
 _SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)\s?:(?:\s|$)")
