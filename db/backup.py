@@ -104,7 +104,8 @@ async def _restore_tables(
     options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
     with tempfile.TemporaryDirectory(prefix="presagio-") as folder:
         chosen = Path(folder) / "contents"
-        chosen.write_text(re.sub(r".* EXTENSION .*\n", "", listed), encoding="utf-8")
+        lines = (line for line in listed.splitlines(True) if " EXTENSION " not in line)
+        chosen.write_text("".join(lines), encoding="utf-8")
         async with _restoring_role(connection) as login:
             await run_client(
                 *("pg_restore", "--dbname=", "--no-password", "--verbose", *options),

@@ -55,7 +55,7 @@ _FORBIDDEN_FOR_NOW = (
     "not enough rights",
     "need administrator rights",
 )
-_SENDING_FORBIDDEN = re.compile(r"chat_send_[a-z_]+_forbidden", re.IGNORECASE)
+_SENDING_FORBIDDEN = re.compile(r"chat_send_[a-z_]{1,40}_forbidden", re.IGNORECASE)
 
 _KNOWN = (
     "bot can't initiate conversation",

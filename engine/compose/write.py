@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 
 from engine.answer.cited_answer import split_citations
 from engine.compose.asking import as_list, cut_plain_text
@@ -169,8 +169,8 @@ def _read_draft(entry: object, given: Mapping[int, str]) -> Draft:
         for candidate in listed_tweets
         if isinstance(candidate, str) and not _SOURCES.match(candidate)
     ]
-    read = [read_sentences(text, given) for text in without_counters(texts)]
-    return _cite_questions(tuple(tweet for tweet in read if tweet)[: MAX_TWEETS - 1])
+    read = (read_sentences(text, given) for text in without_counters(texts))
+    return _cite_questions(tuple(islice(filter(None, read), MAX_TWEETS - 1)))
 
 
 def _cite_questions(draft: Draft) -> Draft:

@@ -10,6 +10,7 @@ from engine.ingest.detect import READERS
 from engine.ingest.exchange import is_exported, read_exported
 from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
+from engine.text.address import read_host
 from engine.text.chunks import Block, Chunk, split_chunks
 from engine.text.clean import clean_for_display, make_searchable
 from engine.text.language import detect_language
@@ -232,7 +233,8 @@ def _web_address(url: str | None) -> str | None:
     text = _clean(url)
     if not text or len(text) > _LONGEST_URL or not text.startswith(("https://", "http://")):
         return None
-    return None if any(character.isspace() for character in text) else text
+    broken = any(character.isspace() for character in text) or not read_host(text)
+    return None if broken else text
 
 
 def _clean_thread(name: str | None) -> str | None:

@@ -58,7 +58,7 @@ _FOREIGN = (
         re.compile(
             rb'\{\s*"guild"\s*:\s*\{|^\W*AuthorID,Author,Date,Content|chatlog__message'
             rb'|"ID"\s*:\s*"?\d+"?,\s*"Timestamp"\s*:|^\W*ID,Timestamp,Contents'
-            rb"|^\W*=+\s+Guild: "
+            rb"|^[^\w=]*+=++\s++Guild: "
         ),
     ),
     _Foreign(

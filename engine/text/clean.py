@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]  # of Unicode
 _LONGEST = 4000  # characters
 _DOTS = ".。．｡"  # separators in host names (RFC 3490, section 3.1)
 
@@ -245,8 +246,8 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     return known
 
 
-def normalise_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """Return a text in a normal form of Unicode, with at most 30 combining marks in a row.
+def normalise_form(form: Form, text: str) -> str:
+    """Return a text in a normal form, with at most 30 combining marks in a row.
 
     Putting more in their order takes time with the square of their number; no language has as many
     (UAX 15, stream-safe text).

@@ -16,8 +16,8 @@ _LONGEST_UNANSWERED = timedelta(minutes=20)  # of posts that do not answer one a
 MAX_PARTS = 25  # of one text
 MAX_LENGTH = 4_000  # characters of one text
 _MINUTE = timedelta(minutes=1)
-_LINKS = ("https://", "http://", "pic.twitter.com/")
-_TRAILS_OFF = ("..", "…", ",")
+_LINKS = re.compile(r"(?<!\s)(?:\s*+(?:https?://|pic\.twitter\.com/)\S++)++")
+_TRAILS_OFF = re.compile(r"(?:\.\.|…|,)$")
 _POINTS_ON = re.compile(r"(?:\(cont\.?\)|\(sigue\)|[-–—]>|→|⬇\ufe0f?)$", re.IGNORECASE)
 _BEGINS_AMID = re.compile(r"[\"“\s]{0,2}(?:\.{2,}|…|\(?cont(?:inued|\.)?[):.…])", re.IGNORECASE)
 # "1/", "(2/5)", "3)" at the beginning, or "2/5" at the end.
@@ -97,25 +97,24 @@ def is_continuation(before: Post, post: Post) -> bool:
     return gap <= _LONGEST_UNANSWERED and _is_marked(before.text, post.text, gap)
 
 
+def _drop_last_links(text: str) -> str:
+    runs = (run.start() for run in _LINKS.finditer(text) if run.end() == len(text))
+    return text[: next(runs, len(text))]
+
+
 def _is_marked(before: str, after: str, gap: timedelta) -> bool:
     """Return whether the marks of two texts say that one goes on in the other."""
     before, after = before.strip(), after.strip()
-    end = _drop_links_at_end(before)
+    end = _drop_last_links(before)
     number = _read_number(before, end)
-    if number is not None and number + 1 == _read_number(after, _drop_links_at_end(after)):
+    if number is not None and number + 1 == _read_number(after, _drop_last_links(after)):
         return True
-    trails_off, points_on = end.endswith(_TRAILS_OFF), _POINTS_ON.search(end)
+    trails_off, points_on = _TRAILS_OFF.search(end), _POINTS_ON.search(end)
     if _BEGINS_AMID.match(after):
         return bool(trails_off or points_on) or gap <= 5 * _MINUTE
     if after[:1].islower():
         return bool(trails_off or points_on) and gap <= 10 * _MINUTE
     return bool(points_on) and gap <= 2 * _MINUTE
-
-
-def _drop_links_at_end(text: str) -> str:
-    while text and (last := text.rsplit(None, 1)[-1]).startswith(_LINKS):
-        text = text.removesuffix(last).rstrip()
-    return text
 
 
 def _is_of_others(post: Post) -> bool:

@@ -20,7 +20,7 @@ from engine.values import Flag, Kind
 
 _LARGEST = 64 << 20  # bytes of a page
 _SIGN = re.compile(rb"uiBoxWhite noborder|_a706")
-_NAMED = re.compile(r"your_posts[\w&]*\.html")
+_NAMED = re.compile(r"your_posts[\w&]{0,100}\.html")
 # Classes of the box of a post, of its heading, its words and its date.
 _BOX, _HEADING, _WORDS, _DATE = "_3-95", "_a6-h", "._2pin", "._2lem, ._a72d, ._a6-o"
 

@@ -91,6 +91,18 @@ async def test_quote_repost_and_reply_labels_are_shown_on_every_page(database_ur
         assert texts(page, ".neighbours .label") == ["quote", "reply"]
 
 
+@pytest.mark.parametrize("url", ["http://[bad", "https://a℀b.org/x", "http://a:99999/"])
+async def test_a_text_with_a_bad_address_is_shown_everywhere(database_url: str, url: str) -> None:
+    """Which an older version stored."""
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        bad = text_of("1", "Coffee https://[ at @ana", days_ago=3000, url=url)
+        await fill(stage.app.database, "fans", Kind.SOCIAL, [bad])
+        for path in ("/documents/fans/1", "/corpora/fans", "/timeline", "/api/search"):
+            assert (await stage.get(path, q="coffee")).status_code == 200, path
+        answer = await stage.get("/ask", question="What about coffee?")
+        assert answer.status_code == 200 and "Coffee" in answer.text
+
+
 class TestExamples:
     async def test_example_headlines_are_answered_by_the_corpus(
         self, demo_web: WebStage, monkeypatch: pytest.MonkeyPatch

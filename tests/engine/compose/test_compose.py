@@ -3,7 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +22,10 @@ from engine.compose.composition import (
     SourcePassage,
     StepName,
 )
+from engine.compose.finish import finish_drafts, guard_drafts
 from engine.compose.models import STEP_SECONDS
 from engine.compose.run import Composer
+from engine.compose.select import source_passage
 from engine.errors import (
     BudgetExhausted,
     CorpusWithheld,
@@ -46,6 +49,7 @@ from tests.fakes.model import (
     slow,
 )
 from tests.fakes.writer import checking, drafting, finding, lines_of, naming_gaps
+from tests.patience import PATIENCE
 
 RIGHT = "Coffee prices rose by 14 % in 2011 [1]."
 FACTS = finding(
@@ -571,6 +575,26 @@ async def test_a_draft_in_the_language_asked_for_is_shown(
     composition = await bench.compose(language=language)
     assert composition.removed == () and composition.variants
     assert len(bench.writer.asked["draft"]) == 1
+
+
+@pytest.mark.parametrize("step", [guard_drafts, finish_drafts])
+async def test_others_are_served_while_the_guard_reads(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, step: Callable[..., object]
+) -> None:
+    """A list of prices takes it a second."""
+    loop, served = asyncio.get_running_loop(), threading.Event()
+
+    def read(*arguments: object, **options: object) -> object:
+        loop.call_soon_threadsafe(served.set)
+        assert served.wait(PATIENCE)
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(f"engine.compose.run.{step.__name__}", read)
+    assert (await bench.compose()).variants
+
+
+def test_long_passages_are_read_up_to_what_a_model_sees() -> None:
+    assert len(source_passage(found("$1 " * 33_000), None).text) == 10_000
 
 
 async def test_thread_tweets_without_remaining_sentences_are_dropped(bench: Bench) -> None:

@@ -95,7 +95,18 @@ def test_a_language_code_becomes_iso_639_1(code: str | None, expected: str | Non
 
 @pytest.mark.parametrize(
     "url",
-    ["javascript:alert(1)", "ftp://x.org", "x.org", "https://x.org/a b", "", 5, "http://" * 400],
+    [
+        *(
+            "javascript:alert(1)",
+            "ftp://x.org",
+            "x.org",
+            "https://x.org/a b",
+            "",
+            5,
+            "http://" * 400,
+        ),
+        *("http://[bad", "https://a℀b.org/x", "https://", "http://:80/"),
+    ],
 )
 def test_an_invalid_url_is_left_out(url: object) -> None:
     assert one(RECORD | {"url": url}).url is None

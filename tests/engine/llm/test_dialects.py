@@ -106,6 +106,11 @@ async def test_the_doctor_asks_in_each_dialect(server: DialectServer) -> None:
             Usage(prompt_tokens=7, completion_tokens=3, cost_usd=0.01),
         ),
         ({"prompt_tokens": "many"}, Usage(prompt_tokens=2, completion_tokens=LIMIT)),
+        ({"prompt_tokens": float("inf")}, Usage(prompt_tokens=2, completion_tokens=LIMIT)),
+        (
+            {"prompt_tokens": 2**31, "completion_tokens": 10**400, "cost": 10**400},
+            Usage(prompt_tokens=10**8, completion_tokens=10**8, cost_usd=1e8),
+        ),
     ],
 )
 async def test_what_an_endpoint_does_not_report_is_counted_as_reserved(

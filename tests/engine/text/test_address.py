@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.address import canonical_address
+from engine.text.address import canonical_address, read_host
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,21 @@ from engine.text.address import canonical_address
 )
 def test_urls_are_canonicalised(url: str, canonical: str | None) -> None:
     assert canonical_address(url) == canonical
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://X.com/a", "x.com"),
+        ("https://me:pw@e.org:8080", "e.org"),
+        ("http://[bad", ""),
+        ("https://a℀b.org/x", ""),
+        ("x.org", ""),
+        (None, ""),
+    ],
+)
+def test_what_is_no_address_has_no_host(url: str | None, host: str) -> None:
+    assert read_host(url) == host
 
 
 @given(st.text() | st.builds("https://e.org/{}?{}".format, st.text(), st.text()))

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.text.clean import camel_parts, clean_for_display, make_searchable, respell_search_text
+from engine.text.clean import (
+    Form,
+    camel_parts,
+    clean_for_display,
+    fold_case_and_accents,
+    make_searchable,
+    normalise_form,
+    respell_search_text,
+)
 from tests.conftest import FEW_EXAMPLES
 from tests.patterns import grows_faster, needs_timer
 
@@ -181,6 +189,22 @@ def test_cleaning_takes_linear_time_on_hostile_text(
     piece: str, clean: Callable[[str], object]
 ) -> None:
     assert not grows_faster(lambda size: piece * (size // len(piece)), clean, 100_000)
+
+
+@needs_timer
+@pytest.mark.parametrize("piece", ["\u0301\u0327", "\uff9e\u0301", "\u0f73\u0301", "a\u0301\u0327"])
+def test_combining_marks_take_linear_time(piece: str) -> None:
+    assert not grows_faster(lambda size: piece * (size // 2), fold_case_and_accents, 100_000)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@given(text=st.text(max_size=30) | st.text(alphabet="ae\u0301\u0327\uff9e\uac01ﬁ", max_size=30))
+def test_a_text_with_few_marks_is_normalised_as_unicode_says(form: Form, text: str) -> None:
+    assert normalise_form(form, text) == unicodedata.normalize(form, text)
+
+
+def test_more_marks_than_any_language_has_are_left_out() -> None:
+    assert normalise_form("NFC", "x" + "\u0327" * 50 + "y") == "x" + "\u0327" * 30 + "y"
 
 
 @pytest.mark.parametrize(
