@@ -243,7 +243,7 @@ def test_acceptance_cases_name_judged_matches() -> None:
 
 
 def test_acceptance_pairs_are_older_before_newer_near_duplicate() -> None:
-    pairs = [(case["qid"], case["first"], case["below"]) for case in ACCEPTANCE if "first" in case]
+    pairs = [(case["qid"], case["first"], case["below"]) for case in ACCEPTANCE if "below" in case]
     assert len(pairs) >= 5
     for qid, first, below in pairs:
         assert moment(BY_ID[first]) < moment(BY_ID[below])
