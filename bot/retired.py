@@ -29,11 +29,23 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "compose --record": _REPLAY,
     "compose --replay": _REPLAY,
 }
+_FIXED_WEIGHTS = (
+    "What find weighs for each kind of corpus is fixed, and docs/kinds.md has the table."
+)
 # By section, or by section and key: "web", "web.votes".
 RETIRED_SETTINGS: Mapping[str, str] = {
     "database.replicas": _ONE_URL,
     "database.max_lag": _ONE_URL,
     "llm.reasons": "The model gives reasons for the texts that are shown, at most three.",
+    "personal.decay_days": _FIXED_WEIGHTS,
+    "personal.lexical": _FIXED_WEIGHTS,
+    "personal.recency": _FIXED_WEIGHTS,
+    "personal.role": _FIXED_WEIGHTS,
+    "personal.thread": _FIXED_WEIGHTS,
+    "posting.promising": "A story that no model judged needs a text that covers a third of it.",
+    "published.authority": _FIXED_WEIGHTS,
+    "published.lexical": _FIXED_WEIGHTS,
+    "social": _FIXED_WEIGHTS,
     "web.votes": _NO_WALL,
     "web.wall": _NO_WALL,
     "web.wall_voters": _NO_WALL,

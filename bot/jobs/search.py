@@ -101,7 +101,6 @@ class Searching:
     corpus: Callable[[str | None], Awaitable[Corpus]]
     may_ask: Callable[[datetime], Awaitable[Permission]]
     minimum_age: timedelta = timedelta(days=30)  # by which a tweet must precede its story
-    promising: float = PROMISING  # the least that an unjudged story must promise to be kept
     judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
     memory: Memory = field(default_factory=Memory)
 
@@ -156,7 +155,7 @@ async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime
 
 async def _judge_waiting(work: Searching, names: Sequence[str], now: datetime) -> int:
     """Ask the model about waiting stories, best first, as long as it answers."""
-    await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
+    await work.finds.give_up(found_before=now - work.judge_within, below=PROMISING)
     waiting = await work.finds.find_promising(names, since=now - _LOOK_BACK, limit=_PAGE)
     found = {
         name: await _find_known_corpus(work, name)
@@ -215,14 +214,14 @@ class _Judging:
 
     async def _leave_unjudged(self, waiting: Promising, corpus: Corpus, why: Message) -> None:
         prophecy = None
-        if waiting.coverage >= self._work.promising:
+        if waiting.coverage >= PROMISING:
             prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
         await self._keep_unjudged(waiting, prophecy, why)
 
     async def _keep_unjudged(
         self, waiting: Promising, prophecy: Prophecy | None, why: Message | None
     ) -> None:
-        if waiting.coverage < self._work.promising:
+        if waiting.coverage < PROMISING:
             await self._keep_find(waiting, FindState.DULL, None)
         else:
             await self._keep_find(waiting, FindState.UNJUDGED, prophecy, why)

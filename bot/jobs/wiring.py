@@ -263,7 +263,6 @@ async def open_jobs(
                 corpus=corpus,
                 may_ask=MayAsk(ledger=Ledger(database), settings=settings, report=troubles.report),
                 minimum_age=timedelta(days=posting.minimum_age_days),
-                promising=posting.promising,
             ),
             deciding=deciding_of(app),
             delivering=Delivering(

@@ -43,7 +43,7 @@ from engine.settings.searching import (
     PublishedSettings,
     ScoreSettings,
     SearchSettings,
-    SocialSettings,
+    list_profiles,
 )
 
 _OF_THE_MACHINE = r"(?:OMP|KMP|GOMP|MKL|OPENBLAS|NUMEXPR)_\w+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH"
@@ -61,7 +61,6 @@ class Sections(Section):
     search: SearchSettings = SearchSettings()
     score: ScoreSettings = ScoreSettings()
     personal: PersonalSettings = PersonalSettings()
-    social: SocialSettings = SocialSettings()
     published: PublishedSettings = PublishedSettings()
     llm: LlmSettings = LlmSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()
@@ -155,7 +154,5 @@ class Settings(Sections):
         return FindSettings(
             search=self.search,
             score=self.score,
-            personal=self.personal,
-            social=self.social,
-            published=self.published,
+            profiles=list_profiles(self.personal, self.published),
         )

@@ -216,12 +216,6 @@ class PostingSettings(Section):
     repeat_after_days: int = Field(
         180, ge=0, le=36_500, description="Days for which a chat is not told of the same tweet."
     )
-    promising: float = Field(
-        0.33,
-        ge=0,
-        le=1,
-        description="Share of a headline that a tweet must cover where no model judged the story.",
-    )
 
 
 class LogSettings(Section):

@@ -5,7 +5,7 @@ query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -40,12 +40,7 @@ from engine.ranking import (
     weighted_mean,
 )
 from engine.search import Term
-from engine.settings.searching import (
-    FindSettings,
-    PersonalSettings,
-    PublishedSettings,
-    SocialSettings,
-)
+from engine.settings.searching import FindSettings, KindProfile
 from engine.text.clean import make_searchable
 from engine.values import Corpus
 
@@ -55,7 +50,6 @@ _AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings 
 _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
 _LONGEST_DOMAIN = 253  # characters that a name may have
-KindProfile = PersonalSettings | SocialSettings | PublishedSettings
 DEFAULT_LIMIT = 20
 _SPARE = 20  # fetched beyond the limit at first, because some are near-identical
 
@@ -141,51 +135,43 @@ def rank_documents(
     """Return the documents by score, best first, ties by date then id."""
     threads = Counter(document.thread for document in documents)
     asked = replace(asked, threads=threads)
-    weights = {name: weight for name, weight in profile.weights.items() if weight > 0}
-    known = [compute_features(document, asked, profile) for document in documents]
-    parts = level_parts([{name: its[name] for name in weights} for its in known], weights)
+    features = [compute_features(document, asked, profile) for document in documents]
+    parts = level_parts(features, profile.weights)
     scored = [
-        (weighted_mean(its, weights), document, its)
+        (weighted_mean(its, profile.weights), document, its)
         for document, its in zip(documents, parts, strict=True)
     ]
-    scored.sort(key=lambda found: best_first(found[0], found[1].candidate))
+    scored.sort(key=lambda ranked: best_first(ranked[0], ranked[1].candidate))
     return [ScoredDocument(document, score, its) for score, document, its in scored]
 
 
-def compute_features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
+def compute_features(document: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
     """Return the features of a document that the profile weighs, by name."""
-    lexical = lexical_share(found.candidate.bm25, asked.reference)
-    match profile:
-        case PersonalSettings():
-            return {
-                "lexical": lexical,
-                "recency": _measure_recency(found, asked, profile.decay_days),
-                "role": is_preferred(found.role, profile.preferred_roles),
-                "thread": weigh_focus(asked.threads.get(found.thread, 1) - 1)
-                if found.thread
-                else 0.0,
-            }
-        case SocialSettings():
-            return {
-                "lexical": lexical,
-                "recency": _measure_recency(found, asked, profile.decay_days),
-                "engagement": weigh_engagement(found.engagement, _ENGAGEMENT_FULL),
-                "hashtags": weigh_hashtags(asked.query.groups, found.tags),
-            }
-        case PublishedSettings():
-            return {
-                "lexical": lexical,
-                "authority": weigh_authority(
-                    found.candidate.author, found.domain, profile.worths, _AUTHORITY_OTHERWISE
-                ),
-            }
+    return {name: _FEATURES[name](document, asked, profile) for name in profile.weights}
 
 
 def _measure_recency(
-    found: FoundDocument, asked: FeatureContext, decay_days: float
+    document: FoundDocument, asked: FeatureContext, profile: KindProfile
 ) -> float | None:
-    written = found.candidate.created_at
-    return weigh_recency(written, asked.now, decay_days) if asked.now and written else None
+    written = document.candidate.created_at
+    return weigh_recency(written, asked.now, profile.decay_days) if asked.now and written else None
+
+
+def _measure_focus(document: FoundDocument, asked: FeatureContext) -> float:
+    return weigh_focus(asked.threads.get(document.thread, 1) - 1) if document.thread else 0.0
+
+
+_FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
+    "lexical": lambda document, asked, _: lexical_share(document.candidate.bm25, asked.reference),
+    "recency": _measure_recency,
+    "role": lambda document, _, profile: is_preferred(document.role, profile.preferred_roles),
+    "thread": lambda document, asked, _: _measure_focus(document, asked),
+    "engagement": lambda document, *_: weigh_engagement(document.engagement, _ENGAGEMENT_FULL),
+    "hashtags": lambda document, asked, _: weigh_hashtags(asked.query.groups, document.tags),
+    "authority": lambda document, _, profile: weigh_authority(
+        document.candidate.author, document.domain, profile.worths, _AUTHORITY_OTHERWISE
+    ),
+}
 
 
 class FindIndex(Reads, Protocol):
@@ -246,7 +232,7 @@ class Finder:
         plan = await self._plan_search(corpus, looked_for)
         required = combine_conditions(query.filters)
         ranks = plan.plan is Plan.RANKED
-        profile = self._settings.profile(corpus.kind) if ranks else None
+        profile = self._settings.profiles.get(corpus.kind) if ranks else None
         if profile is None:
             stages = await self._retrieve_distinct(corpus, plan, required, limit)
         else:

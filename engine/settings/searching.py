@@ -1,9 +1,10 @@
 """Settings for retrieval, scores, finds and answers."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -169,67 +170,63 @@ def _authority(entry: str) -> str:
 Authority = Annotated[str, AfterValidator(_authority)]
 
 
-class KindSettings(Section):
-    """How find ranks documents of one kind. A key that is named like a feature is its weight."""
+class PersonalSettings(Section):
+    """How find ranks messages and notes."""
 
-    features: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """The weight of each feature by its name."""
-        return {name: getattr(self, name) for name in self.features}
-
-
-class PersonalSettings(KindSettings):
-    """How find ranks messages and notes. Weights are renormalised over the parts that exist."""
-
-    features = ("lexical", "recency", "role", "thread")
-
-    lexical: float = Field(0.6, gt=0, description="Weight of the words found.")
-    recency: float = Field(0.2, ge=0, description="Weight of being recent.")
-    role: float = Field(0.1, ge=0, description="Weight of being one's own words.")
     preferred_roles: tuple[str, ...] = Field(
         ("me", "user"),
-        description='Roles whose words "role" prefers: these are one\'s own; "assistant" prefers'
-        " the answers of an assistant.",
+        description='Roles whose words go first: these are one\'s own; "assistant" prefers the'
+        " answers of an assistant.",
     )
-    thread: float = Field(
-        0.1, ge=0, description="Weight of other texts of the same thread being found."
-    )
-    decay_days: float = Field(180, gt=0, description="Days in which recency falls to 37 %.")
 
 
-class SocialSettings(KindSettings):
-    """How find ranks posts."""
-
-    features = ("lexical", "recency", "engagement", "hashtags")
-
-    lexical: float = Field(0.5, gt=0, description="Weight of the words found.")
-    recency: float = Field(0.2, ge=0, description="Weight of being recent.")
-    engagement: float = Field(0.2, ge=0, description="Weight of likes and reposts.")
-    hashtags: float = Field(0.1, ge=0, description="Weight of words that are hashtags of the post.")
-    decay_days: float = Field(30, gt=0, description="Days in which recency falls to 37 %.")
-
-
-class PublishedSettings(KindSettings):
+class PublishedSettings(Section):
     """How find ranks articles."""
 
-    features = ("lexical", "authority")
-
-    lexical: float = Field(0.8, gt=0, description="Weight of the words found.")
-    authority: float = Field(
-        0.2, ge=0, description="Weight of what the author's or the domain's word is worth."
-    )
     authorities: tuple[Authority, ...] = Field(
         (),
-        description='What it is worth, 0 to 1: "example.org = 0.9", "Ana Ruiz = 1". A domain stands'
-        " for those below it.",
+        description="What the word of an author or a domain is worth, 0 to 1:"
+        ' "example.org = 0.9", "Ana Ruiz = 1". A domain stands for those below it.',
     )
 
     @property
     def worths(self) -> Mapping[str, float]:
         """The worth of each author and domain in the settings, by name in lower case."""
         return dict(filter(None, map(named_worth, self.authorities)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindProfile:
+    """How find ranks documents of one kind: the weight of each feature, by its name.
+
+    Recency falls to 37 % in `decay_days`. `worths` has what the word of an author or a domain is
+    worth, by name in lower case.
+    """
+
+    weights: Mapping[str, float]
+    decay_days: float = math.inf
+    preferred_roles: Collection[str] = ()
+    worths: Mapping[str, float] = field(default_factory=dict)
+
+
+def list_profiles(
+    personal: PersonalSettings, published: PublishedSettings
+) -> Mapping[Kind, KindProfile]:
+    """Return how documents of each kind are ranked that is not ranked by BM25 alone."""
+    return {
+        Kind.PERSONAL: KindProfile(
+            weights={"lexical": 0.6, "recency": 0.2, "role": 0.1, "thread": 0.1},
+            decay_days=180,
+            preferred_roles=personal.preferred_roles,
+        ),
+        Kind.SOCIAL: KindProfile(
+            weights={"lexical": 0.5, "recency": 0.2, "engagement": 0.2, "hashtags": 0.1},
+            decay_days=30,
+        ),
+        Kind.PUBLISHED: KindProfile(
+            weights={"lexical": 0.8, "authority": 0.2}, worths=published.worths
+        ),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,20 +240,8 @@ class FindSettings:
 
     search: SearchSettings = field(default_factory=SearchSettings)
     score: ScoreSettings = field(default_factory=ScoreSettings)
-    personal: PersonalSettings = field(default_factory=PersonalSettings)
-    social: SocialSettings = field(default_factory=SocialSettings)
-    published: PublishedSettings = field(default_factory=PublishedSettings)
+    profiles: Mapping[Kind, KindProfile] = field(
+        default_factory=lambda: list_profiles(PersonalSettings(), PublishedSettings())
+    )
     pool: int = 200
     similarity: float = ALIKE
-
-    def profile(self, kind: Kind) -> PersonalSettings | SocialSettings | PublishedSettings | None:
-        """Return the settings for ranking a kind, or None for kinds ranked by BM25 alone."""
-        match kind:
-            case Kind.PERSONAL:
-                return self.personal
-            case Kind.SOCIAL:
-                return self.social
-            case Kind.PUBLISHED:
-                return self.published
-            case _:
-                return None

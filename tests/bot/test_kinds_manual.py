@@ -20,13 +20,12 @@ EXAMPLES = re.findall(r"^presagio (\w.*)$", MANUAL, re.MULTILINE)
 PYTHON = MANUAL.partition("```python\n")[2].partition("```")[0]
 
 
-RANKED = [kind for kind in Kind if FindSettings().profile(kind)]
+PROFILES = FindSettings().profiles
+RANKED = list(PROFILES)
 
 
 def weights(kind: Kind) -> Mapping[str, float]:
-    profile = FindSettings().profile(kind)
-    assert profile
-    return profile.weights
+    return PROFILES[kind].weights
 
 
 def row(start: str, holds: str = "") -> str:

@@ -195,7 +195,7 @@ def test_no_secret_is_shown() -> None:
         (
             'zzz = "x"\n',
             'config.toml: there is no section "zzz".'
-            " There are: database, search, score, personal, social, published, llm, embeddings,"
+            " There are: database, search, score, personal, published, llm, embeddings,"
             " glossary, answer, compose, log, ingest, fetch, web_search, rerank, feeds, polling,"
             " posting, chat, pictures, telegram, slack, web, logging.",
         ),

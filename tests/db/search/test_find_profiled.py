@@ -14,7 +14,7 @@ from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.query.query import list_units, plan_query
 from engine.query.results import FoundDocument, FoundDocuments, QueryAnswer
-from engine.settings.searching import FindSettings, SocialSettings
+from engine.settings.searching import FindSettings, KindProfile
 from engine.text.clean import make_searchable
 from engine.values import Kind
 from tests.bot.kinds import fill
@@ -72,11 +72,9 @@ async def test_the_pool_is_the_union_of_the_three_best(database: Database, text:
     assert found.passing == len(everything) > 20
 
 
-async def find(
-    database: Database, profile: SocialSettings, text: str, pool: int = 200
-) -> QueryAnswer:
+async def find(database: Database, profile: KindProfile, text: str, pool: int = 200) -> QueryAnswer:
     corpus = await Corpora(database).get("c")
-    chosen = FindSettings(social=profile, similarity=100, pool=pool)
+    chosen = FindSettings(profiles={Kind.SOCIAL: profile}, similarity=100, pool=pool)
     return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
 
 
@@ -84,8 +82,8 @@ def ids(found: QueryAnswer) -> list[str]:
     return [hit.document.candidate.external_id for hit in found.hits]
 
 
-WORDS_ALONE = SocialSettings(lexical=1.0, recency=0, engagement=0, hashtags=0)
-LIKED = SocialSettings(lexical=0.3, recency=0, engagement=0.7, hashtags=0)
+WORDS_ALONE = KindProfile(weights={"lexical": 1.0})
+LIKED = KindProfile(weights={"lexical": 0.3, "engagement": 0.7})
 
 
 async def test_a_small_pool_gives_the_same_results_as_ranking_everything(
@@ -225,8 +223,8 @@ async def test_recency_depends_on_the_time_of_the_search(database: Database) -> 
     decay_days_later = new + (new - old)
     await fill(database, "c", Kind.SOCIAL, rows)
     corpus = await Corpora(database).get("c")
-    profile = SocialSettings(lexical=0.1, recency=0.9, engagement=0, hashtags=0, decay_days=30)
-    finder = Finder(DialectIndex(database), FindSettings(social=profile))
+    profile = KindProfile(weights={"lexical": 0.1, "recency": 0.9}, decay_days=30)
+    finder = Finder(DialectIndex(database), FindSettings(profiles={Kind.SOCIAL: profile}))
     asked = parse_query("coffee")
     known = await finder.find(corpus, asked, now=decay_days_later)
     assert ids(known) == ["new", "old"]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from engine.query.find import (
     FeatureContext,
-    KindProfile,
     compute_features,
     is_preferred,
     lexical_share,
@@ -23,11 +22,21 @@ from engine.query.find import (
 )
 from engine.query.parser import parse_query
 from engine.query.results import FoundDocument
-from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
+from engine.settings.searching import (
+    FindSettings,
+    KindProfile,
+    PersonalSettings,
+    PublishedSettings,
+    list_profiles,
+)
+from engine.values import Kind
 from tests.bot.finds import make_find_hit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PERSONAL, SOCIAL, PUBLISHED = PersonalSettings(), SocialSettings(), PublishedSettings()
+PROFILES = FindSettings().profiles
+PERSONAL, SOCIAL, PUBLISHED = (
+    PROFILES[kind] for kind in (Kind.PERSONAL, Kind.SOCIAL, Kind.PUBLISHED)
+)
 ASKED = FeatureContext(query=parse_query("coffee prices"), reference=2.0, now=NOW)
 
 
@@ -77,7 +86,8 @@ def test_own_messages_count_and_an_unknown_role_is_neutral(
 
 def test_the_answers_of_an_assistant_are_preferred_where_so_set() -> None:
     """The other way round, as one of the designs has it."""
-    assistants = PersonalSettings(preferred_roles=("assistant",))
+    own = PersonalSettings(preferred_roles=("assistant",))
+    assistants = list_profiles(own, PublishedSettings())[Kind.PERSONAL]
     messages = (found(1, role="user"), found(2, role="assistant"))
     assert order(PERSONAL, *messages) == [1, 2]
     assert order(assistants, *messages) == [2, 1]
@@ -146,7 +156,8 @@ def test_social_profile_prefers_liked_tagged_and_newer_posts() -> None:
 
 
 def test_published_profile_prefers_trusted_sources_and_ignores_age() -> None:
-    trusting = PublishedSettings(authorities=("example.org = 1",))
+    own = PublishedSettings(authorities=("example.org = 1",))
+    trusting = list_profiles(PersonalSettings(), own)[Kind.PUBLISHED]
     documents = [found(1, days=1), found(2, days=900, domain="example.org")]
     assert order(trusting, *documents) == [2, 1]
     assert order(PUBLISHED, *documents) == [2, 1]  # a tie, and the older one
@@ -164,7 +175,7 @@ def test_the_order_does_not_depend_on_how_candidates_came(documents: list[FoundD
 
 
 def test_ties_break_by_date_then_id() -> None:
-    words_alone = SocialSettings(lexical=1, recency=0, engagement=0, hashtags=0)
+    words_alone = KindProfile(weights={"lexical": 1})
     tied = [found(3), found(2), found(1, days=0.5)]
     assert order(words_alone, *tied) == [1, 2, 3]
 
@@ -194,11 +205,6 @@ def test_scores_are_between_zero_and_one_with_the_weighted_parts(profile: KindPr
     assert 0 <= one.score <= 1
     assert set(one.parts) == set(profile.weights) == set(compute_features(document, ASKED, profile))
     assert all(part is None or 0 <= part <= 1 for part in one.parts.values())
-
-
-def test_a_feature_without_weight_is_no_part() -> None:
-    [one] = rank_documents([found(1)], ASKED, SocialSettings(recency=0))
-    assert set(one.parts) == {"lexical", "engagement", "hashtags"}
 
 
 def test_an_undated_hit_has_no_recency() -> None:

@@ -8,7 +8,6 @@ from engine.settings.searching import (
     PublishedSettings,
     ScoreSettings,
     SearchSettings,
-    SocialSettings,
 )
 from engine.values import Kind
 
@@ -23,9 +22,6 @@ def test_auto_leaves_the_mode_open(name: str, mode: Mode | None) -> None:
 def test_weights_carry_the_names_of_what_they_weigh() -> None:
     score = ScoreSettings(judgment=0.4, lexical=0.3, age=0.2, semantic=0.1)
     assert score.weights == {"judgment": 0.4, "lexical": 0.3, "age": 0.2, "semantic": 0.1}
-    assert SocialSettings(recency=0.9).weights == {
-        "lexical": 0.5, "recency": 0.9, "engagement": 0.2, "hashtags": 0.1,
-    }  # fmt: skip
 
 
 def test_authorities_are_known_by_their_names_in_lower_case() -> None:
@@ -34,5 +30,5 @@ def test_authorities_are_known_by_their_names_in_lower_case() -> None:
 
 
 def test_kinds_without_a_profile_have_none() -> None:
-    ranked = {kind for kind in Kind if FindSettings().profile(kind)}
+    ranked = set(FindSettings().profiles)
     assert ranked == {Kind.PERSONAL, Kind.SOCIAL, Kind.PUBLISHED}
