@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import threading
+import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -24,8 +25,9 @@ from bench.store import folder
 from db.embedded.server import EmbeddedServer
 
 PACKAGES = ("bot", "engine", "db")
-_LONG = 400
+_LONG = 500
 _SHORT = 80
+_NAMES_FOR_ANYTHING = ("found", "known", "asked", "shown", "kept", "chosen")
 _SHARED = 5  # modules that may each have a private function of the same name
 _PARTICIPLE = re.compile(
     r"_*([a-z]+ed|found|given|kept|known|left|made|met|said|sent|shown|told)_*"
@@ -175,6 +177,17 @@ def print_functions(functions: list[_Function]) -> None:
     print(f"private names defined more than {_SHARED} times:", _enumerate(often))
 
 
+def count_names_for_anything(texts: Iterable[str]) -> Mapping[str, int]:
+    """Return how often each word that may mean anything names something."""
+    named = Counter(
+        token.string
+        for text in texts
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.NAME
+    )
+    return {name: named[name] for name in _NAMES_FOR_ANYTHING}
+
+
 def _enumerate(items: Iterable[str]) -> str:
     return ", ".join(sorted(items)) or "none"
 
@@ -195,6 +208,10 @@ def main(root: Path, *, entered: bool = False) -> None:
     print(f"below {_SHORT} lines, with one importer:", _enumerate(lonely))
     nodes = [node for path in texts for node in ast.walk(parse(path))]
     print_functions([node for node in nodes if isinstance(node, _Function)])
+    thousands = sum(lengths.values()) / 1_000
+    counts = count_names_for_anything(texts.values()).items()
+    rates = (f"{name} {count / thousands:.1f}" for name, count in counts)
+    print("names for anything, in 1,000 lines:", ", ".join(rates))
     public = Counter(name for path in texts for name in public_names(parse(path)))
     often = (f"{name} {number}" for name, number in public.items() if number > 1)
     print("public names defined more than once:", _enumerate(often))

@@ -103,13 +103,13 @@ async def _restore_tables(
             await connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
     options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
     with tempfile.TemporaryDirectory(prefix="presagio-") as folder:
-        chosen = Path(folder) / "contents"
+        contents_file = Path(folder) / "contents"
         lines = (line for line in listed.splitlines(True) if " EXTENSION " not in line)
-        chosen.write_text("".join(lines), encoding="utf-8")
+        contents_file.write_text("".join(lines), encoding="utf-8")
         async with _restoring_role(connection) as login:
             await run_client(
                 *("pg_restore", "--dbname=", "--no-password", "--verbose", *options),
-                *(f"--use-list={chosen}", str(file)),
+                *(f"--use-list={contents_file}", str(file)),
                 within=within | login,
                 progress=progress,
             )

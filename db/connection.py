@@ -78,12 +78,12 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                     "Give all of its data folder back to its account: chown -R, chmod 700."
                 ),
             )
-        case asyncpg.InsufficientPrivilegeError() if found := _EXTENSION.search(reason):
+        case asyncpg.InsufficientPrivilegeError() if match := _EXTENSION.search(reason):
             return StorageRights(
                 Message("The database refused: {reason}.", reason=reason),
                 fix=Message(
                     "Have an administrator run in this database: CREATE EXTENSION {name}",
-                    name=found[1],
+                    name=match[1],
                 ),
             )
         case asyncpg.InsufficientPrivilegeError():
@@ -203,8 +203,8 @@ def storage_unreachable(reason: str) -> StorageUnreachable:
 
 def find_worker(error: BaseException) -> str | None:
     """Return the host and port of the worker that an error is about, or None."""
-    found = _WORKER.search(f"{error} {getattr(error, 'context', '')}")
-    return found[1] if found else None
+    match = _WORKER.search(f"{error} {getattr(error, 'context', '')}")
+    return match[1] if match else None
 
 
 def _first_line(error: BaseException) -> str:
@@ -232,9 +232,9 @@ def load_statements(file: str) -> dict[str, str]:
 
 def describe_error(error: BaseException) -> str:
     """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
-    found = _CONNECT_FAILED.search(str(error))
-    if found and isinstance(error, OSError) and error.errno:
-        return f"{os.strerror(error.errno).lower()} at {found[1]}:{found[2]}"
+    match = _CONNECT_FAILED.search(str(error))
+    if match and isinstance(error, OSError) and error.errno:
+        return f"{os.strerror(error.errno).lower()} at {match[1]}:{match[2]}"
     if isinstance(error, TimeoutError) and not str(error):
         return "it does not answer"
     return _ERRNO.sub("", str(error)) or type(error).__name__

@@ -41,17 +41,17 @@ class Migration:
 
 def list_migrations() -> list[Migration]:
     """Return the migrations that ship with this version, by number."""
-    found = []
+    migrations = []
     for entry in (files("db") / "migrations").iterdir():
         if entry.name.endswith(".sql"):
             number, _, rest = entry.name.removesuffix(".sql").partition("_")
-            found.append(Migration(int(number), rest, entry.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda migration: migration.version)
+            migrations.append(Migration(int(number), rest, entry.read_text(encoding="utf-8")))
+    return sorted(migrations, key=lambda migration: migration.version)
 
 
-def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
+def select_pending(migrations: list[Migration], applied: dict[int, str]) -> list[Migration]:
     """Return the migrations to run. Raises StorageOutdated if database and program mismatch."""
-    for migration in known:
+    for migration in migrations:
         if applied.get(migration.version, migration.checksum) != migration.checksum:
             raise StorageOutdated(
                 Message(
@@ -62,7 +62,7 @@ def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migr
                     "Use the version of presagio that set the database up, or a new database."
                 ),
             )
-    newest = known[-1].version if known else 0
+    newest = migrations[-1].version if migrations else 0
     if applied and max(applied) > newest:
         raise StorageOutdated(
             Message("The database was set up by a newer version of presagio."),
@@ -71,7 +71,7 @@ def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migr
                 " docs/database.md tells."
             ),
         )
-    return [migration for migration in known if migration.version not in applied]
+    return [migration for migration in migrations if migration.version not in applied]
 
 
 async def migrate(connection: Connection) -> list[str]:

@@ -76,7 +76,11 @@ class Judgments(_Answers[Verdict]):
         details = {"kind": answer.kinds, "place": places, "event": event, "why": answer.reasons}
         entries = [
             {"i": document, "score": score}
-            | {name: known[document] for name, known in details.items() if document in known}
+            | {
+                name: by_document[document]
+                for name, by_document in details.items()
+                if document in by_document
+            }
             for document, score in answer.scores.items()
         ]
         return answer.model, answer.prompt_version, orjson.dumps(entries).decode()

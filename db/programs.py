@@ -142,8 +142,8 @@ async def run_client(
 
 
 def _read_failure(name: str, said: str) -> StorageError:
-    found = _TROUBLE.search(said)
-    reason = (found[1] if found else said.strip().rpartition("\n")[2]).strip().rstrip(".")
+    match = _TROUBLE.search(said)
+    reason = (match[1] if match else said.strip().rpartition("\n")[2]).strip().rstrip(".")
     reason = reason or "it gave no reason"
     message = Message("{name} failed: {reason}.", name=name, reason=reason)
     for sign, kind, fix in _KNOWN:

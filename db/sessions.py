@@ -231,13 +231,13 @@ def _refused_settings() -> Iterator[None]:
         raise _Pooled from exc
 
 
-def _build_arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, Any]:
+def _build_arguments(settings: PoolSettings, options: Mapping[str, str]) -> dict[str, Any]:
     """Return the driver's arguments for a connection."""
     return {
         "timeout": settings.connect_timeout,
         "command_timeout": settings.command_timeout,
         "max_cacheable_statement_size": 0,  # no limit: ranking statements are long
-        "server_settings": dict(asked),
+        "server_settings": dict(options),
     }
 
 
@@ -269,8 +269,8 @@ def server_settings(settings: PoolSettings) -> dict[str, str]:
 
 async def adapt_settings(connection: Connection, settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that sessions must have on this server: others where Citus is."""
-    found = await connection.fetchval(_WITH_CITUS)
-    return {**settings, "plan_cache_mode": found} if found else dict(settings)
+    extension = await connection.fetchval(_WITH_CITUS)
+    return {**settings, "plan_cache_mode": extension} if extension else dict(settings)
 
 
 async def _left_as_found(_: Connection) -> None:

@@ -61,6 +61,6 @@ async def _keep_backup(
 
 
 def _drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.glob("before-upgrade-*.dump"), key=lambda file: file.stat().st_mtime)
-    for file in kept[:-_BACKUPS]:
+    dumps = sorted(folder.glob("before-upgrade-*.dump"), key=lambda file: file.stat().st_mtime)
+    for file in dumps[:-_BACKUPS]:
         file.unlink(missing_ok=True)

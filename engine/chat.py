@@ -76,8 +76,8 @@ def _by_city() -> Mapping[str, str]:
     """Return the zones by the name of their city, in lower case."""
     zones = (zone for zone in available_timezones() if zone.startswith(_CONTINENTS))
     # Of several, which are the same under older names, the first in the alphabet.
-    known = {_fold_name(zone.rpartition("/")[2]): zone for zone in sorted(zones, reverse=True)}
-    return {**_OTHER_CITIES, **known}
+    zone_of = {_fold_name(zone.rpartition("/")[2]): zone for zone in sorted(zones, reverse=True)}
+    return {**_OTHER_CITIES, **zone_of}
 
 
 def _fold_name(name: str) -> str:
@@ -232,8 +232,8 @@ class Answer:
         """Return `page_at` for an index from a button, or None unless a page begins there."""
         end = self._near_from + len(self.prophecy.near)
         starts = range(0, end, self.last - self.first)
-        found = (self.page_at(start) for start in starts if str(start) == first)
-        return next((page for page in found if page.page), None)
+        pages = (self.page_at(start) for start in starts if str(start) == first)
+        return next((page for page in pages if page.page), None)
 
     @property
     def page(self) -> tuple[Hit, ...]:

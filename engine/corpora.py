@@ -150,14 +150,14 @@ def resolve_corpus(
         raise CorpusNotFound(Message("Corpus {name} is left out by the query itself.", name=name))
     if name:
         return _of_kind(corpus_named(corpora, name), kinds)
-    found = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
-    if len(found) > 1:
-        names = ", ".join(corpus.name for corpus in found)
+    candidates = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
+    if len(candidates) > 1:
+        names = ", ".join(corpus.name for corpus in candidates)
         raise SeveralCorpora(
             Message("There are several corpora: {names}.", names=names),
             fix=for_operators(Message("Name one with --corpus, or set search.corpus.")),
         )
-    return found[0]
+    return candidates[0]
 
 
 def meant_corpora(
@@ -221,21 +221,23 @@ def bound_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | No
     if len(corpora) <= _MOST_AT_ONCE:
         return list(corpora), None
     largest = sorted(corpora, key=lambda corpus: (-corpus.documents, corpus.name))
-    chosen = {corpus.name for corpus in largest[:_MOST_AT_ONCE]}
+    names = {corpus.name for corpus in largest[:_MOST_AT_ONCE]}
     notice = Message(
         "Of {all} corpora the {number} largest were searched; name another to search it.",
         all=len(corpora),
         number=_MOST_AT_ONCE,
     )
-    return [corpus for corpus in corpora if corpus.name in chosen], notice
+    return [corpus for corpus in corpora if corpus.name in names], notice
 
 
 def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
     """Return all corpora of a kind; the demonstration only if alone. Raises CorpusNotFound."""
-    found = [corpus for corpus in corpora if corpus.kind is kind]
-    if not found:
+    same_kind = [corpus for corpus in corpora if corpus.kind is kind]
+    if not same_kind:
         raise _none_of([kind])
-    return [corpus for corpus in found if corpus.role is not CorpusRole.DEMONSTRATION] or found
+    return [
+        corpus for corpus in same_kind if corpus.role is not CorpusRole.DEMONSTRATION
+    ] or same_kind
 
 
 def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
@@ -243,10 +245,10 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
     for corpus in corpora:
         if corpus.name == name:
             return corpus
-    known = ", ".join(corpus.name for corpus in corpora)
+    names = ", ".join(corpus.name for corpus in corpora)
     fix: str = for_operators(Message("Load one with: presagio ingest FILE"))
-    if known:
-        fix = f"There are: {known}."
+    if names:
+        fix = f"There are: {names}."
     raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)
 
 

@@ -56,20 +56,20 @@ class Installation:
     def _uv_tool(self, extras: set[str], beside: list[str]) -> str:
         """Return the command that installs everything again: uv keeps nothing of before."""
         options = [part for package in beside for part in ("--with", package)]
-        chosen = f"[{','.join(sorted(extras))}]" if extras else ""
+        suffix = f"[{','.join(sorted(extras))}]" if extras else ""
         option = ["--editable"] if self.editable else []
-        return shlex.join(["uv", "tool", "install", *options, *option, f"{self.sources}{chosen}"])
+        return shlex.join(["uv", "tool", "install", *options, *option, f"{self.sources}{suffix}"])
 
     def _packages_of(self, extra: str) -> Iterator[str]:
         for line in self.requires:
-            found = _EXTRA.fullmatch(line)
-            if not found or found["extra"] != extra:
+            match = _EXTRA.fullmatch(line)
+            if not match or match["extra"] != extra:
                 continue
-            if own := _OWN.fullmatch(found["requirement"].strip()):
+            if own := _OWN.fullmatch(match["requirement"].strip()):
                 for name in own["extras"].split(","):
                     yield from self._packages_of(name.strip())
             else:
-                yield found["requirement"].strip()
+                yield match["requirement"].strip()
 
 
 def how_to_install(extra: str) -> Message:

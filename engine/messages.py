@@ -36,8 +36,8 @@ class Message(str):
     def _build_message(cls, template: str, values: Mapping[str, object]) -> "Message":
         message = super().__new__(cls, template.format(**values) if values else template)
         message._template = template
-        kept = {name: _keep_value(value) for name, value in values.items()}
-        message._values = MappingProxyType(kept)
+        bounded = {name: _keep_value(value) for name, value in values.items()}
+        message._values = MappingProxyType(bounded)
         return message
 
     @property
@@ -84,14 +84,14 @@ def join_messages(first: Message, /, *more: str | None) -> Message: ...
 def join_messages(*messages: str | None) -> Message | None: ...
 def join_messages(*messages: str | None) -> Message | None:
     """Return the texts as one message, in order, or None if there are none."""
-    kept = [message for message in messages if message]
-    if not kept:
+    present = [message for message in messages if message]
+    if not present:
         return None
-    if len(kept) == 1 and isinstance(kept[0], Message):
-        return kept[0]
+    if len(present) == 1 and isinstance(present[0], Message):
+        return present[0]
     return _Sentences._build_message(
-        " ".join(f"{{sentence{number}}}" for number in range(len(kept))),
-        {f"sentence{number}": message for number, message in enumerate(kept)},
+        " ".join(f"{{sentence{number}}}" for number in range(len(present))),
+        {f"sentence{number}": message for number, message in enumerate(present)},
     )
 
 

@@ -137,11 +137,11 @@ def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
 
 def list_ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
     """Return for each item its rank, from 1, in each named ranking that contains it."""
-    found: dict[_Item, dict[str, int]] = {}
+    ranks: dict[_Item, dict[str, int]] = {}
     for name, ranking in rankings.items():
         for rank, item in enumerate(ranking, start=1):
-            found.setdefault(item, {})[name] = rank
-    return found
+            ranks.setdefault(item, {})[name] = rank
+    return ranks
 
 
 def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
@@ -164,9 +164,9 @@ def level_parts(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
     A part that only some of the texts have becomes 0 in the others; otherwise a text could rank
     above an identical one because less is known about it. A part that none has stays None.
     """
-    known = {name for parts in texts for name in names if parts.get(name) is not None}
+    measured = {name for parts in texts for name in names if parts.get(name) is not None}
     return [
-        {**parts, **{name: 0.0 for name in known if parts.get(name) is None}} for parts in texts
+        {**parts, **{name: 0.0 for name in measured if parts.get(name) is None}} for parts in texts
     ]
 
 
@@ -187,13 +187,13 @@ def group_alike(
         key = strip_dress(text) or text
         own = _letter_pairs(key)
         may_be = _may_be_alike(key, own, keys, pairs, similarity)
-        found = process.extractOne(key, may_be, scorer=fuzz.ratio, score_cutoff=similarity)
-        if found is None or _shares_item(candidate, groups[found[2]]):
+        closest = process.extractOne(key, may_be, scorer=fuzz.ratio, score_cutoff=similarity)
+        if closest is None or _shares_item(candidate, groups[closest[2]]):
             keys.append(key)
             pairs.append(own)
             groups.append([candidate])
         else:
-            groups[found[2]].append(candidate)
+            groups[closest[2]].append(candidate)
     return groups
 
 
@@ -241,18 +241,18 @@ def choose_eldest(group: Sequence[Candidate]) -> Candidate:
 
 
 def first_of_items(
-    found: Iterable[_Found], place: Callable[[_Found], ItemPlace | None]
+    candidates: Iterable[_Found], place: Callable[[_Found], ItemPlace | None]
 ) -> list[_Found]:
     """Return the first of the parts of each item, and everything that is no part."""
     seen: set[int] = set()
-    kept = []
-    for candidate in found:
+    firsts = []
+    for candidate in candidates:
         if (where := place(candidate)) is None:
-            kept.append(candidate)
+            firsts.append(candidate)
         elif where.item not in seen:
             seen.add(where.item)
-            kept.append(candidate)
-    return kept
+            firsts.append(candidate)
+    return firsts
 
 
 def strip_dress(text: str) -> str:

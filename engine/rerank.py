@@ -152,17 +152,17 @@ def read_scores(content: bytes, number: int) -> list[float] | None:
     except orjson.JSONDecodeError:
         return None
     listed = payload.get("results") if isinstance(payload, dict) else payload
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for entry in listed if isinstance(listed, list) else []:
         if not isinstance(entry, dict):
             return None
         index, score = entry.get("index"), entry.get("relevance_score", entry.get("score"))
         if not isinstance(index, int) or not isinstance(score, int | float):
             return None
-        found[index] = score
-    if set(found) != set(range(number)) or not all(map(math.isfinite, found.values())):
+        scores[index] = score
+    if set(scores) != set(range(number)) or not all(map(math.isfinite, scores.values())):
         return None
-    return [float(found[place]) for place in range(number)]
+    return [float(scores[place]) for place in range(number)]
 
 
 def compute_probabilities(scores: Sequence[float]) -> list[float]:
@@ -220,8 +220,10 @@ class CrossEncoderReranker(Closable):
             some = pairs[start : start + _AT_ONCE]
             made = await self._process.run(score_pairs, some, Urgency.QUESTION)
             scores += made
-        known = iter(compute_probabilities([score for score in scores if score is not None]))
-        return [0.0 if score is None else next(known) for score in scores]
+        probabilities = iter(
+            compute_probabilities([score for score in scores if score is not None])
+        )
+        return [0.0 if score is None else next(probabilities) for score in scores]
 
 
 def terms_of(text: str) -> list[str]:

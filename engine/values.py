@@ -147,8 +147,8 @@ class Usage:
 
 def add_usage(usages: Iterable[Usage | None]) -> Usage | None:
     """Return what several calls consumed together; None if none did."""
-    known = [usage for usage in usages if usage]
-    return sum(known, Usage()) if known else None
+    present = [usage for usage in usages if usage]
+    return sum(present, Usage()) if present else None
 
 
 class Closable(ABC):

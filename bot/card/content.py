@@ -75,11 +75,11 @@ def drop_mentions(text: str, *, is_reply: bool = False) -> str:
     One that is the subject of the first sentence stays ("@ana is right") unless the text `is_reply`
     for sure, and a text of nothing but accounts keeps them.
     """
-    found = _LEADING_MENTIONS.match(text)
-    rest = text[found.end() :] if found else ""
-    if found is None or not any(map(str.isalnum, rest)):
+    match = _LEADING_MENTIONS.match(text)
+    rest = text[match.end() :] if match else ""
+    if match is None or not any(map(str.isalnum, rest)):
         return text
-    addressed = is_reply or found[0].count("@") > 1 or found[0].rstrip()[-1] in ",:;"
+    addressed = is_reply or match[0].count("@") > 1 or match[0].rstrip()[-1] in ",:;"
     return rest if addressed or not rest[0].islower() else text
 
 
@@ -120,10 +120,10 @@ def _is_kept(character: str) -> bool:
 
 
 def _drop_marks(text: str) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
         if marks <= MARKS_IN_A_ROW:
-            kept.append(character)
-    return "".join(kept)
+            pieces.append(character)
+    return "".join(pieces)

@@ -62,16 +62,16 @@ async def _answer_question(
         raise UsageError(
             Message("There is no question."), fix=Message("Write what you want to know.")
         )
-    asked = Question(text=question, earlier=tuple(earlier))
+    composed = Question(text=question, earlier=tuple(earlier))
     request = replace(request, limit=max(1, min(request.limit, MAX_PASSAGES)))
     searcher, period = prophet or build_searcher(app), None
     if request.filters == Filters():
         period = read_period(question)
     limited = replace(request, filters=period) if period else request
-    gathered = await gather_passages(searcher, corpora, asked, limited)
+    gathered = await gather_passages(searcher, corpora, composed, limited)
     if period and not gathered.passages:  # the year was what the question is about
-        gathered = await gather_passages(searcher, corpora, asked, request)
-    return await app.answerer().answer(asked, gathered, now=request.now, model=model)
+        gathered = await gather_passages(searcher, corpora, composed, request)
+    return await app.answerer().answer(composed, gathered, now=request.now, model=model)
 
 
 async def ask_one(
@@ -89,13 +89,13 @@ async def ask_one(
 
 def build_searcher(app: App) -> Prophet:
     """Return a Prophet for passages, which ignores age and includes recent texts."""
-    chosen = app.settings.prophecy
-    chosen = replace(
-        chosen,
-        search=chosen.search.model_copy(update={"exclude_recent_months": 0}),
-        score=chosen.score.model_copy(update={"age": 0.0}),
+    settings = app.settings.prophecy
+    settings = replace(
+        settings,
+        search=settings.search.model_copy(update={"exclude_recent_months": 0}),
+        score=settings.score.model_copy(update={"age": 0.0}),
     )
-    return replace(app.retrieval, judge=None, phrases=None).prophet(chosen)
+    return replace(app.retrieval, judge=None, phrases=None).prophet(settings)
 
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:

@@ -32,27 +32,27 @@ def build_composer(app: App) -> Composer:
     return Composer(compose_parts(app))
 
 
-async def compose_task(app: App, kept: KeptTask, now: datetime, progress: Progress) -> Composition:
+async def compose_task(app: App, row: KeptTask, now: datetime, progress: Progress) -> Composition:
     """Write what a chat asked for, from the corpora that `app` may see. Raises PresagioError."""
-    task = kept.task
+    task = row.task
     request = ComposeRequest(
         prompt=task.prompt,
         corpora=tuple(await corpora_for(app, task.corpora)),
         thread=task.as_thread,
         variants=_VARIANTS,
-        found=await _shown_hits(app, kept),
+        found=await _shown_hits(app, row),
     )
     return await build_composer(app).compose(request, now=now, progress=progress)
 
 
-async def _shown_hits(app: App, kept: KeptTask) -> tuple[Passage, ...]:
+async def _shown_hits(app: App, row: KeptTask) -> tuple[Passage, ...]:
     """Return the hits that were shown for the headline of a task, or none."""
-    if kept.task.answer_id is None:
+    if row.task.answer_id is None:
         return ()
-    answer = await Answers(app.database).get(kept.chat, kept.task.answer_id)
+    answer = await Answers(app.database).get(row.chat, row.task.answer_id)
     if answer is None:
         return ()
-    page = answer.page_at(kept.task.first).page
+    page = answer.page_at(row.task.first).page
     return tuple(Passage(corpus=answer.prophecy.corpus, hit=hit) for hit in page)
 
 
@@ -78,20 +78,20 @@ def build_finder(app: App, mode: Mode | None = None) -> Find:
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
         about = extract_topic(request.prompt)
         # Nothing is embedded on the fly: the reranker orders what is found.
-        asked = SearchRequest(
+        search = SearchRequest(
             headline=read_headline(about), limit=_RETRIEVED, now=now, mode=mode, embeds=False
         )
-        found = await gather_passages(
-            build_searcher(app), request.corpora, Question(text=about), asked
+        gathered = await gather_passages(
+            build_searcher(app), request.corpora, Question(text=about), search
         )
-        stored = await stored_meaning(app, request.corpora, about, found.passages)
+        stored = await stored_meaning(app, request.corpora, about, gathered.passages)
         return RetrievedPassages(
             passages=internal_passages(
-                request, found.passages, maximum=_RETRIEVED, cosines=stored.cosines
+                request, gathered.passages, maximum=_RETRIEVED, cosines=stored.cosines
             ),
             alike=frozenset(stored.alike),
             vectors={name: int(100 * share) for name, share in stored.shares.items()},
-            notice=found.notice,
+            notice=gathered.notice,
         )
 
     return find
@@ -108,7 +108,7 @@ class StoredMeaning:
 
 
 async def stored_meaning(
-    app: App, corpora: Sequence[Corpus], text: str, found: Sequence[Passage]
+    app: App, corpora: Sequence[Corpus], text: str, passages: Sequence[Passage]
 ) -> StoredMeaning:
     """Compare the stored vectors of passages with one another and with a text.
 
@@ -122,12 +122,12 @@ async def stored_meaning(
     for corpus in corpora:
         keys = {
             passage.hit.candidate.id: passage_key(passage)
-            for passage in found
+            for passage in passages
             if passage.corpus == corpus.name
         }
         items = {
             passage.hit.candidate.id: passage.hit.candidate.place.item
-            for passage in found
+            for passage in passages
             if passage.corpus == corpus.name and passage.hit.candidate.place
         }
         embedder = embedder_of(app.retrieval.meaning, corpus)

@@ -64,22 +64,22 @@ async def find(
     )
 
 
-def _log_found(search: LoggedSearch, found: QueryAnswer) -> LoggedSearch:
+def _log_found(search: LoggedSearch, answer: QueryAnswer) -> LoggedSearch:
     """Return the entry for a query that was answered, with the query in canonical form."""
-    query = found.query
+    query = answer.query
     named = search.quotable
     return replace(
         search,
         text=str(query) or search.text,
-        corpus=found.corpus,
-        expanded=str(found.expanded) if named and found.expanded != query else None,
+        corpus=answer.corpus,
+        expanded=str(answer.expanded) if named and answer.expanded != query else None,
         filters=tuple(
             str(condition) if named else f"{condition.name}:" for condition in query.filters
         ),
-        plan=found.plan.value,
-        counts=asdict(found.counts),
-        returned=tuple(hit.document.candidate.external_id for hit in found.hits),
-        platforms=touched_platforms(found),
+        plan=answer.plan.value,
+        counts=asdict(answer.counts),
+        returned=tuple(hit.document.candidate.external_id for hit in answer.hits),
+        platforms=touched_platforms(answer),
     )
 
 
@@ -94,19 +94,19 @@ async def _find_texts(
             (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
             for corpus in corpora
         ]
-        found = every[0][1] if len(every) == 1 else found_together(every, limit)
-        return replace(found, notices=(*([left_out] if left_out else ()), *found.notices))
+        answer = every[0][1] if len(every) == 1 else found_together(every, limit)
+        return replace(answer, notices=(*([left_out] if left_out else ()), *answer.notices))
     try:
-        chosen = await app.corpus(names[0] if names else corpus, without=unwanted)
+        selected = await app.corpus(names[0] if names else corpus, without=unwanted)
     except CorpusNotFound as error:
         if not names and not unwanted:
             raise
         return _build_empty_answer(query, names[0] if names else corpus, error.full_message)
-    found = await answer_query(app, chosen, query, limit=limit, voice=voice, mode=mode)
+    answer = await answer_query(app, selected, query, limit=limit, voice=voice, mode=mode)
     if len(names) > 1:
-        notice = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
-        found = replace(found, notices=(*found.notices, notice))
-    return found
+        notice = Message("One corpus is searched at a time; this is {name}.", name=selected.name)
+        answer = replace(answer, notices=(*answer.notices, notice))
+    return answer
 
 
 async def answer_query(
@@ -127,13 +127,13 @@ async def answer_query(
     index = DialectIndex(app.database)
     finder = MeaningFinder(index, settings)
     if mode is FindMode.SEMANTIC:
-        found = await _find_nearest(app, finder, corpus, query, limit)
+        answer = await _find_nearest(app, finder, corpus, query, limit)
     else:
         aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
         expanded = await widen_query(index, corpus, query, aliases, weight=weight)
         now = datetime.now(UTC)
         if mode is FindMode.RERANK and meant_by(query):
-            found = await finder.order_by_meaning(
+            answer = await finder.order_by_meaning(
                 corpus,
                 query,
                 partial(fetch_similarities, app.retrieval.meaning, corpus, meant_by(query)),
@@ -142,9 +142,11 @@ async def answer_query(
                 now=now,
             )
         else:
-            found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
-    found = await present_hits(index, corpus, found, voice=voice)
-    return await Comments(app.database).add_comments(corpus, found, comments) if comments else found
+            answer = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
+    answer = await present_hits(index, corpus, answer, voice=voice)
+    return (
+        await Comments(app.database).add_comments(corpus, answer, comments) if comments else answer
+    )
 
 
 async def _find_nearest(
@@ -158,7 +160,7 @@ async def _find_nearest(
     question = await question_of(app.retrieval.meaning, corpus, text)
     if question is None:
         return _find_nothing(query, corpus, Message("The model knows no word of this."))
-    found = await finder.nearest(
+    answer = await finder.nearest(
         corpus,
         query,
         space=question.space,
@@ -167,7 +169,7 @@ async def _find_nearest(
         limit=limit,
     )
     notice = describe_partial_vectors(question)
-    return replace(found, notices=(*found.notices, notice)) if notice else found
+    return replace(answer, notices=(*answer.notices, notice)) if notice else answer
 
 
 def _list_named_corpora(query: Query, *, negated: bool) -> list[str]:
@@ -215,7 +217,7 @@ async def _run_search(
     app: App, search: SearchContract, snippet: type[_S], *, limit: int, comments: int = 0
 ) -> SearchResult[_S]:
     query = search.to_query()
-    found = await log_search(
+    answer = await log_search(
         SearchJob.FIND,
         search.query,
         _find_in_corpus(app, search, query, limit=limit, comments=comments),
@@ -224,7 +226,7 @@ async def _run_search(
         settings=app.settings,
         corpus=search.corpus,
     )
-    return result_of(search, found, snippet)
+    return result_of(search, answer, snippet)
 
 
 async def _find_in_corpus(
@@ -232,12 +234,12 @@ async def _find_in_corpus(
 ) -> QueryAnswer:
     corpus = await _choose_corpus(app, search, query)
     answered = partial(answer_query, app, corpus, limit=limit, voice=True, comments=comments)
-    found = await answered(query=query)
+    answer = await answered(query=query)
     if not isinstance(search, SocialSearch) or search.mixes:
-        return found
-    platforms = touched_platforms(found)
+        return answer
+    platforms = touched_platforms(answer)
     if len(platforms) < 2:
-        return found
+        return answer
     first, *others = platforms
     only = replace(query, filters=(*query.filters, Filter("platform", first)))
     notice = Message(
@@ -254,9 +256,11 @@ async def _choose_corpus(app: App, search: SearchContract, query: Query) -> Corp
 
     Raises CorpusNotFound, UsageError.
     """
-    meant = [chosen for chosen in query.filters if chosen.name == "in"]
-    unwanted = {chosen.value for chosen in meant if chosen.negated}
-    named = search.corpus or next((chosen.value for chosen in meant if not chosen.negated), "")
+    meant = [selected for selected in query.filters if selected.name == "in"]
+    unwanted = {selected.value for selected in meant if selected.negated}
+    named = search.corpus or next(
+        (selected.value for selected in meant if not selected.negated), ""
+    )
     try:
         return await app.corpus(named, kinds=search.kinds, without=unwanted)
     except SeveralCorpora as error:

@@ -92,8 +92,8 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
     own = user_data_path("presagio")
     # For root, the database server runs under another account, which cannot enter root's home.
     of_root = sys.platform.startswith("linux") and os.geteuid() == 0
-    chosen = "XDG_DATA_HOME" in os.environ or (own / "postgres").exists()
-    return SYSTEM_DATA_DIR if of_root and not chosen else own
+    is_chosen = "XDG_DATA_HOME" in os.environ or (own / "postgres").exists()
+    return SYSTEM_DATA_DIR if of_root and not is_chosen else own
 
 
 def _explain_error(
@@ -151,8 +151,8 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
 
 def _suggest_section(key: str) -> str | None:
     """Return "Did you mean ...?" if other sections have the key."""
-    found = [write_dotted((section, name)) for section, name, _ in section_fields() if name == key]
-    return f"Did you mean {' or '.join(found)}?" if found else None
+    places = [write_dotted((section, name)) for section, name, _ in section_fields() if name == key]
+    return f"Did you mean {' or '.join(places)}?" if places else None
 
 
 def _keys_of(section: str) -> list[str]:

@@ -114,10 +114,10 @@ def model_environment(model: str, environ: Mapping[str, str]) -> dict[str, str]:
     their own token for it.
     """
     loads_nothing = model.partition(":")[0] in {"", *SHIPPED, ONNX}
-    kept = (
+    variables = (
         _OF_THE_MACHINE if loads_nothing else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
     )
-    return {name: value for name, value in environ.items() if re.fullmatch(kept, name)}
+    return {name: value for name, value in environ.items() if re.fullmatch(variables, name)}
 
 
 class Settings(Sections):

@@ -146,7 +146,7 @@ def read_environment(environ: Mapping[str, str]) -> list[Override]:
     Raises SettingsError for an unknown PRESAGIO_ variable, as a misspelt one would otherwise be
     ignored silently.
     """
-    known = {
+    names = {
         variable_name(section, key): (section, key, default)
         for section, key, default in section_fields()
     }
@@ -154,9 +154,9 @@ def read_environment(environ: Mapping[str, str]) -> list[Override]:
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES:
             continue
-        if variable not in known:
-            raise _unknown_variable(variable, known)
-        section, key, default = known[variable]
+        if variable not in names:
+            raise _unknown_variable(variable, names)
+        section, key, default = names[variable]
         overrides.append(
             Override(section=section, key=key, value=_parse_value(text, default), variable=variable)
         )
@@ -172,7 +172,7 @@ def variable_name(section: str, key: str) -> str:
     return f"{PREFIX}{section}__{key}".upper()
 
 
-def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
+def _unknown_variable(variable: str, names: Iterable[str]) -> SettingsError:
     keys = tuple(variable.removeprefix(PREFIX).split("__"))
     if explanation := explain_retired_setting(*(key.lower() for key in keys[:2])):
         return SettingsError(
@@ -181,7 +181,7 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     if secret := secret_variable(keys):
         fix = f"Set {secret} instead."
     else:
-        fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
+        fix = did_you_mean(variable, [*names, *_OTHER_VARIABLES]) or (
             "Names are PRESAGIO_<SECTION>__<KEY>; presagio config show lists them."
         )
     return SettingsError(
@@ -202,8 +202,8 @@ def _parse_value(text: str, default: object) -> object:
 
 def read_secrets(environ: Mapping[str, str]) -> Secrets:
     """Return the secrets in the environment; an empty variable counts as unset."""
-    found = {name: environ.get(name.upper(), "").strip() for name in Secrets.model_fields}
-    return Secrets.model_validate({name: text for name, text in found.items() if text})
+    secrets = {name: environ.get(name.upper(), "").strip() for name in Secrets.model_fields}
+    return Secrets.model_validate({name: text for name, text in secrets.items() if text})
 
 
 def read_variables(config: Path | None) -> dict[str, str]:
@@ -228,8 +228,8 @@ def read_variables(config: Path | None) -> dict[str, str]:
 
 def variables_in(text: str) -> dict[str, str]:
     """Return the variables of an environment file, without the quotes around their values."""
-    found = (ASSIGNMENT.fullmatch(line) for line in text.splitlines())
-    return {match[1]: _unquote_value(match[2].strip()) for match in found if match}
+    matches = (ASSIGNMENT.fullmatch(line) for line in text.splitlines())
+    return {match[1]: _unquote_value(match[2].strip()) for match in matches if match}
 
 
 def _unquote_value(value: str) -> str:

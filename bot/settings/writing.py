@@ -146,8 +146,8 @@ def with_variable(text: str, name: str, value: str) -> str:
     line = f"{name}={value}" if _SAFE.fullmatch(value) else f"{name}='{value}'"
     lines, done = [], False
     for given in text.splitlines():
-        found = ASSIGNMENT.fullmatch(given)
-        if found and found[1] == name:
+        match = ASSIGNMENT.fullmatch(given)
+        if match and match[1] == name:
             if not done:
                 lines.append(line)
             done = True

@@ -49,21 +49,21 @@ class EarlierQuestions:
 class Questions(Store, sql="questions"):
     """The questions of each chat, and which of them follow others."""
 
-    async def keep(self, asked: AskedQuestion, text: str, *, follows: int | None = None) -> None:
+    async def keep(self, question: AskedQuestion, text: str, *, follows: int | None = None) -> None:
         """Store a question, and the one that it followed."""
         await self._execute(
             "keep_question",
-            asked.chat.id,
-            asked.thread,
-            asked.now,
+            question.chat.id,
+            question.thread,
+            question.now,
             text,
-            asked.corpus,
-            asked.event_id,
-            asked.person,
+            question.corpus,
+            question.event_id,
+            question.person,
             follows,
         )
 
-    async def earlier(self, asked: AskedQuestion) -> EarlierQuestions:
+    async def earlier(self, question: AskedQuestion) -> EarlierQuestions:
         """Return the question of the message replied to, else the person's own last one of the
         past hour in that thread, after those which it followed; at most three.
 
@@ -71,16 +71,16 @@ class Questions(Store, sql="questions"):
         """
         rows = await self._fetch_rows(
             "earlier_questions",
-            asked.chat.id,
-            asked.thread,
-            asked.now - _FOLLOWS,
+            question.chat.id,
+            question.thread,
+            question.now - _FOLLOWS,
             _LAST,
-            asked.corpus,
-            asked.person,
-            asked.chat.platform,
-            asked.quoted_id,
-            asked.quoted_event,
-            asked.event_id,
+            question.corpus,
+            question.person,
+            question.chat.platform,
+            question.quoted_id,
+            question.quoted_event,
+            question.event_id,
         )
         texts = tuple(row["text"] for row in reversed(rows))
         return EarlierQuestions(texts=texts, last=rows[0]["id"] if rows else None)
@@ -153,8 +153,8 @@ class Answers(Store, sql="conversation"):
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
         if page := _read_answer(await self._fetch_row("answer_about", *values)):
             return page
-        found = await self._fetch_value("receipt_about", *values)
-        return Receipt.model_validate_json(found) if found else None
+        receipt = await self._fetch_value("receipt_about", *values)
+        return Receipt.model_validate_json(receipt) if receipt else None
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
         """Return the answers in the same post as `answer`, in order.
@@ -224,8 +224,8 @@ class Answers(Store, sql="conversation"):
 
     async def receipt(self, chat: Chat, number: int) -> Receipt | None:
         """Return a receipt of this chat, or None."""
-        found = await self._fetch_value("receipt", number, chat.id)
-        return Receipt.model_validate_json(found) if found else None
+        receipt = await self._fetch_value("receipt", number, chat.id)
+        return Receipt.model_validate_json(receipt) if receipt else None
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
         """Return the last receipt in this chat's thread (None = outside threads), and its time."""

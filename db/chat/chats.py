@@ -152,8 +152,8 @@ class Access(Store, sql="access"):
     ) -> AskOutcome:
         """Note that a chat asks for leave, unless it asked before or too many wait, all of them for
         less than a day."""
-        asked = platform, chat, title, language, now, _MAX_WAITING, thread, now - _ROOM_AFTER
-        return AskOutcome(await self._fetch_value("ask", *asked))
+        values = platform, chat, title, language, now, _MAX_WAITING, thread, now - _ROOM_AFTER
+        return AskOutcome(await self._fetch_value("ask", *values))
 
     async def count_waiting(self, platform: str) -> int:
         """Return how many chats wait for an answer of the owner."""

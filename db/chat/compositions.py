@@ -57,8 +57,8 @@ class KeptTask:
 
 
 @cache
-def _build_adapter(kept: type[_Kept]) -> TypeAdapter[_Kept]:
-    return TypeAdapter(kept)
+def _build_adapter(model: type[_Kept]) -> TypeAdapter[_Kept]:
+    return TypeAdapter(model)
 
 
 class Compositions(Store, sql="compositions"):
@@ -92,8 +92,8 @@ class Compositions(Store, sql="compositions"):
     async def store_written(self, task_id: int, process: int, outcome: Composition) -> bool:
         """Store what was written; return False if the task was stopped or taken over."""
         # The buttons need neither the passages nor the facts.
-        kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        return await self._has_changed("written", task_id, process, _outcome_json(kept))
+        stored = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
+        return await self._has_changed("written", task_id, process, _outcome_json(stored))
 
     async def note_shown(self, task_id: int, process: int) -> None:
         """Note that what was written is shown."""
@@ -111,13 +111,13 @@ class Compositions(Store, sql="compositions"):
 
     async def draft(self, delivery_key: str) -> Composition | None:
         """Return what was drafted for a delivery, or None."""
-        found = await self._fetch_value("draft", delivery_key)
-        return _build_adapter(Composition).validate_json(found) if found else None
+        draft = await self._fetch_value("draft", delivery_key)
+        return _build_adapter(Composition).validate_json(draft) if draft else None
 
     async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
         """Store what was drafted for a delivery."""
-        kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        await self._execute("keep_draft", delivery_key, now, _outcome_json(kept))
+        stored = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
+        await self._execute("keep_draft", delivery_key, now, _outcome_json(stored))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove tasks and drafts older than 90 days."""

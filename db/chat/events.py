@@ -139,8 +139,8 @@ class EventClaims(Store, Closable, sql="conversation"):
 
     async def answer_to(self, platform: str, event_id: str, *, since: datetime) -> str | None:
         """Return the id of the message that answered an event since then, or None."""
-        found: str | None = await self._fetch_value("answer_to", platform, event_id, since)
-        return found
+        message: str | None = await self._fetch_value("answer_to", platform, event_id, since)
+        return message
 
     async def _has_changed(
         self, statement: str, platform: str, event_id: str, *more: object
@@ -159,9 +159,9 @@ class EventClaims(Store, Closable, sql="conversation"):
 
     async def _settle(self, platform: str, event_id: str, claim: EventClaim) -> None:
         page = claim.shows
-        shown = (page.id, page.first, page.last) if page and page.id else (None, None, None)
+        place = (page.id, page.first, page.last) if page and page.id else (None, None, None)
         try:
-            await self._has_changed("done", platform, event_id, claim.message, *shown)
+            await self._has_changed("done", platform, event_id, claim.message, *place)
         except StorageError as error:
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 

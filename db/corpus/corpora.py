@@ -174,14 +174,14 @@ def names_of(language: str) -> set[str]:
     return {language, *(name for pair in same for name in pair)}
 
 
-def language_of(code: str | None, default: str, known: Collection[str]) -> str:
+def language_of(code: str | None, default: str, languages: Collection[str]) -> str:
     """Return the text-search language for a document's own `code`.
 
     Codes are cut to their first part ("pt-BR" is "pt"); a language that the server does not support
     falls back to the corpus' `default`.
     """
     name = _LANGUAGES.get((code or "").split("-")[0].split("_")[0].lower(), default)
-    return name if name in known else default
+    return name if name in languages else default
 
 
 async def add_languages(database: Database) -> list[str]:
@@ -239,7 +239,7 @@ class Corpora(CorpusReader, sql="corpora"):
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
         rows = await self._fetch_rows("select", None)
-        return [found for row in rows if (found := _read_corpus(row)).kind in self._kinds]
+        return [corpus for row in rows if (corpus := _read_corpus(row)).kind in self._kinds]
 
     async def summarise(self, corpus: Corpus) -> ArchiveSummary:
         """Return the years and the authors of a corpus; read anew when it holds more texts."""
@@ -280,11 +280,11 @@ class Corpora(CorpusReader, sql="corpora"):
                 ),
             )
         async with self._database.transaction() as connection:
-            known = await find_languages(connection)
-            if language not in known:
+            languages = await find_languages(connection)
+            if language not in languages:
                 raise UsageError(
                     Message("There is no text-search language {language!r}.", language=language),
-                    fix=Message("Use one of: {known}.", known=", ".join(sorted(known))),
+                    fix=Message("Use one of: {known}.", known=", ".join(sorted(languages))),
                 )
             created = await connection.fetchval(
                 self._sql["insert"],
@@ -332,13 +332,13 @@ class Corpora(CorpusReader, sql="corpora"):
         """Return the author of the corpus, else the one that all documents name, or None."""
         if corpus.author:
             return corpus.author
-        found: str | None = await self._read_value(corpus, "only_author")
-        return found
+        author: str | None = await self._read_value(corpus, "only_author")
+        return author
 
     async def avatar(self, name: str) -> bytes | None:
         """Return the picture of the corpus's voice, or None."""
-        found: bytes | None = await self._fetch_value("avatar", name)
-        return found
+        picture: bytes | None = await self._fetch_value("avatar", name)
+        return picture
 
     async def drop(self, name: str) -> int:
         """Remove the corpus and return how many documents it had. Raises CorpusNotFound."""

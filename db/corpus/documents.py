@@ -46,12 +46,12 @@ _BATCH_TIMEOUT = 600
 
 
 def document_rows(
-    document: Document, corpus: Corpus, known: frozenset[str]
+    document: Document, corpus: Corpus, languages: frozenset[str]
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a document in COLUMNS: one, or one for each of its parts."""
     if not document.parts:
         nowhere = (None, None, None, None, None)
-        yield (*_as_record(document, corpus, known), *nowhere, document.dated_by)
+        yield (*_as_record(document, corpus, languages), *nowhere, document.dated_by)
         return
     for number, part in enumerate(document.parts, start=1):
         row = replace(
@@ -65,9 +65,9 @@ def document_rows(
         )
         place = (document.external_id, number, part.heading, part.page, part.last_page)
         # Digests from before dates had kinds stay what they were.
-        whole = (*_as_record(row, corpus, known), *place, *filter(None, (document.dated_by,)))
-        found = _as_record(replace(row, digest=_hash_row(whole)), corpus, known)
-        yield (*found, *place, document.dated_by)
+        whole = (*_as_record(row, corpus, languages), *place, *filter(None, (document.dated_by,)))
+        record = _as_record(replace(row, digest=_hash_row(whole)), corpus, languages)
+        yield (*record, *place, document.dated_by)
 
 
 def _build_attribution(whole: str | None, page: int | None) -> str | None:
@@ -98,7 +98,7 @@ def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
     )
 
 
-def _as_record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
+def _as_record(document: Document, corpus: Corpus, languages: frozenset[str]) -> tuple[object, ...]:
     return (
         document.external_id,
         document.text,
@@ -109,7 +109,7 @@ def _as_record(document: Document, corpus: Corpus, known: frozenset[str]) -> tup
         document.title,
         document.role,
         document.lang,
-        language_of(document.lang, corpus.language, known),
+        language_of(document.lang, corpus.language, languages),
         document.url,
         document.reply_to,
         document.platform,
@@ -159,9 +159,11 @@ class Retention:
                 async with borrow(connection, corpus, "old", before):
                     batch = await connection.fetchval(batch_of, before)
                 if not batch:
-                    kept = about_corpus("retention", "kept_items", corpus.id)
+                    items_statement = about_corpus("retention", "kept_items", corpus.id)
                     items = about_corpus("retention", "forget_items", corpus.id)
-                    await connection.execute(items, before, await connection.fetchval(kept))
+                    await connection.execute(
+                        items, before, await connection.fetchval(items_statement)
+                    )
             if not batch:
                 return removed
             removed += batch
@@ -201,11 +203,15 @@ def _list_changes(
     texts = {thread.first: (thread.text, thread.search_text) for thread in threads}
     marks = {part: Flag.CONTINUATION for thread in threads for part in thread.rest}
     marks |= dict.fromkeys(texts, Flag.JOINED)
-    known = dict(flags) | {row["id"]: Flag(row["flags"]) for row in stored}
+    flags_by_id = dict(flags) | {row["id"]: Flag(row["flags"]) for row in stored}
     before = {row["id"]: (Flag(row["flags"]) & _OF_THREADS, row["context"]) for row in stored}
     nothing = (None, None)
     return [
-        (post, int(known[post] & ~(_OF_THREADS | Flag.THREAD) | mark), *texts.get(post, nothing))
+        (
+            post,
+            int(flags_by_id[post] & ~(_OF_THREADS | Flag.THREAD) | mark),
+            *texts.get(post, nothing),
+        )
         for post in sorted(marks.keys() | before.keys())
         for mark in (marks.get(post, Flag.NONE),)
         if before.get(post) != (mark, texts.get(post, nothing)[0])
@@ -281,13 +287,15 @@ class Documents(Store, sql="documents"):
         """
         async with self._database.transaction() as connection:
             await self._lock_corpus(connection, corpus)
-            known = await self._known_languages(connection)
+            languages = await self._known_languages(connection)
             await connection.execute(self._sql["stage"])
             await copy_records(
                 connection,
                 "staging",
                 columns=COLUMNS,
-                records=(row for each in documents for row in document_rows(each, corpus, known)),
+                records=(
+                    row for each in documents for row in document_rows(each, corpus, languages)
+                ),
                 timeout=_BATCH_TIMEOUT,
             )
             ids = [each.external_id for each in documents]
@@ -417,11 +425,11 @@ class Documents(Store, sql="documents"):
         await copy_records(
             connection, "staging_item", columns=ITEM_COLUMNS, records=items, timeout=_BATCH_TIMEOUT
         )
-        kept = await self._fetch(connection, "keep_items", corpus)
+        counts = await self._fetch(connection, "keep_items", corpus)
         gone = await self._fetch(connection, "forget_replaced", corpus)
         await self._forget_vectors(connection, corpus, gone["documents"])
         await self._run_statement(connection, "forget_items", corpus)
-        return kept["inserted"], kept["updated"]
+        return counts["inserted"], counts["updated"]
 
     async def _forget_vectors(
         self, connection: Connection, corpus: Corpus, documents: Sequence[int] | None

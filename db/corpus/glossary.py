@@ -89,11 +89,11 @@ class Groups(Store, sql="glossary"):
         Returns their terms. Raises InputError, changing nothing.
         """
         async with self._database.transaction() as connection:
-            found = await self._lock_all(connection, ids)
-            for row in found:
+            rows = await self._lock_all(connection, ids)
+            for row in rows:
                 await connection.execute(self._sql["remove"], row["id"])
                 await self._bar_pairs(connection, row["corpus_id"], list_pairs(row["terms"]), now)
-        return [tuple(row["terms"]) for row in found]
+        return [tuple(row["terms"]) for row in rows]
 
     async def bar(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> None:
         """Never suggest a pair of these terms again."""
@@ -111,10 +111,10 @@ class Groups(Store, sql="glossary"):
 
     async def _lock_all(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
         await connection.execute(self._sql["lock"])
-        found = await connection.fetch(self._sql["find"], list(ids))
-        if missing := set(ids) - {row["id"] for row in found}:
+        rows = await connection.fetch(self._sql["find"], list(ids))
+        if missing := set(ids) - {row["id"] for row in rows}:
             raise InputError(Message("There is no group {missing}.", missing=min(missing)))
-        return found
+        return rows
 
     async def _bar_pairs(
         self, connection: Connection, scope: int | None, barred: Iterable[Pair], now: datetime
@@ -133,8 +133,8 @@ def _find_scope(corpus: Corpus | None) -> int | None:
     return None if corpus is None else corpus.id
 
 
-def _split_pairs(found: Iterable[Pair]) -> tuple[list[str], list[str]]:
-    listed = list(found)
+def _split_pairs(pairs: Iterable[Pair]) -> tuple[list[str], list[str]]:
+    listed = list(pairs)
     return [first for first, _ in listed], [second for _, second in listed]
 
 

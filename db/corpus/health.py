@@ -165,7 +165,7 @@ class Overview(CorpusReader, sql="overview"):
     ) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the texts before and after a text, which was created at `created_at`."""
         rows = await self._read_rows(corpus, "neighbours", document, created_at)
-        found = {
+        by_side = {
             row["later"]: Neighbour(
                 external_id=row["external_id"],
                 text=row["text"],
@@ -174,7 +174,7 @@ class Overview(CorpusReader, sql="overview"):
             )
             for row in rows
         }
-        return found.get(False), found.get(True)
+        return by_side.get(False), by_side.get(True)
 
 
 async def server_version(database: Database) -> str:
@@ -187,8 +187,8 @@ async def missing_extensions(database: Database) -> list[str]:
     """Return the required extensions that are not installed in the database."""
     async with database.connection() as connection:
         rows = await connection.fetch(load_statements("health")["extensions"], list(EXTENSIONS))
-    found = {row["extname"] for row in rows}
-    return [name for name in EXTENSIONS if name not in found]
+    installed = {row["extname"] for row in rows}
+    return [name for name in EXTENSIONS if name not in installed]
 
 
 async def reads_quotes(database: Database) -> bool:

@@ -28,23 +28,23 @@ _MOVING = "moving_"
 def _format_statement(name: str, corpus_id: int, **names: str) -> str:
     """Return a statement about a corpus; {chosen} is one as well."""
     document, postings = name_partition(corpus_id), postings_table(corpus_id)
-    known = {
+    tables = {
         "document": document,
         "postings": postings,
         "staged": staged_table(corpus_id),
         "moving": _MOVING + document,
         "moving_postings": _MOVING + postings,
     }
-    return load_statements("placement")[name].format(**known | names)
+    return load_statements("placement")[name].format(**tables | names)
 
 
 @asynccontextmanager
 async def borrow(
-    connection: Connection, corpus: Corpus, chosen: str, *values: object
+    connection: Connection, corpus: Corpus, statement: str, *values: object
 ) -> AsyncIterator[None]:
     """Have documents of a placed corpus in the table whose triggers keep the statistics.
 
-    `chosen` names the statement that selects them. The block, in a transaction that holds the
+    `statement` names the one that selects them. The block, in a transaction that holds the
     lock of the corpus, may change and remove them and store others; at its end all go back to the
     worker. Does nothing for a corpus that is here.
     """
@@ -55,7 +55,7 @@ async def borrow(
         return
     await connection.execute(_format_statement("touch", corpus.id), timeout=_TIMEOUT)
     await connection.execute(_format_statement("lend", corpus.id))
-    await _take_documents(connection, corpus, chosen, *values)
+    await _take_documents(connection, corpus, statement, *values)
     before = await connection.fetchval(_format_statement("staged_ids", corpus.id))
     yield
     after = await connection.fetchval(_format_statement("staged_ids", corpus.id))
@@ -74,10 +74,10 @@ async def borrow(
 
 
 async def _take_documents(
-    connection: Connection, corpus: Corpus, chosen: str, *values: object
+    connection: Connection, corpus: Corpus, statement: str, *values: object
 ) -> int:
     """Copy documents from the worker into the partition; return how many."""
-    take = _format_statement("take", corpus.id, chosen=_format_statement(chosen, corpus.id))
+    take = _format_statement("take", corpus.id, chosen=_format_statement(statement, corpus.id))
     await connection.execute(take, *values, timeout=_TIMEOUT)
     status = await connection.execute(_format_statement("keep", corpus.id), timeout=_TIMEOUT)
     return int(status.rpartition(" ")[2])

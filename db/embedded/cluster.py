@@ -166,25 +166,25 @@ def _escape_value(value: str) -> str:
 def check_version(folder: Path, major: str) -> None:
     """Raise StorageError unless `folder` belongs to PostgreSQL `major`."""
     try:
-        found = (folder / "PG_VERSION").read_text(errors="replace").strip()
+        version = (folder / "PG_VERSION").read_text(errors="replace").strip()
     except FileNotFoundError:
-        found = ""
-    if found == major:
+        version = ""
+    if version == major:
         return
-    if found.isdigit():
+    if version.isdigit():
         raise StorageError(
             Message(
                 "The data in {folder} was written by PostgreSQL {found}, this"
                 " program brings {major}.",
                 folder=folder,
-                found=found,
+                found=version,
                 major=major,
             ),
             fix=Message(
                 "Dump it with the program version that wrote it and restore it"
                 " into a new data folder, or serve it with PostgreSQL {found} and"
                 " set DATABASE_URL.",
-                found=found,
+                found=version,
             ),
         )
     raise StorageError(

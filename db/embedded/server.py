@@ -149,14 +149,14 @@ class EmbeddedServer:
 
         Raises what `acquire` does, and StorageUnreachable if its data or its address is gone.
         """
-        state, found = observe_server(self.folder)
-        died = state is State.ABSENT or (found is not None and found.status == "stopping")
+        state, postmaster = observe_server(self.folder)
+        died = state is State.ABSENT or (postmaster is not None and postmaster.status == "stopping")
         if died:
-            found = self._restart()
+            postmaster = self._restart()
         if (
-            found
+            postmaster
             and (died or state is State.READY)
-            and found.address != self._require_postmaster().address
+            and postmaster.address != self._require_postmaster().address
         ):
             raise StorageUnreachable(
                 Message("The database has another address."), fix=Message("Start again.")
@@ -266,8 +266,8 @@ class EmbeddedServer:
         sockets.forget_sockets(self.folder, postmaster.socket_folder)
 
     def _choose_binaries(self, account: OsUser | None) -> Binaries:
-        found = find_binaries()
-        return within_reach(found, account, self._data_dir / "programs") if account else found
+        binaries = find_binaries()
+        return within_reach(binaries, account, self._data_dir / "programs") if account else binaries
 
     def _find_account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))

@@ -69,8 +69,8 @@ class FeedOffers(Store, sql="shared_feeds"):
 
     async def url(self, number: int) -> str | None:
         """Return the address of a number, or None if it was removed."""
-        found = await self._fetch_value("offered_url", number)
-        return None if found is None else str(found)
+        url = await self._fetch_value("offered_url", number)
+        return None if url is None else str(url)
 
 
 class Feeds(Store, sql="news"):
@@ -155,12 +155,12 @@ class Feeds(Store, sql="news"):
         """Make a chat stop following a feed (id or URL); return False if it did not follow it."""
         number, url = (feed, None) if isinstance(feed, int) else (None, feed)
         async with self._database.transaction() as connection:
-            found = await connection.fetchval(self._sql["lock_followed"], chat.id, number, url)
-            if found is None:
+            followed = await connection.fetchval(self._sql["lock_followed"], chat.id, number, url)
+            if followed is None:
                 return False
             # A concurrent follower has waited for the lock, or is seen below.
-            await connection.execute(self._sql["unfollow"], chat.id, found)
-            await connection.execute(self._sql["drop_unfollowed"], found)
+            await connection.execute(self._sql["unfollow"], chat.id, followed)
+            await connection.execute(self._sql["drop_unfollowed"], followed)
         return True
 
     async def of_chat(self, chat: Chat) -> list[Feed]:
@@ -309,14 +309,14 @@ async def _select_unseen(
         load_statements("news")["known_headlines"],
         feed.id, identities, words, now, now - SEEN_AGAIN_AFTER,
     )  # fmt: skip
-    known = {row["identity_hash"]: row for row in rows}
+    by_identity = {row["identity_hash"]: row for row in rows}
     known_words = {row["words_hash"] for row in rows}
     unseen: list[NewHeadline] = []
     reused = 0
     for headline, identity, hashed in zip(headlines, identities, words, strict=True):
         if hashed in known_words:
             continue
-        row = known.get(identity)
+        row = by_identity.get(identity)
         if row is None:
             unseen.append(headline)
         elif is_reused(headline, _read_known(row)):
@@ -358,10 +358,10 @@ async def _retell_stories(
 
     Finds for their old words are removed: they would show these words to everybody.
     """
-    known = [
+    joined_stories = [
         (headline, story) for headline, story in zip(news, joined, strict=True) if story.id > 0
     ]
-    if not known:
+    if not joined_stories:
         return
     sql = load_statements("news")
     rows = await connection.fetchmany(
@@ -369,7 +369,7 @@ async def _retell_stories(
         [
             (story.id, feed.id, headline.title, headline.text, headline.link, headline.link_key,
              words_of(headline.text), headline.language)
-            for headline, story in known
+            for headline, story in joined_stories
         ],
     )  # fmt: skip
     if rows:

@@ -79,9 +79,9 @@ async def _find_possible_posts(
         sql["repeated"],
         [number for number, _, _ in owed],
         [promise.subscription.chat.id for _, promise, _ in owed],
-        [chosen.find.story.id for _, _, chosen in owed],
-        [chosen.find.corpus for _, _, chosen in owed],
-        [chosen.hit.candidate.external_id for _, _, chosen in owed],
+        [item.find.story.id for _, _, item in owed],
+        [item.find.corpus for _, _, item in owed],
+        [item.hit.candidate.external_id for _, _, item in owed],
         repeated_since,
     )
     used = await connection.fetch(
@@ -120,13 +120,13 @@ class _Owed(NamedTuple):
 
 
 def _list_deliveries(decision: OwedPost) -> list[_Owed]:
-    key, content, chosen = decision.key, decision.content, decision.chosen
+    key, content, items = decision.key, decision.content, decision.chosen
     if content is None:
         return []
     owed = [
-        _Owed(decision, key if number == 0 else f"{key}:{number + 1}", text, chosen[number:][:1])
+        _Owed(decision, key if number == 0 else f"{key}:{number + 1}", text, items[number:][:1])
         for number, text in enumerate(decision.instead)
-    ] or [_Owed(decision, key, content, chosen)]
+    ] or [_Owed(decision, key, content, items)]
     further = (("picture", decision.picture), ("draft", decision.draft))
     return owed + [_Owed(decision, f"{kind}:{key}", text) for kind, text in further if text]
 
@@ -139,12 +139,12 @@ async def _owe_deliveries(
     if not owed:
         return
     rows = await connection.fetchmany(sql["owe"], [_delivery_row(debt, now) for debt in owed])
-    shown = [
-        (debt.decision.subscription, chosen, row["id"])
+    posts = [
+        (debt.decision.subscription, item, row["id"])
         for debt, row in zip(owed, rows, strict=True)
-        for chosen in debt.chosen
+        for item in debt.chosen
     ]
-    if not shown:
+    if not posts:
         return
     written: dict[int, str] = {}  # many chats are told of the same finds
     answers = await connection.fetchmany(
@@ -154,20 +154,20 @@ async def _owe_deliveries(
                 promise.chat.id,
                 promise.thread,
                 now,
-                *_find_page(chosen),
-                _write_find_once(chosen.find, written),
+                *_find_page(item),
+                _write_find_once(item.find, written),
                 None,
             )
-            for promise, chosen, _ in shown
+            for promise, item, _ in posts
         ],
     )
     await connection.executemany(
         sql["post"],
         [
-            (promise.chat.id, chosen.find.story.id, delivery, answer["id"], chosen.find.corpus,
-             chosen.hit.candidate.external_id, chosen.hit.candidate.text, now,
-             chosen.hit.kind)
-            for (promise, chosen, delivery), answer in zip(shown, answers, strict=True)
+            (promise.chat.id, item.find.story.id, delivery, answer["id"], item.find.corpus,
+             item.hit.candidate.external_id, item.hit.candidate.text, now,
+             item.hit.kind)
+            for (promise, item, delivery), answer in zip(posts, answers, strict=True)
         ],
     )  # fmt: skip
 

@@ -84,7 +84,7 @@ class Finds(Store, sql="news"):
         Returns None if the story is no longer known, or its words have changed.
         """
         async with self._database.connection() as connection:
-            kept = await connection.fetchval(
+            find_id = await connection.fetchval(
                 self._sql["keep_find"],
                 story.id,
                 corpus,
@@ -97,9 +97,9 @@ class Finds(Store, sql="news"):
                 story.title,
                 story.text,
             )
-            if kept is None:
-                kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)
-        return None if kept is None else int(kept)
+            if find_id is None:
+                find_id = await connection.fetchval(self._sql["find_id"], story.id, corpus)
+        return None if find_id is None else int(find_id)
 
     async def find_promising(
         self, corpora: Sequence[str], *, since: datetime, limit: int
@@ -138,24 +138,24 @@ class Finds(Store, sql="news"):
             [subscription.threshold for subscription, _ in wanted],
             since,
         )
-        found: dict[int, list[StoryFind]] = {}
+        finds: dict[int, list[StoryFind]] = {}
         prophecies: dict[int, Prophecy] = {}
         for row in rows:
             if row["prophecy"]:
                 prophecies[row["find_id"]] = prophecy_from_json(row["prophecy"])
             find = _read_find(row, prophecies[row["find_id"]])
-            found.setdefault(row["chat_id"], []).append(find)
-        return found
+            finds.setdefault(row["chat_id"], []).append(find)
+        return finds
 
     async def find_shared(
         self, corpora: Collection[str], *, since: datetime
     ) -> Mapping[str, list[StoryFind]]:
         """Return, by corpus, the same finds for chats without feeds of their own."""
         rows = await self._fetch_rows("shared_finds", list(corpora), since)
-        found: dict[str, list[StoryFind]] = {}
+        finds: dict[str, list[StoryFind]] = {}
         for row in rows:
-            found.setdefault(row["corpus"], []).append(_read_find(row))
-        return found
+            finds.setdefault(row["corpus"], []).append(_read_find(row))
+        return finds
 
     async def count_states(
         self, chat: Chat, corpus: str, *, since: datetime
@@ -174,8 +174,8 @@ class Finds(Store, sql="news"):
 
 def _find_best_judgment(prophecy: Prophecy) -> int | None:
     """Return the highest judgment among the hits that are shown."""
-    shown = {hit.candidate.id for hit in prophecy.hits}
-    scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]
+    hit_ids = {hit.candidate.id for hit in prophecy.hits}
+    scores = [score for number, score in prophecy.verdict.scores.items() if number in hit_ids]
     return max(scores, default=None)
 
 
@@ -293,14 +293,14 @@ class Subscriptions(Store, sql="posting"):
     ) -> Mapping[int, list[PostedTweet]]:
         """Return the same for several chats, by their ids."""
         rows = await self._fetch_rows("posted", [chat.id for chat in chats], since)
-        found: dict[int, list[PostedTweet]] = {}
+        tweets: dict[int, list[PostedTweet]] = {}
         for row in rows:
             columns = dict(row)
             kind = columns.pop("kind")
-            found.setdefault(columns.pop("chat_id"), []).append(
+            tweets.setdefault(columns.pop("chat_id"), []).append(
                 PostedTweet(**columns, kind=HitKind(kind) if kind else None)
             )
-        return found
+        return tweets
 
 
 def _subscription_values(subscription: Subscription, now: datetime) -> tuple[object, ...]:

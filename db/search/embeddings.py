@@ -149,24 +149,24 @@ class Embeddings(ToEmbed):
                 ),
             )
         async with self._database.connection() as connection:
-            known = await self._find_model(connection, model)
-        if known is None:
+            stored = await self._find_model(connection, model)
+        if stored is None:
             await self._require_extension()
             async with self._database.transaction() as connection:
                 await connection.execute(self._sql["lock"])
-                known = await self._find_model(connection, model)
-                known = known or await self._create_model(connection, model, dimensions)
-        if known.dimensions != dimensions:
+                stored = await self._find_model(connection, model)
+                stored = stored or await self._create_model(connection, model, dimensions)
+        if stored.dimensions != dimensions:
             raise UsageError(
                 Message(
                     "The vectors of {model} have {dimensions} dimensions, not {dimensions2}.",
                     model=model,
-                    dimensions=known.dimensions,
+                    dimensions=stored.dimensions,
                     dimensions2=dimensions,
                 ),
                 fix=Message("Run: presagio embed --clear '{model}'", model=model),
             )
-        return known.id
+        return stored.id
 
     async def models(self) -> list[KeptModel]:
         """Return all models with stored vectors, sorted by name."""
@@ -181,7 +181,7 @@ class Embeddings(ToEmbed):
             if model_id is not None:
                 await connection.execute(f"DROP TABLE {embedding_table(model_id)}")
         if model_id is None:
-            names = ", ".join(kept.name for kept in await self.models())
+            names = ", ".join(stored.name for stored in await self.models())
             raise NotAnswerable(
                 Message("No vectors of a model {model!r} are kept.", model=model),
                 fix=Message("There are: {names}.", names=names) if names else None,

@@ -122,17 +122,17 @@ class DialectIndex(Readings):
         async with self._database.transaction(_PLAN) as connection:
             bound = (values[name] for name in NEAREST)
             rows = await connection.fetch(statement, *bound)
-            found = FoundDocuments(
+            documents = FoundDocuments(
                 matching=None,
                 passing=rows[0]["passing"],
                 documents=[_read_near_document(row) for row in rows if row["id"] is not None],
             )
-            return await _add_places(connection, corpus, found)
+            return await _add_places(connection, corpus, documents)
 
 
 def _read_near_document(row: asyncpg.Record) -> FoundDocument:
-    found = found_document(row)
-    return replace(found, candidate=replace(found.candidate, similarity=row["cosine"]))
+    document = found_document(row)
+    return replace(document, candidate=replace(document.candidate, similarity=row["cosine"]))
 
 
 def _read_found_rows(
@@ -154,8 +154,8 @@ def _build_tsquery(query: LanguageQuery) -> str:
 
 
 def _exclude_words(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
-    found = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
-    return found or None
+    excluded = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
+    return excluded or None
 
 
 def _split_by_language(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
@@ -209,9 +209,13 @@ def _shared_values(
     }
 
 
-def _list_language_names(asked: Sequence[str] | None) -> list[str] | None:
+def _list_language_names(languages: Sequence[str] | None) -> list[str] | None:
     """Return every way in which a document may name the languages; None without any."""
-    return sorted({name for platform in asked for name in names_of(platform)}) if asked else None
+    return (
+        sorted({name for platform in languages for name in names_of(platform)})
+        if languages
+        else None
+    )
 
 
 def _read_found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
@@ -267,8 +271,8 @@ def found_document(
 
 def _read_text_list(written: str | None) -> tuple[str, ...]:
     """Return the texts in a list of `meta`, which holds whatever the source had."""
-    found = orjson.loads(written) if written and written.startswith("[") else ()
-    return tuple(entry for entry in found if isinstance(entry, str))
+    texts = orjson.loads(written) if written and written.startswith("[") else ()
+    return tuple(entry for entry in texts if isinstance(entry, str))
 
 
 @lru_cache(maxsize=512)
@@ -278,9 +282,11 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
     `profiled` also asks for the newest and the most liked besides the best by words.
     """
     names = _build_placeholders(RANKED) | {"document": table}
-    asked = build_operands(len(RANKED) + 1, lexemes)
+    operands = build_operands(len(RANKED) + 1, lexemes)
     names["passes"] = _fill_find("passes", names)
-    scores = [build_score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
+    scores = [
+        build_score(operands, repeats=document_class.max_tf != 1) for document_class in CLASSES
+    ]
     return _build_ranked(names, _build_branches(names, scores), profiled=profiled)
 
 

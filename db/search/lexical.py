@@ -181,14 +181,14 @@ class LexicalIndex(Readings):
         request, share = await self._estimate_share(connection, request)
         need = request.guess(share, self._bm25)
         while True:
-            found = await self._find_documents_above(connection, request, need)
-            full = len(found) == request.limit
-            if need <= 0 or (full and found[-1]["bm25"] >= need):
-                return found
+            rows = await self._find_documents_above(connection, request, need)
+            full = len(rows) == request.limit
+            if need <= 0 or (full and rows[-1]["bm25"] >= need):
+                return rows
             if full:
-                need = found[-1]["bm25"]
+                need = rows[-1]["bm25"]
             else:
-                share *= max(len(found), 1) / request.limit / _OVERSHOOT
+                share *= max(len(rows), 1) / request.limit / _OVERSHOOT
                 need = min(request.guess(share, self._bm25), need * _STEP)
 
     async def _find_documents_above(
@@ -296,12 +296,12 @@ class Glossaries:
         """Return the glossary that applies in a corpus."""
         if not corpus.glossary:
             return _NONE
-        known = self._known.get(corpus.id)
+        entry = self._known.get(corpus.id)
         version = (corpus.glossary, corpus.languages)
-        if known is None or known[0] != version:
-            known = version, await self._read_glossary(corpus)
-            self._known[corpus.id] = known
-        return known[1]
+        if entry is None or entry[0] != version:
+            entry = version, await self._read_glossary(corpus)
+            self._known[corpus.id] = entry
+        return entry[1]
 
     async def _read_glossary(self, corpus: Corpus) -> Glossary:
         async with self._database.connection() as connection:
@@ -333,16 +333,16 @@ class AliasedSearch(LexicalIndex):
         The aliases come last; a word with an alias has no other neighbours.
         """
         terms = await super().terms(corpus, text)
-        known = await self._glossaries.of(corpus)
-        if not known or not self._weight:
+        glossary = await self._glossaries.of(corpus)
+        if not glossary or not self._weight:
             return terms
         words = text.split()
-        found = find_fired(words, await self.read(corpus, words), known)
-        replaced = {alias.written for alias in found}
-        kept = [term for term in terms if term.neighbour_of not in replaced]
-        for alias in found:
-            kept += await self._list_alias_terms(corpus, alias)
-        return without_repeats(kept)
+        fired = find_fired(words, await self.read(corpus, words), glossary)
+        replaced = {alias.written for alias in fired}
+        remaining = [term for term in terms if term.neighbour_of not in replaced]
+        for alias in fired:
+            remaining += await self._list_alias_terms(corpus, alias)
+        return without_repeats(remaining)
 
     async def _list_alias_terms(self, corpus: Corpus, alias: MatchedAlias) -> list[Term]:
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
@@ -387,10 +387,10 @@ class CandidateReader:
 
 @lru_cache(maxsize=512)
 def _describe_statement(table: str, lexemes: int) -> str:
-    asked = build_operands(_FIRST_LEXEME, lexemes)
+    operands = build_operands(_FIRST_LEXEME, lexemes)
     return load_statements("embeddings")["described"].format(
         document=table,
         # Without a lexeme the parameters are named all the same: the server needs their types.
-        bm25=build_score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
-        frequencies=build_frequencies(asked),
+        bm25=build_score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=build_frequencies(operands),
     )

@@ -111,16 +111,16 @@ class Nearest(Store, sql="embeddings"):
         Exact, unless there is an index and enough of its proposals pass the filters.
         """
         passing = (filters.before, filters.since, int(filters.require), int(filters.exclude))
-        asked = (corpus.id, as_text(vector), limit, *passing)
+        values = (corpus.id, as_text(vector), limit, *passing)
         nearest = "nearest_indexed" if space.indexed else "nearest_exact"
         proposed = self._build_statement(nearest, corpus, space, _DEPTH * limit)
         async with self._database.transaction(_WALK if space.indexed else "") as connection:
-            found = await connection.fetch(proposed, *asked)
-        if len(found) < limit:
+            rows = await connection.fetch(proposed, *values)
+        if len(rows) < limit:
             narrow = self._build_statement("nearest_filtered", corpus, space)
             async with self._database.connection() as connection:
-                found = await connection.fetch(narrow, *asked)
-        return [(row["id"], row["cosine"]) for row in found]
+                rows = await connection.fetch(narrow, *values)
+        return [(row["id"], row["cosine"]) for row in rows]
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
@@ -176,10 +176,10 @@ class ToEmbed(Nearest):
 
     async def missing_by_range(self, corpus: Corpus, model_id: int) -> Counter[int]:
         """Return the same for each range of ids (`engine.embed.store.range_of`) that has any."""
-        found = Counter[int]()
+        counts = Counter[int]()
         async for part in self.find_missing(corpus, model_id):
-            found.update(range_of(text.id) for text in part)
-        return found
+            counts.update(range_of(text.id) for text in part)
+        return counts
 
     async def find_missing(
         self,
@@ -289,8 +289,8 @@ class ToEmbed(Nearest):
 
 
 def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[UnembeddedText]:
-    found = [(row, _read_unembedded(row, generation)) for row in rows]
-    return [neighbour for row, neighbour in found if row["source"] != neighbour.source]
+    candidates = [(row, _read_unembedded(row, generation)) for row in rows]
+    return [neighbour for row, neighbour in candidates if row["source"] != neighbour.source]
 
 
 def _read_unembedded(row: asyncpg.Record, generation: int) -> UnembeddedText:
@@ -321,20 +321,20 @@ class SetAside(Store, sql="embeddings"):
 
     async def by_model(self) -> list[SetAsideOfModel]:
         """Return all of them, by model."""
-        found = list[SetAsideOfModel]()
+        models = list[SetAsideOfModel]()
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["set_aside_texts"])
             for (model, model_id), some in groupby(rows, itemgetter("model", "model_id")):
                 sources = [row["source"] for row in some]
                 rows_without = await self._without_vector(connection, model_id, sources)
-                found.append(
+                models.append(
                     SetAsideOfModel(
                         model=model,
                         documents=await self._name_documents(connection, rows_without),
                         questions=len(sources) - len({row["source"] for row in rows_without}),
                     )
                 )
-        return found
+        return models
 
     async def _without_vector(
         self, connection: Connection, model_id: int | None, sources: Sequence[str]

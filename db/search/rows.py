@@ -51,7 +51,7 @@ class WeightedLexeme:
 
 def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
     """Return the lexemes to search for, heaviest first, at most MAX_LEXEMES."""
-    found = [
+    weighted = [
         WeightedLexeme(
             lexeme,
             idf(documents, term.document_frequency) * term.weight,
@@ -62,17 +62,17 @@ def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexe
         if term.document_frequency
         for lexeme in term.lexemes
     ]
-    return sorted(found, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
+    return sorted(weighted, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
 
 
 def list_places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
     """Return (term, position of one of its lexemes in `lexemes`), in the order of the terms."""
-    asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
+    place_of = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
     return [
-        (index, asked[name])
+        (index, place_of[name])
         for index, term in enumerate(terms)
         for name in term.lexemes
-        if name in asked
+        if name in place_of
     ]
 
 
@@ -136,8 +136,8 @@ async def add_places(
     rows = await connection.fetch(
         about_corpus("places", "places", corpus.id), [unplaced.id for unplaced in candidates]
     )
-    known = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
-    return [replace(unplaced, place=known.get(unplaced.id)) for unplaced in candidates]
+    places = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
+    return [replace(unplaced, place=places.get(unplaced.id)) for unplaced in candidates]
 
 
 def build_condition(before: str, after: str, require: str, exclude: str) -> str:

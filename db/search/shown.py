@@ -28,9 +28,9 @@ _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 class Comments(CorpusReader, sql="find"):
     """Reads answers to posts."""
 
-    async def add_comments(self, corpus: Corpus, found: QueryAnswer, maximum: int) -> QueryAnswer:
+    async def add_comments(self, corpus: Corpus, answer: QueryAnswer, maximum: int) -> QueryAnswer:
         """Add to each hit its strongest `maximum` comments: most likes and reposts, then oldest."""
-        posts = [hit.document.candidate.external_id for hit in found.hits]
+        posts = [hit.document.candidate.external_id for hit in answer.hits]
         rows = await self._read_rows(corpus, "comments", corpus.id, posts, maximum)
         comments: dict[str, list[Comment]] = defaultdict(list)
         for row in rows:
@@ -38,9 +38,9 @@ class Comments(CorpusReader, sql="find"):
             comments[values.pop("post")].append(Comment(**values))
         hits = (
             replace(hit, comments=tuple(comments[hit.document.candidate.external_id]))
-            for hit in found.hits
+            for hit in answer.hits
         )
-        return replace(found, hits=tuple(hits))
+        return replace(answer, hits=tuple(hits))
 
 
 class Threads(CorpusReader, sql="threads"):
@@ -91,9 +91,9 @@ class DocumentLookup(CorpusReader, sql="shown"):
             )
             if row is None:
                 return None
-            found = found_document(row)
-            [candidate] = await add_places(connection, corpus, [found.candidate])
-        return replace(found, candidate=candidate)
+            document = found_document(row)
+            [candidate] = await add_places(connection, corpus, [document.candidate])
+        return replace(document, candidate=candidate)
 
     async def list_texts(
         self,
@@ -195,11 +195,11 @@ def _read_archived(row: asyncpg.Record, *, continues: bool = False) -> ArchiveTe
     )
 
 
-def _mark_words(text: str, chosen: Collection[str]) -> str:
+def _mark_words(text: str, words: Collection[str]) -> str:
     """Return a text with marks around some of its words."""
     parts, at = [], 0
     for spot in searched_words(text):
-        if spot.word in chosen:
+        if spot.word in words:
             end = spot.start + len(_POSSESSIVE.sub("", spot.word))
             parts += [text[at : spot.start], MARK_BEGINS, text[spot.start : end], MARK_ENDS]
             at = end

@@ -123,15 +123,15 @@ def rank_statement(
     document contains each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first`
     it is written for few documents between the dates, else for few that match.
     """
-    asked = build_operands(_FIRST_LEXEME, lexemes)
+    operands = build_operands(_FIRST_LEXEME, lexemes)
     classes = " OR ".join(
         f"({document_class.condition} AND tsv @@ ${place})"
         for place, document_class in enumerate(CLASSES, start=_FIRST_CLASS)
     )
-    once, repeated = (build_score(asked, repeats=repeats) for repeats in (False, True))
+    once, repeated = (build_score(operands, repeats=repeats) for repeats in (False, True))
     # All columns go through the sort: cheaper than looking up the best ones again.
     columns = "id, created_at" if ids_alone else f"{COLUMNS}, tsv"
-    shown = f"{COLUMNS}, bm25, ARRAY[{build_frequencies(asked)}] AS frequencies"
+    shown = f"{COLUMNS}, bm25, ARRAY[{build_frequencies(operands)}] AS frequencies"
     # One scan for all classes, which costs less than one for each. OFFSET 0 keeps the score from
     # being computed twice.
     return (

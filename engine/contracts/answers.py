@@ -105,17 +105,17 @@ class FoundText(AnswerModel):
     flags: list[str]
 
 
-def text_values(found: Candidate) -> dict[str, Any]:
+def text_values(candidate: Candidate) -> dict[str, Any]:
     """Return the values of FoundText."""
     return {
-        "id": found.external_id,
-        "created_at": iso_moment(found.created_at),
-        "dated_by": found.dated_by,
-        "text": found.text,
-        "place": ItemPart.of(found.place),
-        "url": found.url,
-        "author": found.author,
-        "flags": list(found.flags.names),
+        "id": candidate.external_id,
+        "created_at": iso_moment(candidate.created_at),
+        "dated_by": candidate.dated_by,
+        "text": candidate.text,
+        "place": ItemPart.of(candidate.place),
+        "url": candidate.url,
+        "author": candidate.author,
+        "flags": list(candidate.flags.names),
     }
 
 
@@ -142,9 +142,9 @@ class ProphecyHit(FoundText):
     @classmethod
     def of(cls, hit: Hit, *, age: str | None, near: bool = False) -> Self:
         """Return a hit, or a text that is only near, so many years before the headline."""
-        found = hit.candidate
+        candidate = hit.candidate
         return cls(
-            **text_values(found),
+            **text_values(candidate),
             rank=hit.rank,
             age=age,
             score=round(hit.score, _DIGITS),
@@ -154,9 +154,9 @@ class ProphecyHit(FoundText):
             kind=hit.kind,
             sureness=None if near else rate_sureness(hit),
             why=hit.why,
-            corpus=found.corpus,
-            proposed_by=dict(found.ranks),
-            asked_for=dict(found.asked_for),
+            corpus=candidate.corpus,
+            proposed_by=dict(candidate.ranks),
+            asked_for=dict(candidate.asked_for),
         )
 
 

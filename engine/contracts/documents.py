@@ -112,16 +112,17 @@ class FindAnswer(AnswerModel):
     hits: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, asked: str, found: QueryAnswer, *, elapsed_ms: float) -> Self:
+    def of(cls, text: str, answer: QueryAnswer, *, elapsed_ms: float) -> Self:
         """Return what a query found."""
         return cls(
-            query=asked,
-            **query_values(found),
-            counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
+            query=text,
+            **query_values(answer),
+            counts=StageCounts.of(answer).model_dump(exclude={"elsewhere"}),
             elapsed_ms=round(elapsed_ms),
-            notice=" ".join(found.notices) or None,
+            notice=" ".join(answer.notices) or None,
             hits=[
-                _build_contract(found.kind, hit) | FoundHit.of(hit).to_json() for hit in found.hits
+                _build_contract(answer.kind, hit) | FoundHit.of(hit).to_json()
+                for hit in answer.hits
             ],
         )
 

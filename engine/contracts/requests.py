@@ -72,14 +72,14 @@ class SearchContract(BaseModel):
             for condition in query.filters
             if condition.name in fixed and not condition.negated
         ]
-        kept = [condition for condition in query.filters if condition not in dropped]
+        remaining = [condition for condition in query.filters if condition not in dropped]
         left_out = [str(condition) for condition in dropped if condition not in own]
         said = Message(
             "Left out, for a field goes before it: {filters}.", filters=", ".join(left_out)
         )
         return replace(
             query,
-            filters=tuple(dict.fromkeys([*kept, *own])),
+            filters=tuple(dict.fromkeys([*remaining, *own])),
             notices=(*query.notices, *((said,) if left_out else ())),
         )
 
@@ -153,11 +153,11 @@ class SocialSearch(SearchContract):
     @property
     def mixes(self) -> bool:
         """Whether posts of several platforms may stand side by side."""
-        asked = any(
+        has_platform = any(
             condition.name == "platform" and not condition.negated
             for condition in self.to_query().filters
         )
-        return asked or self._every_platform
+        return has_platform or self._every_platform
 
     @property
     def _every_platform(self) -> bool:

@@ -50,9 +50,9 @@ class StageCounts(Value):
     returned: int
 
     @classmethod
-    def of(cls, found: QueryAnswer) -> Self:
+    def of(cls, answer: QueryAnswer) -> Self:
         """Return the counts of a find."""
-        return cls.model_validate(asdict(found.counts))
+        return cls.model_validate(asdict(answer.counts))
 
 
 class HitReceipt(Value):
@@ -77,26 +77,26 @@ class Receipt(Value):
     hits: tuple[HitReceipt, ...]
 
     @classmethod
-    def of(cls, found: QueryAnswer) -> Self:
+    def of(cls, answer: QueryAnswer) -> Self:
         """Return the receipt of a find."""
         return cls(
-            **query_values(found),
-            counts=StageCounts.of(found),
+            **query_values(answer),
+            counts=StageCounts.of(answer),
             hits=tuple(
                 HitReceipt.model_validate({"rank": hit.rank, **receipt_values(hit)})
-                for hit in found.hits
+                for hit in answer.hits
             ),
         )
 
 
-def query_values(found: QueryAnswer) -> dict[str, Any]:
+def query_values(answer: QueryAnswer) -> dict[str, Any]:
     """Return what was asked, how it was read, and where it was looked for."""
     return {
-        "canonical": str(found.query),
-        "expanded": str(found.expanded),
-        "filters": tuple(map(str, found.query.filters)),
-        "corpus": found.corpus,
-        "plan": found.plan.value,
+        "canonical": str(answer.query),
+        "expanded": str(answer.expanded),
+        "filters": tuple(map(str, answer.query.filters)),
+        "corpus": answer.corpus,
+        "plan": answer.plan.value,
     }
 
 
@@ -290,12 +290,12 @@ SocialResult = SearchResult[SocialSnippet]
 PublishedResult = SearchResult[PublishedSnippet]
 
 
-def result_of(search: SearchContract, found: QueryAnswer, snippet: type[S]) -> SearchResult[S]:
+def result_of(search: SearchContract, answer: QueryAnswer, snippet: type[S]) -> SearchResult[S]:
     """Return a find in the contract's form."""
     return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
         query=search.query,
-        **query_values(found),
-        counts=StageCounts.of(found),
-        notice=" ".join(found.notices) or None,
-        items=tuple(map(snippet.of, found.hits)),
+        **query_values(answer),
+        counts=StageCounts.of(answer),
+        notice=" ".join(answer.notices) or None,
+        items=tuple(map(snippet.of, answer.hits)),
     )

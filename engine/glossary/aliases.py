@@ -19,27 +19,27 @@ def list_expandable_words(query: Query, protected: Collection[str] = ()) -> list
 
 
 def expand_query(
-    query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float
+    query: Query, glossary: Glossary, readings: Iterable[Reading], *, weight: float
 ) -> Query:
     """Return the query with the aliases of its words, and of neighbouring words taken together.
 
     `readings` are of `expandable(query, known.protected)`.
     """
     read = build_signatures(readings)
-    words = list_expandable_words(query, known.protected)
+    words = list_expandable_words(query, glossary.protected)
     by_word = {word: read.get(place, {}) for place, word in enumerate(words)}
-    found: dict[Unit, list[tuple[Unit, float]]] = {
-        word: [(_build_unit(alias), weight) for alias in known.of(signature)]
+    aliases: dict[Unit, list[tuple[Unit, float]]] = {
+        word: [(_build_unit(alias), weight) for alias in glossary.of(signature)]
         for word, signature in by_word.items()
     }
-    wide = query.expand_aliases(lambda unit: found.get(unit, ()))
-    return replace(wide, groups=_with_terms(wide.groups, query, known, by_word, weight))
+    wide = query.expand_aliases(lambda unit: aliases.get(unit, ()))
+    return replace(wide, groups=_with_terms(wide.groups, query, glossary, by_word, weight))
 
 
 def _with_terms(
     wide: Sequence[Group],
     query: Query,
-    known: Glossary,
+    glossary: Glossary,
     by_word: Mapping[Word, Signature],
     weight: float,
 ) -> tuple[Group, ...]:
@@ -55,7 +55,7 @@ def _with_terms(
     }
     exact = [word is None or word not in by_word for word in alone]
     groups = list(wide)
-    for places, aliases in terms_in(read, exact, known):
+    for places, aliases in terms_in(read, exact, glossary):
         if len(places) > 1:
             term = Phrase(" ".join(word.text for place in places if (word := alone[place])))
             added = [Alternative(_build_unit(alias), weight, alias_of=term) for alias in aliases]
@@ -71,24 +71,24 @@ def _only_word(group: Group) -> Word | None:
 
 
 def _widen_group(group: Group, added: Iterable[Alternative]) -> Group:
-    known = {alternative.unit for alternative in group.alternatives}
+    units = {alternative.unit for alternative in group.alternatives}
     return Group(
         (
             *group.alternatives,
-            *(alternative for alternative in added if alternative.unit not in known),
+            *(alternative for alternative in added if alternative.unit not in units),
         )
     )
 
 
 async def widen_query(
-    index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
+    index: FindIndex, corpus: Corpus, query: Query, glossary: Glossary, *, weight: float
 ) -> Query:
     """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
-    words = list_expandable_words(query, known.protected) if known else []
+    words = list_expandable_words(query, glossary.protected) if glossary else []
     if not words:
         return query
     readings = await index.read(corpus, [make_searchable(word.text) for word in words])
-    return expand_query(query, known, readings, weight=weight)
+    return expand_query(query, glossary, readings, weight=weight)
 
 
 def _build_unit(alias: str) -> Unit:

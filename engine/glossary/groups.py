@@ -229,16 +229,16 @@ def build_glossary(
 
 def build_signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
     """Return how each text was read, by its index, without those that no language reads."""
-    found: dict[int, dict[str, list[tuple[int, str]]]] = {}
+    by_unit: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for reading in readings:
-        by_language = found.setdefault(reading.unit, {})
+        by_language = by_unit.setdefault(reading.unit, {})
         by_language.setdefault(reading.language, []).append((reading.position, reading.lexeme))
     return {
         unit: {
             language: tuple(lexeme for _, lexeme in sorted(lexemes))
             for language, lexemes in by_language.items()
         }
-        for unit, by_language in found.items()
+        for unit, by_language in by_unit.items()
     }
 
 
@@ -251,29 +251,29 @@ class MatchedAlias:
 
 
 def find_fired(
-    words: Sequence[str], readings: Iterable[Reading], known: Glossary
+    words: Sequence[str], readings: Iterable[Reading], glossary: Glossary
 ) -> list[MatchedAlias]:
     """Return the aliases of the words of a text, and of neighbouring words taken together.
 
     `readings` are those of `words`, in order.
     """
-    exact = [is_exact(word, known.protected) for word in words]
-    found: dict[MatchedAlias, None] = {}
-    for places, aliases in terms_in(build_signatures(readings), exact, known):
+    exact = [is_exact(word, glossary.protected) for word in words]
+    fired: dict[MatchedAlias, None] = {}
+    for places, aliases in terms_in(build_signatures(readings), exact, glossary):
         written = _EDGES.sub("", " ".join(words[place] for place in places))
-        found |= {MatchedAlias(written, alias): None for alias in aliases}
-    return list(found)
+        fired |= {MatchedAlias(written, alias): None for alias in aliases}
+    return list(fired)
 
 
 def terms_in(
-    read: Mapping[int, Signature], exact: Sequence[bool], known: Glossary
+    read: Mapping[int, Signature], exact: Sequence[bool], glossary: Glossary
 ) -> Iterator[tuple[range, tuple[str, ...]]]:
     """Yield the places of words that make a term, and its aliases. No word of it may be exact."""
     for start in sorted(read):
-        for end in range(start + 1, min(len(exact), start + 2 * known.longest) + 1):
+        for end in range(start + 1, min(len(exact), start + 2 * glossary.longest) + 1):
             if end - 1 in read and not any(exact[start:end]):
                 places = range(start, end)
-                if aliases := known.of(_join_signatures(read, places)):
+                if aliases := glossary.of(_join_signatures(read, places)):
                     yield places, aliases
 
 
@@ -301,11 +301,11 @@ def drop_heard_pairs(
         both = (read.get(2 * place + offset, {}) for offset in (0, 1))
         return frozenset(tuple(sorted(counts.items())) for counts in both)
 
-    known = {contexts_at(len(candidates) + place) for place in range(len(heard))}
+    contexts = {contexts_at(len(candidates) + place) for place in range(len(heard))}
     return [
         candidate
         for place, candidate in enumerate(candidates)
-        if len(contexts_at(place)) == 2 and contexts_at(place) not in known
+        if len(contexts_at(place)) == 2 and contexts_at(place) not in contexts
     ]
 
 

@@ -186,10 +186,10 @@ def write_request(terms: Sequence[AskedTerm]) -> str:
 
 
 def _term_line(number: int, term: AskedTerm) -> str:
-    shown: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
+    line: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
     if term.missed:
-        shown["asked"] = True
-    return compact_json(shown)
+        line["asked"] = True
+    return compact_json(line)
 
 
 def read_pairs(
@@ -211,22 +211,22 @@ def read_pairs(
             first, second, certain = read
             sure[first, second] = sure.get((first, second), True) and certain
     often = Counter(number for pair in sure for number in pair)
-    kept = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MAX_PAIRS}
-    damage["too_many"] += len(sure) - len(kept)
+    bounded = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MAX_PAIRS}
+    damage["too_many"] += len(sure) - len(bounded)
     if any(damage.values()):
         logger.warning("the answer about the glossary was damaged: %s", dict(+damage))
     return tuple(
         SuggestedPair((terms[first - 1].text, terms[second - 1].text), certain)
-        for (first, second), certain in kept.items()
+        for (first, second), certain in bounded.items()
     )
 
 
 def _read_pairs(text: str) -> list[object] | None:
     """Return the entries of the last JSON object in `text` that has "pairs"."""
-    found = [
+    lists = [
         pairs for written in find_objects(text) if isinstance(pairs := written.get("pairs"), list)
     ]
-    return found[-1] if found else None
+    return lists[-1] if lists else None
 
 
 def _read_pair(entry: object, sent: int) -> tuple[int, int, bool] | None:

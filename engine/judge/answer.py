@@ -100,13 +100,13 @@ def plain_reason(text: object) -> str | None:
     plain = " ".join(word for word in text[: 10 * LONGEST].split() if not _LINK.search(word))
     # Removing characters may join others into a link or a command.
     words = without_links(_UNWANTED.sub(" ", _MENTION.sub(" ", plain))).split()
-    kept = words[:MAX_WORDS]
-    while len(" ".join(kept)) > LONGEST:
-        kept = kept[:-1]
-    line = " ".join(kept)
+    remaining = words[:MAX_WORDS]
+    while len(" ".join(remaining)) > LONGEST:
+        remaining = remaining[:-1]
+    line = " ".join(remaining)
     if not any(character.isalpha() for character in line):
         return None
-    return line if len(kept) == len(words) else f"{line.rstrip(',;:.')}…"
+    return line if len(remaining) == len(words) else f"{line.rstrip(',;:.')}…"
 
 
 def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, object]]:
@@ -256,12 +256,12 @@ def _find_answer(text: str, damage: Counter[str]) -> tuple[dict[str, object], li
 
 def _find_last_answer(text: str, form: Form) -> tuple[dict[str, object], int] | None:
     """Return the last value of that form, with its length in `text`, or None."""
-    found = None
+    last = None
     for value, length in _find_json_values(text):
         answer = form(value)
         if answer is not None:
-            found = answer, length
-    return found
+            last = answer, length
+    return last
 
 
 def _find_json_values(text: str) -> Iterator[tuple[object, int]]:

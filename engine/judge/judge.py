@@ -86,8 +86,8 @@ class JudgeRequest:
 
         `version` is the version of the prompt.
         """
-        asked = [version, model, self.subject, sorted(self.lines.items())]
-        return sha256(json.dumps(asked).encode()).hexdigest()
+        parts = [version, model, self.subject, sorted(self.lines.items())]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     def in_blocks(self, ids: Collection[int]) -> list["JudgeRequest"]:
         """Return the same question about some of its candidates, in blocks of 25 to 50 of them.

@@ -48,14 +48,14 @@ def _unquote(text: str) -> str:
 def _find_answer(text: str) -> Mapping[str, object] | None:
     """Return an object with "scores", the last of the text, made from other shapes if need be."""
     uncommented = _drop_comments(text)
-    requoted = _SINGLE_QUOTED.sub(lambda found: json.dumps(found[1]), uncommented)
+    requoted = _SINGLE_QUOTED.sub(lambda entry: json.dumps(entry[1]), uncommented)
     for tried in dict.fromkeys((text, uncommented, requoted)):
         objects = list(find_objects(tried))
-        named = [found for found in objects if found.get("scores")]
+        named = [entry for entry in objects if entry.get("scores")]
         if named:
             return named[-1]
         if scores := _join_lines(objects):
-            count = next((found["n"] for found in objects if "n" in found), None)
+            count = next((entry["n"] for entry in objects if "n" in entry), None)
             return {"n": count, "scores": scores} if count is not None else {"scores": scores}
     rows = list(_read_table(text))
     return {"scores": rows} if rows else None
@@ -63,17 +63,17 @@ def _find_answer(text: str) -> Mapping[str, object] | None:
 
 def _drop_comments(text: str) -> str:
     """Return JSON without comments; what looks like one inside a string is none."""
-    kept, position = [], 0
-    for found in _TOKEN.finditer(text):
-        if found.start() < position or found[0].startswith('"'):
+    pieces, position = [], 0
+    for match in _TOKEN.finditer(text):
+        if match.start() < position or match[0].startswith('"'):
             continue
-        mark = "\n" if found[0] == "//" else "*/"
-        end = text.find(mark, found.end())
+        mark = "\n" if match[0] == "//" else "*/"
+        end = text.find(mark, match.end())
         if end < 0:
             break
-        kept.append(text[position : found.start()])
+        pieces.append(text[position : match.start()])
         position = end + (len(mark) if mark == "*/" else 0)
-    return "".join((*kept, text[position:]))
+    return "".join((*pieces, text[position:]))
 
 
 def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
@@ -88,7 +88,7 @@ def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
 
 def _read_table(text: str) -> Iterator[list[object]]:
     """Yield number and score of the rows of a Markdown table, by the names in its first row."""
-    rows = [[cell.strip() for cell in found[1].split("|")] for found in _ROW.finditer(text)]
+    rows = [[cell.strip() for cell in match[1].split("|")] for match in _ROW.finditer(text)]
     if not rows:
         return
     names = [name.strip("*` ").casefold() for name in rows[0]]
@@ -139,10 +139,10 @@ def _read(value: object, pattern: re.Pattern[str]) -> object:
     """Return a number as it is, or the number that a text begins with."""
     if not isinstance(value, str):
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    found = pattern.fullmatch(value)
-    if found is None:
+    match = pattern.fullmatch(value)
+    if match is None:
         return None
-    return float(found[1]) if "." in found[1] else int(found[1])
+    return float(match[1]) if "." in match[1] else int(match[1])
 
 
 def _first(entry: Mapping[str, object], names: Sequence[str]) -> object:

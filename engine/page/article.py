@@ -86,32 +86,32 @@ def read_article(
     """
     html = html[:LONGEST_PAGE]
     content_type = f"text/html; charset={charset}" if charset else None
-    found = _extract_article(decode_page(html, content_type), url, now or _NO_LATEST)
-    if found is None:
+    extracted = _extract_article(decode_page(html, content_type), url, now or _NO_LATEST)
+    if extracted is None:
         return None
-    parts = tuple(_article_parts(found.body))
+    parts = tuple(_article_parts(extracted.body))
     if not any(isinstance(part, ArticleBlock) for part in parts):
         return None
     page = read_page(html, content_type, now=now or _NO_LATEST)
-    date, dated_by = _choose_date(page, _read_date(found.date))
+    date, dated_by = _choose_date(page, _read_date(extracted.date))
     return Article(
-        title=_as_line(found.title, _LONGEST_TITLE) or page.title,
-        author=_read_author(found.author),
+        title=_as_line(extracted.title, _LONGEST_TITLE) or page.title,
+        author=_read_author(extracted.author),
         date=date,
         dated_by=dated_by,
-        site=page.site or _as_line(found.sitename, _LONGEST_NAME),
+        site=page.site or _as_line(extracted.sitename, _LONGEST_NAME),
         language=page.language,
         text="\n\n".join(part if isinstance(part, str) else part.text for part in parts),
         blocks=tuple(part for part in parts if isinstance(part, ArticleBlock)),
     )
 
 
-def _choose_date(page: Page, found: datetime | None) -> tuple[datetime | None, DateKind | None]:
+def _choose_date(page: Page, day: datetime | None) -> tuple[datetime | None, DateKind | None]:
     """Return the date of a page and what it tells; `found` may be either of the two."""
     if page.published or not page.modified:
-        return page.published or found, None
-    if found and found.date() < page.modified.date():
-        return found, None
+        return page.published or day, None
+    if day and day.date() < page.modified.date():
+        return day, None
     return page.modified, DateKind.MODIFIED
 
 
@@ -203,8 +203,8 @@ def _read_author(text: str | None) -> str | None:
 
 
 def _as_line(text: str | None, longest: int) -> str | None:
-    shown = " ".join(_UNPRINTABLE.sub(" ", text or "").split())
-    return shown[:longest] or None
+    line = " ".join(_UNPRINTABLE.sub(" ", text or "").split())
+    return line[:longest] or None
 
 
 def _read_date(text: str | None) -> datetime | None:
@@ -274,8 +274,8 @@ def find_links(text: str) -> Iterator[str]:
     Punctuation after one is not part of it, nor are closing brackets that were opened before it. A
     link that begins with "www." is yielded with "https://" in front.
     """
-    for found in _LINK.finditer(text):
-        link = _without_tail(found[0])
+    for match in _LINK.finditer(text):
+        link = _without_tail(match[0])
         if "://" not in link:
             link = f"https://{link}"
         if link.partition("://")[2].lower() not in ("", "www"):
@@ -306,7 +306,7 @@ async def headline_from_link(
     host = shown_host(url)
     try:
         async with asyncio.timeout(PAGE_LIMITS.seconds):
-            page, found, final = await _read_titled(fetcher, isolation, url, now)
+            page, title, final = await _read_titled(fetcher, isolation, url, now)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(
@@ -322,9 +322,9 @@ async def headline_from_link(
         if error.status not in _LATER:
             error.fix = _advise_on(url)
         raise
-    if isinstance(found, NoHeadline):
-        raise _untitled(found, host, final if slug_words(final) else url)
-    return Headline(text=found, original=url, date=page.published)
+    if isinstance(title, NoHeadline):
+        raise _untitled(title, host, final if slug_words(final) else url)
+    return Headline(text=title, original=url, date=page.published)
 
 
 async def _read_titled(
@@ -335,12 +335,12 @@ async def _read_titled(
         fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
         content_type = fetched.headers.get("Content-Type")
         page = await isolation.run_isolated(read_page, fetched.body, content_type, now=now)
-        found = choose_headline(page, fetched.url)
+        title = choose_headline(page, fetched.url)
         url = fetched.url
-        if not isinstance(found, NoHeadline) or not page.refresh:
+        if not isinstance(title, NoHeadline) or not page.refresh:
             break
         url = urljoin(fetched.url, page.refresh)
-    return page, found, url
+    return page, title, url
 
 
 def _untitled(reason: NoHeadline, host: str, url: str) -> FetchUntitled:

@@ -241,9 +241,9 @@ def _fold(text: str) -> str:
 def _without_names(title: str, names: frozenset[str]) -> str:
     """Return a title without the name of the site at its end or beginning."""
     text = read_headline(title).text.strip()
-    for found in reversed(list(_SEPARATORS.finditer(text))):
-        if _fold(text[found.end() :]) in names:
-            text = text[: found.start()]
+    for match in reversed(list(_SEPARATORS.finditer(text))):
+        if _fold(text[match.end() :]) in names:
+            text = text[: match.start()]
     first = _SEPARATORS.search(text)
     if first and _fold(text[: first.start()]) in names:
         text = text[first.end() :]
@@ -290,8 +290,8 @@ def slug_words(url: str) -> str | None:
         path = unquote(urlsplit(url).path)
     except ValueError:
         return None
-    found = (_words_of_segment(segment) for segment in reversed(path.split("/")))
-    return next((words for words in found if words), None)
+    candidates = (_words_of_segment(segment) for segment in reversed(path.split("/")))
+    return next((words for words in candidates if words), None)
 
 
 def _words_of_segment(segment: str) -> str | None:

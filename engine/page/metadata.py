@@ -90,8 +90,8 @@ _END = {
 
 def declared_charset(content_type: str | None) -> str | None:
     """Return the encoding that a Content-Type header names, as written there."""
-    found = _HEADER.search(content_type or "")
-    return found[1] if found else None
+    match = _HEADER.search(content_type or "")
+    return match[1] if match else None
 
 
 def decode_page(body: bytes, content_type: str | None) -> str:
@@ -115,8 +115,8 @@ def decode_page(body: bytes, content_type: str | None) -> str:
 
 def _declared_charset(body: bytes, content_type: str | None) -> str:
     labels = [_HEADER.search(content_type or ""), _META.search(body[:_META_WITHIN])]
-    for found in labels:
-        if found and (name := _find_codec(found[1])):
+    for match in labels:
+        if match and (name := _find_codec(match[1])):
             return name
     return "utf-8"
 
@@ -151,19 +151,19 @@ class _Tag:
 
 def read_page_excerpt(html: str) -> PageExcerpt:
     """Extract the tags that give title, date, site and language in linear time. Never raises."""
-    kept: dict[str, list[str]] = {name: [] for name in ("html", "meta", "title", "time", "h1")}
+    markup_of: dict[str, list[str]] = {name: [] for name in ("html", "meta", "title", "time", "h1")}
     json_ld: list[str] = []
     for tag, content in _find_elements(html):
         if tag.name == "script":
             if "ld+json" in tag.text.lower() and len(content) <= _LONGEST_JSON:
                 json_ld.append(content)
         elif tag.name in ("title", "h1"):
-            kept[tag.name].append(f"{tag.text}{content[:_LONGEST_TEXT]}</{tag.name}>")
+            markup_of[tag.name].append(f"{tag.text}{content[:_LONGEST_TEXT]}</{tag.name}>")
         elif tag.name != "meta" or _TELLING_META.search(tag.text):
-            kept[tag.name].append(tag.text)
+            markup_of[tag.name].append(tag.text)
     # <h1> comes last: truncated inside a tag, it would swallow what follows.
     maximum = {"html": 1, "meta": _MAX_KEPT, "title": 1, "time": 1, "h1": 3}
-    markup = "".join("".join(kept[name][:count]) for name, count in maximum.items())
+    markup = "".join("".join(markup_of[name][:count]) for name, count in maximum.items())
     return PageExcerpt(markup, tuple(json_ld), measure_text(html[:_LENGTH_WITHIN]))
 
 
@@ -221,22 +221,22 @@ def _is_wanted(name: str, *, in_article: bool) -> bool:
 
 def _next_tag(html: str, position: int) -> _Tag | None:
     """Return the first relevant tag at `position` or later."""
-    found = _next_name(html, position)
-    if found is None:
+    match = _next_name(html, position)
+    if match is None:
         return None
-    if found[1]:
-        return _Tag("!--", "", found.end())
-    rest = _REST_OF_TAG.match(html, found.end(), found.end() + _LONGEST_TAG)
+    if match[1]:
+        return _Tag("!--", "", match.end())
+    rest = _REST_OF_TAG.match(html, match.end(), match.end() + _LONGEST_TAG)
     if rest is None:
-        return _Tag("", "", found.end())
-    return _Tag(found[2].lower(), html[found.start() : rest.end()], rest.end())
+        return _Tag("", "", match.end())
+    return _Tag(match[2].lower(), html[match.start() : rest.end()], rest.end())
 
 
 def _next_name(html: str, position: int) -> re.Match[str] | None:
     """Search in steps: a search holds the interpreter's lock, and the event loop waits for it."""
     for start in range(position, len(html), _STEP):
-        if found := _NAME.search(html, start, start + _STEP + _LONGEST_NAME):
-            return found
+        if match := _NAME.search(html, start, start + _STEP + _LONGEST_NAME):
+            return match
     return None
 
 
@@ -328,10 +328,10 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     are taken as UTC; dates that are absurd, or more than a day after `now`, are ignored.
     """
     text = decode_page(body, content_type)
-    kept = read_page_excerpt(text)
-    tree = LexborHTMLParser(kept.markup)
+    excerpt = read_page_excerpt(text)
+    tree = LexborHTMLParser(excerpt.markup)
     meta = _read_meta_tags(tree)
-    described = find_articles(kept.json_ld)
+    described = find_articles(excerpt.json_ld)
     shared = _list_lines(
         (*_pick_values(meta, "og:title", "twitter:title"), *list_texts_under(described, "headline"))
     )
@@ -362,7 +362,7 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
         headings=headings,
         description=next(_pick_values(meta, "og:description"), None),
         refresh=_read_refresh(text),
-        text_length=kept.text_length,
+        text_length=excerpt.text_length,
     )
 
 
@@ -372,20 +372,20 @@ def _list_lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_refresh(text: str) -> str | None:
-    found = _REFRESH.search(text, 0, _REFRESH_WITHIN)
-    return html.unescape(found[1]).strip(" '\"") if found else None
+    match = _REFRESH.search(text, 0, _REFRESH_WITHIN)
+    return html.unescape(match[1]).strip(" '\"") if match else None
 
 
 def _read_meta_tags(tree: LexborHTMLParser) -> dict[str, str]:
     """Map the name of each <meta>, in lower case, to its first content that is not empty."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for node in tree.css("meta"):
         attributes = node.attributes
         content = attributes.get("content") or ""
         for kind in ("property", "name", "itemprop"):
             if (name := attributes.get(kind)) and content.strip():
-                found.setdefault(name.strip().lower(), content)
-    return found
+                contents.setdefault(name.strip().lower(), content)
+    return contents
 
 
 def _pick_values(meta: Mapping[str, str], *names: str) -> Iterator[str]:
@@ -411,8 +411,8 @@ def _line_of_text(text: str) -> str | None:
 
 
 def _read_language(tag: str) -> str | None:
-    found = _LANGUAGE.match(tag)
-    return found[1].lower() if found else None
+    match = _LANGUAGE.match(tag)
+    return match[1].lower() if match else None
 
 
 def _read_moment(text: str, now: datetime) -> datetime | None:

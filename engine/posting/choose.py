@@ -150,8 +150,8 @@ def _find_moment(day: date, at: time, zone: tzinfo) -> datetime:
 
 def _is_local_day(day: date, zone: tzinfo) -> bool:
     """Tell whether this date occurs in the zone."""
-    shown = (_find_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
-    return day in shown
+    days = (_find_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
+    return day in days
 
 
 def _find_zone(subscription: Subscription) -> tzinfo:
@@ -165,11 +165,11 @@ def measure_promise(prophecy: Prophecy) -> float:
     The prophecy need not be judged. Its first `HITS` hits count, and the semantically near hits
     after them: a model may see more in a long text than its words show.
     """
-    asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
-    needed = min(_WORDS, len(set(asked.values())))
+    words = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
+    needed = min(_WORDS, len(set(words.values())))
 
     def estimate_promise(hit: Hit) -> float:
-        in_common = {asked.get(word, word) for word in hit.matched}
+        in_common = {words.get(word, word) for word in hit.matched}
         covered = hit.parts.get("lexical") or 0.0
         return covered if len(in_common) >= needed else covered * _FEW_WORDS
 
@@ -280,18 +280,18 @@ def choose_finds(
     if it was told the best hit of a find recently, the next good hit is posted instead.
     """
     memory = _Memory(already_posted, now - again_after, now - EARLIER_CASE_EVERY)
-    chosen: list[Chosen] = []
+    items: list[Chosen] = []
     left_out: list[LeftOut] = []
     for find in sorted(finds, key=_build_merit_key):
-        found = _choose_hit(subscription, find, memory)
-        if isinstance(found, Chosen) and len(chosen) >= subscription.best:
-            found = RejectionReason.BEYOND_BEST
-        if isinstance(found, Chosen):
-            chosen.append(found)
-            memory.add(found)
+        outcome = _choose_hit(subscription, find, memory)
+        if isinstance(outcome, Chosen) and len(items) >= subscription.best:
+            outcome = RejectionReason.BEYOND_BEST
+        if isinstance(outcome, Chosen):
+            items.append(outcome)
+            memory.add(outcome)
         else:
-            left_out.append(LeftOut(find=find, reason=found))
-    return Choice(chosen=tuple(chosen), left_out=tuple(left_out))
+            left_out.append(LeftOut(find=find, reason=outcome))
+    return Choice(chosen=tuple(items), left_out=tuple(left_out))
 
 
 def judgment_of(hit: Hit) -> int | None:

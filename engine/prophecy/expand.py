@@ -211,8 +211,8 @@ class PhrasesRequest:
         archive["languages"] = list(corpus.read_in)
         if years := self.summary.years:
             archive["years"] = f"{years[0]}-{years[1]}"
-        asked = {"headline": self.headline, "archive": archive}
-        return compact_json(asked)
+        request = {"headline": self.headline, "archive": archive}
+        return compact_json(request)
 
     @property
     def key(self) -> str:

@@ -79,12 +79,12 @@ def _without_label(text: str) -> str:
 
 def _without_source(text: str) -> str:
     """Drop "- BBC News" or "| La Nación" from the end, unless nothing else is left."""
-    found = _SUFFIX.search(text)
-    if not found or len(_WORDS.findall(text[: found.start()])) < _SHORTEST_REST:
+    match = _SUFFIX.search(text)
+    if not match or len(_WORDS.findall(text[: match.start()])) < _SHORTEST_REST:
         return text
-    source = found["source"]
+    source = match["source"]
     if len(source.split()) > _LONGEST_SOURCE:
         return text
     # A dash also joins two halves of a headline; a bar hardly ever does.
-    certain = found["mark"] in "|·•»"
-    return text[: found.start()] if certain or _OUTLET.search(source) else text
+    certain = match["mark"] in "|·•»"
+    return text[: match.start()] if certain or _OUTLET.search(source) else text

@@ -93,13 +93,13 @@ def merge_prophecies(
 
 
 def _rank_best(
-    found: Sequence[tuple[Corpus, Sequence[Hit]]],
+    answers: Sequence[tuple[Corpus, Sequence[Hit]]],
     limit: int,
     weights: Mapping[str, float],
     *,
     after: int,
 ) -> tuple[Hit, ...]:
-    named = [_name_author(hit, corpus) for corpus, hits in found for hit in hits]
+    named = [_name_author(hit, corpus) for corpus, hits in answers for hit in hits]
     ordered = sorted(level_hits(named, weights), key=_build_order_key)[:limit]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
 
@@ -113,9 +113,9 @@ def _build_order_key(hit: Hit) -> tuple[object, ...]:
 def _name_author(hit: Hit, corpus: Corpus) -> Hit:
     """Return the hit with its corpus, and with the voice of that if it names neither voice nor
     author."""
-    found = hit.candidate
-    voice = found.voice if found.voice or found.author else corpus.voice
-    return replace(hit, candidate=replace(found, corpus=corpus.name, voice=voice))
+    candidate = hit.candidate
+    voice = candidate.voice if candidate.voice or candidate.author else corpus.voice
+    return replace(hit, candidate=replace(candidate, corpus=corpus.name, voice=voice))
 
 
 def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:

@@ -151,12 +151,12 @@ class Prophet:
 
     def _pool_candidates(self, retrieved: RetrievedCandidates) -> "Pool":
         """Return the eldest of the candidates that are alike, with words of their own."""
-        found = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
-        groups = group_alike(found, similarity=self._settings.similarity)
+        worded = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
+        groups = group_alike(worded, similarity=self._settings.similarity)
         groups = groups[: self._limit_pool(retrieved.expansion)]
         return Pool(
             retrieved=retrieved,
-            proposed=_list_proposed_ids(found, groups),
+            proposed=_list_proposed_ids(worded, groups),
             candidates=[choose_eldest(group) for group in groups],
         )
 
@@ -218,8 +218,8 @@ class Prophet:
 
     def _limit_pool(self, expansion: Expansion) -> int:
         """Return how many are judged. A model that named no phrases saw nothing to look for."""
-        chosen = self._settings
-        return chosen.max_with_phrases if expansion.model else chosen.maximum
+        settings = self._settings
+        return settings.max_with_phrases if expansion.model else settings.maximum
 
     @asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:
@@ -323,11 +323,11 @@ def build_notice(
 
 
 def _list_proposed_ids(
-    found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
+    candidates: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
 ) -> tuple[str, ...]:
     """Return the external ids of the members of `groups`, in the order of `found`."""
-    kept = {candidate.id for group in groups for candidate in group}
-    return tuple(candidate.external_id for candidate in found if candidate.id in kept)
+    ids = {candidate.id for group in groups for candidate in group}
+    return tuple(candidate.external_id for candidate in candidates if candidate.id in ids)
 
 
 def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -126,7 +126,7 @@ def measure_features(
     cosines = [known.get(candidate.id, lowest) for candidate in candidates]
     mean = math.fsum(cosines) / len(cosines) if cosines else 0.0
     maximum = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
-    found = {}
+    features = {}
     for candidate, cosine in zip(candidates, cosines, strict=True):
         in_common: dict[str, float] = {}  # the parts of "state-run" are one word
         for at in candidate.matched:
@@ -142,8 +142,8 @@ def measure_features(
             cosine * abs(cosine),
             cosine - mean,
         )
-        found[candidate.id] = dict(zip(FEATURES, figures, strict=True))
-    return found
+        features[candidate.id] = dict(zip(FEATURES, figures, strict=True))
+    return features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,11 +265,11 @@ class HeadlineReranker(Closable):
         embedder = self._embedder(corpus)
         longest = self._settings.rerank_seconds
         seconds = longest if patience is None else min(patience, longest)
-        chosen = [candidate.id for candidate in best_first[: self.best]]
-        if not chosen or embedder.dimensions == 0:
+        numbers = [candidate.id for candidate in best_first[: self.best]]
+        if not numbers or embedder.dimensions == 0:
             return None
         try:
-            return await self._compare_all(embedder, corpus, headline, chosen, seconds)
+            return await self._compare_all(embedder, corpus, headline, numbers, seconds)
         except VectorsUnsupported:
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
@@ -277,7 +277,7 @@ class HeadlineReranker(Closable):
                 return Comparison(similarity={}, model=embedder.name, unfinished=True)
             reason = Message(
                 "the best {number} were not embedded within {seconds:g} s; ask again.",
-                number=len(chosen),
+                number=len(numbers),
                 seconds=seconds,
             )
             return Comparison(similarity={}, model=embedder.name, notice=_not_ordered(reason))
@@ -290,19 +290,19 @@ class HeadlineReranker(Closable):
         embedder: Embedder,
         corpus: Corpus,
         headline: str,
-        chosen: Sequence[int],
+        numbers: Sequence[int],
         seconds: float,
     ) -> Comparison | None:
         """Return the similarities of the texts. Raises TimeoutError if a vector is late."""
-        asked = await self._embed_in_time(embedder, corpus, headline, chosen, seconds)
-        space = await self._vectors.space(corpus, embedder.name) if any(asked) else None
+        vector = await self._embed_in_time(embedder, corpus, headline, numbers, seconds)
+        space = await self._vectors.space(corpus, embedder.name) if any(vector) else None
         if space is None or not (scale := space.scale or SCALES.get(space.model)):
             return None
-        cosines = await self._vectors.cosines(corpus, space, asked, chosen)
+        cosines = await self._vectors.cosines(corpus, space, vector, numbers)
         # A text that means nothing to the model is similar to nothing.
         similarity = {
             document_id: scale.calibrate(cosines[document_id]) if document_id in cosines else 0.0
-            for document_id in chosen
+            for document_id in numbers
         }
         return Comparison(similarity=similarity, model=embedder.name, cosines=cosines)
 
@@ -311,7 +311,7 @@ class HeadlineReranker(Closable):
         embedder: Embedder,
         corpus: Corpus,
         headline: str,
-        chosen: Sequence[int],
+        numbers: Sequence[int],
         seconds: float,
     ) -> Vector:
         """Return the vector of the headline once all texts have one.
@@ -319,7 +319,7 @@ class HeadlineReranker(Closable):
         Embedding that has begun goes on after a TimeoutError, for the next search.
         """
         begun = asyncio.Event()
-        task = asyncio.create_task(self._embed_missing(embedder, corpus, headline, chosen, begun))
+        task = asyncio.create_task(self._embed_missing(embedder, corpus, headline, numbers, begun))
         self._work.add(task)
         task.add_done_callback(self._forget)
         try:
@@ -339,22 +339,22 @@ class HeadlineReranker(Closable):
         embedder: Embedder,
         corpus: Corpus,
         headline: str,
-        chosen: Sequence[int],
+        numbers: Sequence[int],
         begun: asyncio.Event,
     ) -> Vector:
         """Return the vector of the headline; make and store those that the texts lack."""
         async with self._alone:
             begun.set()
-            asked = await embedder.embed_query(headline[:_LONGEST_QUESTION])
-            if not any(asked):
-                return asked
-            model_id = await self._vectors.prepare(embedder.name, len(asked))
-            missing = await self._vectors.find_unembedded(corpus, model_id, chosen)
-            in_order = sorted(missing, key=lambda document: chosen.index(document.id))
+            vector = await embedder.embed_query(headline[:_LONGEST_QUESTION])
+            if not any(vector):
+                return vector
+            model_id = await self._vectors.prepare(embedder.name, len(vector))
+            missing = await self._vectors.find_unembedded(corpus, model_id, numbers)
+            in_order = sorted(missing, key=lambda document: numbers.index(document.id))
             for some in split_batches(in_order, _AT_ONCE):
                 vectors = await embed_batch(embedder, some)
                 await self._vectors.store(corpus, model_id, vectors)
-        return asked
+        return vector
 
 
 def _not_ordered(reason: Message) -> Message:

@@ -59,9 +59,10 @@ class Coincidences:
     def drop(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates without such words, those last that words alone have proposed and
         that share nothing else."""
-        found = [self._drop_from(candidate) for candidate in candidates]
+        reduced = [self._drop_from(candidate) for candidate in candidates]
         return sorted(
-            found, key=lambda candidate: not candidate.matched and _is_proposed_by_words(candidate)
+            reduced,
+            key=lambda candidate: not candidate.matched and _is_proposed_by_words(candidate),
         )
 
     def _drop_from(self, candidate: Candidate) -> Candidate:
@@ -71,16 +72,16 @@ class Coincidences:
         lexemes = [lexeme for at in candidate.matched for lexeme in self.terms[at].lexemes]
         words, parts = _split_names(candidate, lexemes)
         language = self._find_language(candidate) if several else ""
-        kept = {
+        matched = {
             at: frequency
             for at, frequency in candidate.matched.items()
             if not _is_part(self.terms[at], parts, words)
             and not _is_false_stem(self.terms[at], language, words)
         }
-        if len(kept) == len(candidate.matched):
+        if len(matched) == len(candidate.matched):
             return candidate
-        share = self._weigh(kept) / (self._weigh(candidate.matched) or 1.0)
-        return replace(candidate, matched=kept, bm25=candidate.bm25 * share)
+        share = self._weigh(matched) / (self._weigh(candidate.matched) or 1.0)
+        return replace(candidate, matched=matched, bm25=candidate.bm25 * share)
 
     def _weigh(self, matched: Mapping[int, int]) -> float:
         terms = [self.terms[at] for at in matched]
@@ -148,13 +149,15 @@ class Proposal:
     asked_for: Mapping[str, int]  # in the lists of phrases
 
 
-def list_proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> list[Proposal]:
+def list_proposals(
+    own: Mapping[str, Sequence[int]], phrase_lists: Sequence[PhraseList]
+) -> list[Proposal]:
     """Return the documents in the headline's own lists and those of phrases, best first.
 
     All lists count the same. A phrase may have several.
     """
-    lists = [*own.values(), *(ids for _, ids in asked)]
-    places, asked_for = list_ranks(own), _best_places(asked)
+    lists = [*own.values(), *(ids for _, ids in phrase_lists)]
+    places, asked_for = list_ranks(own), _best_places(phrase_lists)
     return [
         Proposal(
             id=document_id,
@@ -165,10 +168,10 @@ def list_proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]
     ]
 
 
-def _best_places(asked: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
+def _best_places(phrase_lists: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
     """Return for each document the phrases that found it, with its best rank for each."""
     found: dict[int, dict[str, int]] = {}
-    for phrase, ids in asked:
+    for phrase, ids in phrase_lists:
         for rank, document_id in enumerate(ids, start=1):
             places = found.setdefault(document_id, {})
             places[phrase] = min(rank, places.get(phrase, rank))
@@ -273,17 +276,17 @@ class Retriever:
             return RetrievedCandidates(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
         described = await self._meaning.descriptions.describe_documents(corpus, terms, list(near))
-        known = {candidate.id: candidate for candidate in described}
+        by_id = {candidate.id: candidate for candidate in described}
         return RetrievedCandidates(
             terms=terms,
             candidates=[
                 replace(
-                    known[document_id],
+                    by_id[document_id],
                     similarity=question.shown(near[document_id]),
                     ranks={SEMANTIC: rank},
                 )
                 for rank, document_id in enumerate(near, start=1)
-                if document_id in known
+                if document_id in by_id
             ],
             mode=Mode.SEMANTIC,
             model=question.space.model,
@@ -331,16 +334,16 @@ class Retriever:
         by_words: Sequence[Candidate],
     ) -> list[Candidate]:
         """Return the candidates that still exist, each with its ranks in the lists."""
-        known = {candidate.id: candidate for candidate in by_words}
+        by_id = {candidate.id: candidate for candidate in by_words}
         source = self._phrases or self._meaning
-        strangers = [proposal.id for proposal in joined if proposal.id not in known]
+        strangers = [proposal.id for proposal in joined if proposal.id not in by_id]
         if source and strangers:
             described = await source.descriptions.describe_documents(corpus, terms, strangers)
-            known |= {candidate.id: candidate for candidate in described}
+            by_id |= {candidate.id: candidate for candidate in described}
         return [
-            replace(known[proposal.id], ranks=proposal.ranks, asked_for=proposal.asked_for)
+            replace(by_id[proposal.id], ranks=proposal.ranks, asked_for=proposal.asked_for)
             for proposal in joined
-            if proposal.id in known
+            if proposal.id in by_id
         ]
 
 
@@ -352,17 +355,17 @@ async def _compare_by_meaning(
     reorder: bool,
 ) -> list[Candidate]:
     """Return candidates with their similarity; with `reorder`, use it in the order as well."""
-    known = {candidate.id: candidate for candidate in candidates}
+    by_id = {candidate.id: candidate for candidate in candidates}
     cosines = {
         **near,
-        **await question.cosines([document_id for document_id in known if document_id not in near]),
+        **await question.cosines([document_id for document_id in by_id if document_id not in near]),
     }
-    order = list(known)
+    order = list(by_id)
     if reorder:
         order = fuse_rankings(
             [order, sorted(cosines, key=lambda document_id: -cosines[document_id])]
         )
     return [
-        replace(known[document_id], similarity=question.similarity(cosines.get(document_id)))
+        replace(by_id[document_id], similarity=question.similarity(cosines.get(document_id)))
         for document_id in order
     ]

@@ -127,14 +127,14 @@ def measure_age(created_at: datetime, asked_at: datetime, full_years: float) -> 
 
 def list_factors(candidate: Candidate) -> dict[str, float]:
     """Return the multipliers that apply, by name."""
-    found = {
+    factors = {
         flag.names[0]: factor for flag, factor in _FLAG_FACTORS.items() if candidate.flags & flag
     }
     if candidate.length < _SHORT_TOKENS:
-        found["short"] = _SHORT_FACTOR
+        factors["short"] = _SHORT_FACTOR
     if is_generic(candidate.text):
-        found["generic"] = _GENERIC_FACTOR
-    return found
+        factors["generic"] = _GENERIC_FACTOR
+    return factors
 
 
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
@@ -153,8 +153,8 @@ def _level_parts(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
 
 def _evidence_weight(parts: Parts, weights: Mapping[str, float]) -> float:
     """Return the sum of the weights of the known evidence, or 1 if it is 0."""
-    known = (name for name, value in parts.items() if value is not None and name != "age")
-    return sum(weights.get(name, 0.0) for name in known) or 1.0
+    names = (name for name, value in parts.items() if value is not None and name != "age")
+    return sum(weights.get(name, 0.0) for name in names) or 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +197,8 @@ class Scorer:
         scored.sort(key=lambda hit: (not self._is_strong_enough(hit), *self._build_order_key(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        found = _put_own_words_first(list(filter(self._is_strong_enough, scored)))
-        hits = _number_hits(found, limit, after=0)
+        strong = _put_own_words_first(list(filter(self._is_strong_enough, scored)))
+        hits = _number_hits(strong, limit, after=0)
         weak = (
             hit for hit in scored if hit.parts["judgment"] != 0 and not self._is_strong_enough(hit)
         )
@@ -309,8 +309,8 @@ def _put_own_words_first(hits: list[Hit]) -> list[Hit]:
 
 
 def _number_hits(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
-    kept = islice(hits, limit)
-    return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
+    first = islice(hits, limit)
+    return [replace(hit, rank=rank) for rank, hit in enumerate(first, start=after + 1)]
 
 
 def order_hits(hit: Hit) -> tuple[object, ...]:

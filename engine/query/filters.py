@@ -51,9 +51,9 @@ def read_stretch(text: str) -> Stretch | None:
     Days are in UTC unless the text ends in a zone ("2015-03-02+09:00"). Returns None if the text is
     not a time.
     """
-    found = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(text)
     try:
-        stretch = _read_instant(text) if found is None else _read_days(found)
+        stretch = _read_instant(text) if match is None else _read_days(match)
     except (ValueError, OverflowError):
         return None
     return stretch if stretch.start.year in _YEARS else None
@@ -65,8 +65,8 @@ def _read_instant(text: str) -> Stretch:
     return Stretch(moment, moment)
 
 
-def _read_days(found: re.Match[str]) -> Stretch:
-    year, month, day = int(found["year"]), found["month"], found["day"]
+def _read_days(match: re.Match[str]) -> Stretch:
+    year, month, day = int(match["year"]), match["month"], match["day"]
     first = date(year, int(month or 1), int(day or 1))
     if day:
         after = first + timedelta(days=1)
@@ -74,7 +74,7 @@ def _read_days(found: re.Match[str]) -> Stretch:
         after = (first + timedelta(days=31)).replace(day=1)
     else:
         after = date(year + 1, 1, 1)
-    return Stretch(*(_build_midnight(moment, found["zone"] or "Z") for moment in (first, after)))
+    return Stretch(*(_build_midnight(moment, match["zone"] or "Z") for moment in (first, after)))
 
 
 def _build_midnight(day: date, zone: str) -> datetime:
@@ -99,8 +99,8 @@ def _read_day(value: str) -> str | None:
 
 
 def _read_language(value: str) -> str | None:
-    found = _LANGUAGE.fullmatch(value.lower())
-    return found[1] if found else None
+    match = _LANGUAGE.fullmatch(value.lower())
+    return match[1] if match else None
 
 
 def _read_count(value: str) -> str | None:
@@ -224,12 +224,12 @@ def _values_of(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
 
 
 def _read_filter_flags(filters: Sequence[Filter]) -> Flag:
-    found = Flag.NONE
+    flags = Flag.NONE
     for value in _values_of(filters, "has"):
-        found |= _HAS[value]
+        flags |= _HAS[value]
     for value in _values_of(filters, "is"):
-        found |= _IS[value]
-    return found
+        flags |= _IS[value]
+    return flags
 
 
 def _read_stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:

@@ -80,10 +80,10 @@ def weigh_recency(created_at: datetime, now: datetime, decay_days: float) -> flo
 
 def is_preferred(role: str | None, preferred: Collection[str]) -> float | None:
     """Return 1 for a preferred role, 0 for any other, None if the role is not known."""
-    known = (role or "").casefold()
-    if known in {language.casefold() for language in preferred}:
+    own_role = (role or "").casefold()
+    if own_role in {language.casefold() for language in preferred}:
         return 1.0
-    return 0.0 if known in _ROLES else None
+    return 0.0 if own_role in _ROLES else None
 
 
 def weigh_focus(same_thread: int) -> float:
@@ -109,14 +109,14 @@ def weigh_hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
 
 
 def weigh_authority(
-    author: str | None, domain: str | None, known: Mapping[str, float], otherwise: float
+    author: str | None, domain: str | None, worths: Mapping[str, float], otherwise: float
 ) -> float | None:
     """Return the worth of the author or the domain, whichever is higher; a domain includes its
     subdomains. None if the settings name no worths."""
-    if not known:
+    if not worths:
         return None
     names = [(author or "").casefold().removeprefix("@"), *_list_domains(domain)]
-    return max((known[name] for name in names if name in known), default=otherwise)
+    return max((worths[name] for name in names if name in worths), default=otherwise)
 
 
 def _list_domains(domain: str | None) -> list[str]:
@@ -130,12 +130,12 @@ def _join_letters(text: str) -> str:
 
 
 def rank_documents(
-    documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
+    documents: Sequence[FoundDocument], context: FeatureContext, profile: KindProfile
 ) -> list[ScoredDocument]:
     """Return the documents by score, best first, ties by date then id."""
     threads = Counter(document.thread for document in documents)
-    asked = replace(asked, threads=threads)
-    features = [compute_features(document, asked, profile) for document in documents]
+    context = replace(context, threads=threads)
+    features = [compute_features(document, context, profile) for document in documents]
     parts = level_parts(features, profile.weights)
     scored = [
         (weighted_mean(its, profile.weights), document, its)
@@ -145,20 +145,24 @@ def rank_documents(
     return [ScoredDocument(document, score, its) for score, document, its in scored]
 
 
-def compute_features(document: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
+def compute_features(
+    document: FoundDocument, context: FeatureContext, profile: KindProfile
+) -> Parts:
     """Return the features of a document that the profile weighs, by name."""
-    return {name: _FEATURES[name](document, asked, profile) for name in profile.weights}
+    return {name: _FEATURES[name](document, context, profile) for name in profile.weights}
 
 
 def _measure_recency(
-    document: FoundDocument, asked: FeatureContext, profile: KindProfile
+    document: FoundDocument, context: FeatureContext, profile: KindProfile
 ) -> float | None:
     written = document.candidate.created_at
-    return weigh_recency(written, asked.now, profile.decay_days) if asked.now and written else None
+    return (
+        weigh_recency(written, context.now, profile.decay_days) if context.now and written else None
+    )
 
 
-def _measure_focus(document: FoundDocument, asked: FeatureContext) -> float:
-    return weigh_focus(asked.threads.get(document.thread, 1) - 1) if document.thread else 0.0
+def _measure_focus(document: FoundDocument, context: FeatureContext) -> float:
+    return weigh_focus(context.threads.get(document.thread, 1) - 1) if document.thread else 0.0
 
 
 _FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
@@ -236,15 +240,15 @@ class Finder:
         if profile is None:
             stages = await self._retrieve_distinct(corpus, plan, required, limit)
         else:
-            asked = FeatureContext(
+            context = FeatureContext(
                 query=looked_for, reference=compute_reference(looked_for, plan, corpus), now=now
             )
             stages = await self._rank_by_profile(
-                corpus, plan, required, limit, asked=asked, profile=profile
+                corpus, plan, required, limit, context=context, profile=profile
             )
-        retrieved, kept = stages.retrieved, stages.kept
+        retrieved, distinct = stages.retrieved, stages.kept
         receipts = Receipts(corpus, plan)
-        shown = [receipts.hit(rank, hit) for rank, hit in enumerate(kept[:limit], start=1)]
+        hits = [receipts.hit(rank, hit) for rank, hit in enumerate(distinct[:limit], start=1)]
         return QueryAnswer(
             query=query,
             expanded=looked_for,
@@ -256,12 +260,12 @@ class Finder:
                 matching=retrieved.matching,
                 passing=retrieved.passing,
                 fetched=stages.looked_at,
-                distinct=len(kept),
-                elsewhere=sum(hit.elsewhere for hit in kept),
-                returned=len(shown),
+                distinct=len(distinct),
+                elsewhere=sum(hit.elsewhere for hit in distinct),
+                returned=len(hits),
                 candidates=None if profile is None else len(retrieved.documents),
             ),
-            hits=tuple(shown),
+            hits=tuple(hits),
             notices=(*query.notices, *receipts.notices()),
         )
 
@@ -277,16 +281,16 @@ class Finder:
         wide = fetched_for(limit)
         while True:
             retrieved = await self._run_plan(corpus, plan, required, wide)
-            found = retrieved.documents
+            documents = retrieved.documents
             score = plan.plan is Plan.RANKED
-            kept = self._choose_distinct_hits(
+            distinct = self._choose_distinct_hits(
                 [
                     ScoredDocument(document, document.candidate.bm25 if score else None)
-                    for document in found
+                    for document in documents
                 ]
             )
-            if len(kept) >= limit or len(found) < wide:
-                return _Stages(retrieved, kept, len(found))
+            if len(distinct) >= limit or len(documents) < wide:
+                return _Stages(retrieved, distinct, len(documents))
             wide *= 4
 
     async def _rank_by_profile(
@@ -296,7 +300,7 @@ class Finder:
         required: Conditions,
         limit: int,
         *,
-        asked: FeatureContext,
+        context: FeatureContext,
         profile: KindProfile,
     ) -> _Stages:
         """Rank candidates until `limit` of them are distinct or there are no more."""
@@ -305,15 +309,15 @@ class Finder:
             retrieved = await self._index.rank_texts(
                 corpus, plan.by_language, plan.terms, required, pool, profiled=True
             )
-            order = rank_documents(retrieved.documents, asked, profile)
+            order = rank_documents(retrieved.documents, context, profile)
             wide = fetched_for(limit)
             # Comparing all candidates with each other would take longer than finding them.
-            while len(kept := self._choose_distinct_hits(order[:wide])) < limit and wide < len(
+            while len(distinct := self._choose_distinct_hits(order[:wide])) < limit and wide < len(
                 order
             ):
                 wide *= 2
-            if len(kept) >= limit or len(order) >= retrieved.passing:
-                return _Stages(retrieved, kept, min(wide, len(order)))
+            if len(distinct) >= limit or len(order) >= retrieved.passing:
+                return _Stages(retrieved, distinct, min(wide, len(order)))
             pool *= 4
 
     async def _run_plan(
@@ -329,18 +333,18 @@ class Finder:
             case Plan.NOTHING | Plan.NEAREST:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
-    def _choose_distinct_hits(self, found: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+    def _choose_distinct_hits(self, documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
-        by_id = {hit.document.candidate.id: hit for hit in found}
+        by_id = {hit.document.candidate.id: hit for hit in documents}
         groups = group_alike(
-            [hit.document.candidate for hit in found], similarity=self._settings.similarity
+            [hit.document.candidate for hit in documents], similarity=self._settings.similarity
         )
-        kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
-        items = Counter(_find_item(hit) for hit in kept)
+        distinct = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
+        items = Counter(_find_item(hit) for hit in distinct)
         return [
             replace(hit, elsewhere=items[item] - 1) if (item := _find_item(hit)) else hit
-            for hit in first_of_items(kept, lambda hit: hit.document.candidate.place)
+            for hit in first_of_items(distinct, lambda hit: hit.document.candidate.place)
         ]
 
 

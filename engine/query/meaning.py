@@ -42,15 +42,15 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
     Each hit names its voice. What one archive lacks is no news if another has it, so only notices
     of all are kept. There must be at least one answer, and all must be to one query.
     """
-    founds = [found for _, found in answers]
-    hits = [_name_author(hit, corpus) for corpus, found in answers for hit in found.hits]
+    founds = [answer for _, answer in answers]
+    hits = [_name_author(hit, corpus) for corpus, answer in answers for hit in answer.hits]
     hits.sort(key=lambda hit: (-(hit.score or 0), *_newest_first(hit)))
-    kept = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
+    ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
     return replace(
         founds[0],
         corpus=ALL,
-        hits=kept,
-        counts=_sum_counts([found.counts for found in founds], returned=len(kept)),
+        hits=ranked,
+        counts=_sum_counts([answer.counts for answer in founds], returned=len(ranked)),
         notices=(
             *(
                 notice
@@ -63,10 +63,10 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
 
 
 def _name_author(hit: FindHit, corpus: Corpus) -> FindHit:
-    found = hit.document.candidate
-    if found.voice or found.author:
+    candidate = hit.document.candidate
+    if candidate.voice or candidate.author:
         return hit
-    named = replace(hit.document, candidate=replace(found, voice=corpus.voice))
+    named = replace(hit.document, candidate=replace(candidate, voice=corpus.voice))
     return replace(hit, document=named)
 
 
@@ -139,9 +139,9 @@ class MeaningFinder(Finder):
 
         Texts of unknown similarity follow in their lexical order.
         """
-        found = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
-        known = await similarities([hit.document.candidate for hit in found.hits])
-        return order_by_similarity(found, known, limit)
+        answer = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
+        similarity_of = await similarities([hit.document.candidate for hit in answer.hits])
+        return order_by_similarity(answer, similarity_of, limit)
 
     async def nearest(
         self,
@@ -158,11 +158,11 @@ class MeaningFinder(Finder):
         `similarity` converts a cosine to a similarity.
         """
         plan, required = await self._plan_search(corpus, query), combine_conditions(query.filters)
-        found = await self._near.nearest(
+        retrieved = await self._near.nearest(
             corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
         )
-        kept = self._choose_distinct_hits(
-            [ScoredDocument(document, None) for document in found.documents]
+        distinct = self._choose_distinct_hits(
+            [ScoredDocument(document, None) for document in retrieved.documents]
         )
         hits = tuple(
             FindHit(
@@ -174,7 +174,7 @@ class MeaningFinder(Finder):
                 elsewhere=hit.elsewhere,
                 similarity=similarity(hit.document.candidate.similarity or 0.0),
             )
-            for rank, hit in enumerate(kept[:limit], start=1)
+            for rank, hit in enumerate(distinct[:limit], start=1)
         )
         return QueryAnswer(
             query=query,
@@ -184,10 +184,10 @@ class MeaningFinder(Finder):
             plan=Plan.NEAREST,
             counts=Counts(
                 corpus=corpus.documents,
-                passing=found.passing,
-                fetched=len(found.documents),
-                distinct=len(kept),
-                elsewhere=sum(hit.elsewhere for hit in kept),
+                passing=retrieved.passing,
+                fetched=len(retrieved.documents),
+                distinct=len(distinct),
+                elsewhere=sum(hit.elsewhere for hit in distinct),
                 returned=len(hits),
             ),
             hits=hits,
@@ -196,7 +196,7 @@ class MeaningFinder(Finder):
 
 
 def order_by_similarity(
-    found: QueryAnswer, similarities: Mapping[int, float], limit: int
+    answer: QueryAnswer, similarities: Mapping[int, float], limit: int
 ) -> QueryAnswer:
     """Return the first `limit` hits by similarity; those without one come last."""
 
@@ -206,14 +206,14 @@ def order_by_similarity(
 
     hits = [
         replace(hit, rank=rank, similarity=similarities.get(hit.document.candidate.id))
-        for rank, hit in enumerate(sorted(found.hits, key=order)[:limit], start=1)
+        for rank, hit in enumerate(sorted(answer.hits, key=order)[:limit], start=1)
     ]
-    notices = found.notices
-    if unknown := len(found.hits) - len(similarities):
+    notices = answer.notices
+    if unknown := len(answer.hits) - len(similarities):
         notices = (
             *notices,
             Message("{number} of the texts found are not ordered by meaning.", number=unknown),
         )
     return replace(
-        found, hits=tuple(hits), notices=notices, counts=replace(found.counts, returned=len(hits))
+        answer, hits=tuple(hits), notices=notices, counts=replace(answer.counts, returned=len(hits))
     )

@@ -162,8 +162,8 @@ class _Reader:
         """Read #tag or @mention; return None if the sign is followed by anything else."""
         if not _begins_name(self._text[self._at + 1 : self._at + 2]):
             return None
-        found = _SHORT_RUN.match(self._text, self._at)
-        run = found[0] if found else ""
+        match = _SHORT_RUN.match(self._text, self._at)
+        run = match[0] if match else ""
         name, also = ("tag", "_") if self._here == "#" else ("mention", "_.-@")
         value = _trim_punctuation(run[1:]).casefold()
         if len(run) > LONGEST_NAME or not _is_name(value, also) or len(value) >= LONGEST_NAME:
@@ -172,8 +172,8 @@ class _Reader:
         return _Part(filter=Filter(name, value, negated))
 
     def _read_word(self, negated: bool) -> Iterator[_Part]:
-        found = _RUN.match(self._text, self._at)
-        run = found[0] if found else ""
+        match = _RUN.match(self._text, self._at)
+        run = match[0] if match else ""
         self._at += len(run)
         named = _NAME.match(run)
         if named and (value := self._read_value(run[named.end() :])):
@@ -243,8 +243,8 @@ def _begins_name(character: str) -> bool:
 
 def _is_name(text: str, also: str) -> bool:
     """Return whether `text` is a tag or an account: at least one letter, only valid characters."""
-    known = all(character in also or _is_word(character) for character in text)
-    return known and any(map(str.isalpha, text))
+    is_word = all(character in also or _is_word(character) for character in text)
+    return is_word and any(map(str.isalpha, text))
 
 
 def _trim_punctuation(text: str) -> str:

@@ -202,9 +202,9 @@ def plan_query(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> PlannedSearch:
     """Return the planned search. `readings` are those of `units(query)`, in the same order."""
-    known = list(readings)
+    every = list(readings)
     read = list_units(query)
-    chains = _build_chains(read, known)
+    chains = _build_chains(read, every)
     ranked = any(
         alternative.unit in chains for group in query.groups for alternative in group.alternatives
     )
@@ -212,14 +212,14 @@ def plan_query(
     if ranked:
         by_language = tuple(plan for plan in by_language if plan.required)
     frequencies: dict[Unit, int] = defaultdict(int)
-    for reading in known:
+    for reading in every:
         frequencies[read[reading.unit]] += reading.document_frequency
     return PlannedSearch(
         plan=_choose_plan(
             query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)
         ),
         by_language=by_language,
-        sought=_choose_sought(query, read, known, documents),
+        sought=_choose_sought(query, read, every, documents),
         ignored=tuple(
             unit
             for unit in read
@@ -248,15 +248,15 @@ def _build_chains(
     read: Sequence[Unit], readings: Iterable[Reading]
 ) -> dict[Unit, dict[str, Chain]]:
     """Return the chain of each unit in each language that has lexemes for it."""
-    found: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
+    chains: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     for reading in readings:
-        found[read[reading.unit]][reading.language].append((reading.lexeme, reading.position))
+        chains[read[reading.unit]][reading.language].append((reading.lexeme, reading.position))
     return {
         unit: {
             language: tuple(sorted(links, key=lambda link: (link[1], link[0])))
             for language, links in by_language.items()
         }
-        for unit, by_language in found.items()
+        for unit, by_language in chains.items()
     }
 
 
@@ -266,8 +266,8 @@ def _in_language(
     """Read the query in one language; words without a lexeme in it (stop words) are ignored, and
     demand no alias of a term that they are a part of."""
 
-    def made(found: Iterable[Unit]) -> tuple[Chain, ...]:
-        of = (chains.get(unit, {}).get(language) for unit in found)
+    def made(units: Iterable[Unit]) -> tuple[Chain, ...]:
+        of = (chains.get(unit, {}).get(language) for unit in units)
         return tuple(dict.fromkeys(chain for chain in of if chain))
 
     def select_units(group: Group) -> Iterator[Unit]:
@@ -294,12 +294,12 @@ def _choose_sought(
     alternatives = [alternative for group in query.groups for alternative in group.alternatives]
     alternatives.sort(key=lambda alternative: alternative.alias_of is not None)
     numbers = {unit: number for number, unit in enumerate(read)}
-    found = assign_slots(readings, [numbers[alternative.unit] for alternative in alternatives])
-    chosen = ((alternatives[slot.place], slot) for slot in found if slot.fresh)
+    slots = assign_slots(readings, [numbers[alternative.unit] for alternative in alternatives])
+    fresh = ((alternatives[slot.place], slot) for slot in slots if slot.fresh)
     return tuple(
         Sought(
             term=slot.term(alternative.unit.text, documents, weight=alternative.weight),
             alternative=alternative,
         )
-        for alternative, slot in chosen
+        for alternative, slot in fresh
     )

@@ -144,9 +144,9 @@ class QueryAnswer:
     notices: tuple[Message, ...] = ()
 
 
-def touched_platforms(found: QueryAnswer) -> tuple[str, ...]:
+def touched_platforms(answer: QueryAnswer) -> tuple[str, ...]:
     """Return the platforms of the hits in lower case, in the order of their best hits."""
-    platforms = (hit.document.candidate.platform for hit in found.hits)
+    platforms = (hit.document.candidate.platform for hit in answer.hits)
     return tuple(dict.fromkeys(platform.lower() for platform in platforms if platform))
 
 
@@ -159,14 +159,16 @@ class Receipts:
 
     def hit(self, rank: int, scored: ScoredDocument) -> FindHit:
         """Return the hit for a scored document."""
-        found, corpus = scored.document, self.corpus
-        norm = partial(DEFAULT.part, length=found.candidate.length, average=corpus.average_length)
+        document, corpus = scored.document, self.corpus
+        norm = partial(
+            DEFAULT.part, length=document.candidate.length, average=corpus.average_length
+        )
         matches = (
-            _build_match(sought, found, norm, corpus.documents) for sought in self.plan.sought
+            _build_match(sought, document, norm, corpus.documents) for sought in self.plan.sought
         )
         return FindHit(
             rank=rank,
-            document=attribute_document(found, corpus),
+            document=attribute_document(document, corpus),
             score=scored.score,
             matched=tuple(match for match in matches if match.count),
             parts=scored.parts,
@@ -190,27 +192,27 @@ class Receipts:
         return notices
 
 
-def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
+def attribute_document(document: FoundDocument, corpus: Corpus) -> FoundDocument:
     """Return the document with what its corpus knows of it, and always with an attribution.
 
     Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
     """
-    candidate = address_candidate(found.candidate, corpus)
+    candidate = address_candidate(document.candidate, corpus)
     place = f"{candidate.platform or corpus.name}#{candidate.external_id}"
     day = f"{candidate.created_at:%Y-%m-%d}" if candidate.created_at else None
     made = ", ".join(filter(None, (candidate.author, place, day)))
-    return replace(found, candidate=candidate, attribution=found.attribution or made)
+    return replace(document, candidate=candidate, attribution=document.attribution or made)
 
 
 def _build_match(
-    sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
+    sought: Sought, document: FoundDocument, part: Callable[[int], float], documents: int
 ) -> Match:
     """Return the match of a term in a document; `part` returns the BM25 part of a frequency."""
     term, alias_of = sought.term, sought.alternative.alias_of
     frequencies = {
-        name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))
+        name: tf for name in sorted(term.lexemes) if (tf := document.frequencies.get(name, 0))
     }
-    own = sum(found.in_text.get(name, 0) for name in frequencies)
+    own = sum(document.in_text.get(name, 0) for name in frequencies)
     count = sum(frequencies.values())
     weight = term.weight * idf(documents, term.document_frequency)
     return Match(
@@ -223,12 +225,12 @@ def _build_match(
     )
 
 
-def _quote_units(found: Sequence[Unit]) -> str:
-    return ", ".join(f'"{unit.text}"' for unit in found)
+def _quote_units(units: Sequence[Unit]) -> str:
+    return ", ".join(f'"{unit.text}"' for unit in units)
 
 
 async def present_hits(
-    index: Reads, corpus: Corpus, found: QueryAnswer, *, voice: bool
+    index: Reads, corpus: Corpus, answer: QueryAnswer, *, voice: bool
 ) -> QueryAnswer:
     """Return the hits with excerpts and, with `voice`, voice terms.
 
@@ -236,19 +238,19 @@ async def present_hits(
     that need voice terms. Raises the errors of the index.
     """
     radius = RADIUS[corpus.kind]
-    long = [hit for hit in found.hits if len(_hit_text(hit)) > SHORT]
+    long = [hit for hit in answer.hits if len(_hit_text(hit)) > SHORT]
     near = {word for hit in long for word in _list_possible_matches(hit)}
-    known = await _count_known_words(index, corpus, near)
-    hits = [replace(hit, excerpt=_build_excerpt(hit, radius, known)) for hit in found.hits]
+    frequencies = await _count_known_words(index, corpus, near)
+    hits = [replace(hit, excerpt=_build_excerpt(hit, radius, frequencies)) for hit in answer.hits]
     if voice:
         spoken = {spot.word for hit in hits for spot in find_words(_text_to_show(hit))}
-        known |= await _count_known_words(index, corpus, spoken - known.keys())
-        documents = found.counts.corpus
+        frequencies |= await _count_known_words(index, corpus, spoken - frequencies.keys())
+        documents = answer.counts.corpus
         hits = [
-            replace(hit, voice_terms=voice_terms(_text_to_show(hit), known, documents))
+            replace(hit, voice_terms=voice_terms(_text_to_show(hit), frequencies, documents))
             for hit in hits
         ]
-    return replace(found, hits=tuple(hits))
+    return replace(answer, hits=tuple(hits))
 
 
 def _hit_text(hit: FindHit) -> str:
@@ -266,29 +268,29 @@ def _list_possible_matches(hit: FindHit) -> Iterable[str]:
     return (word for word in distinct if may_match(word, lexemes, fold_case_and_accents))
 
 
-def _build_excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
+def _build_excerpt(hit: FindHit, radius: int | None, frequencies: Mapping[str, Known]) -> Excerpt:
     worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
     matches: list[tuple[Spot, float]] = []
     for spot in searched_words(_hit_text(hit)):
-        lexemes = known[spot.word].lexemes if spot.word in known else ()
+        lexemes = frequencies[spot.word].lexemes if spot.word in frequencies else ()
         if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
             matches.append((spot, value))
     return choose_window(_hit_text(hit), matches, radius)
 
 
 async def _count_known_words(
-    index: Reads, corpus: Corpus, found: Iterable[str]
+    index: Reads, corpus: Corpus, words: Iterable[str]
 ) -> dict[str, Known]:
     """Return the corpus' figures for words, without those that have no lexeme in any language."""
-    asked = sorted(found)
-    if not asked:
+    ordered = sorted(words)
+    if not ordered:
         return {}
     by_word: dict[int, list[Reading]] = defaultdict(list)
-    for reading in await index.read(corpus, [make_searchable(word) for word in asked]):
+    for reading in await index.read(corpus, [make_searchable(word) for word in ordered]):
         by_word[reading.unit].append(reading)
     languages = set(corpus.read_in)
     return {
-        asked[unit]: Known(
+        ordered[unit]: Known(
             lexemes=tuple(dict.fromkeys(slot.lexeme for slot in readings)),
             document_frequency=max(slot.document_frequency for slot in readings),
             telling={slot.language for slot in readings} == languages,

@@ -76,15 +76,15 @@ class WebGatherer:
         What a provider or a page does wrong is told in the notices, and so is a spent budget.
         Raises storage errors.
         """
-        asked = list(dict.fromkeys(" ".join(query.split()) for query in queries))
-        asked = [query for query in asked if query][:_MAX_QUERIES]
-        if not asked or not self.available:
+        texts = list(dict.fromkeys(" ".join(query.split()) for query in queries))
+        texts = [query for query in texts if query][:_MAX_QUERIES]
+        if not texts or not self.available:
             return WebFindings()
-        planned = self._plan_searches(len(asked), deadline, now)
+        planned = self._plan_searches(len(texts), deadline, now)
         progress = _Progress()
         try:
             async with self._account.hold(planned, now=now):
-                await self._search_and_read(asked, progress, deadline, planned.source, now)
+                await self._search_and_read(texts, progress, deadline, planned.source, now)
         except BudgetExhausted as error:
             return WebFindings(notices=(error.full_message,))
         return _build_findings(progress)
@@ -128,12 +128,12 @@ class WebGatherer:
     async def _search_web(
         self, number: int, query: str, progress: _Progress, source: BudgetSource, now: datetime
     ) -> None:
-        found = await self._providers.search(query, limit=self._results, now=now)
-        progress.searched[number] = found
-        if found.provider:
+        results = await self._providers.search(query, limit=self._results, now=now)
+        progress.searched[number] = results
+        if results.provider:
             await self._account.ledger.record(
-                Usage(cost_usd=found.cost_usd),
-                model=found.provider,
+                Usage(cost_usd=results.cost_usd),
+                model=results.provider,
                 purpose=PURPOSE,
                 source=source,
                 now=now,
@@ -190,11 +190,11 @@ def choose_pages(
 
     `numbers` are those of the queries. A page that several queries found belongs to the first.
     """
-    found: dict[str, _Target] = {}
+    targets: dict[str, _Target] = {}
     for number, ranked in zip(numbers, results, strict=True):
         for rank, result in enumerate(ranked):
-            found.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
-    by_query = [[page for page in found.values() if page.query == number] for number in numbers]
+            targets.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
+    by_query = [[page for page in targets.values() if page.query == number] for number in numbers]
     turns = [page for turn in zip_longest(*by_query) for page in turn if page is not None]
     return turns[:maximum]
 

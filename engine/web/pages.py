@@ -88,10 +88,10 @@ def _is_match(pattern: str, path: str) -> bool:
         return not anchored or place == len(path)
     *middle, last = others
     for part in middle:
-        found = path.find(part, place)
-        if found < 0:
+        start = path.find(part, place)
+        if start < 0:
             return False
-        place = found + len(part)
+        place = start + len(part)
     if anchored:
         return path.endswith(last) and len(path) - len(last) >= place
     return path.find(last, place) >= 0
@@ -170,12 +170,12 @@ class Pages:
         not changed. Raises FetchError, ExtraMissing, PresagioError if no process can be started,
         and storage errors.
         """
-        known = await self._cache.get(address)
+        cached = await self._cache.get(address)
         fresh = now - _FRESH
-        if known and known.fetched_at > fresh:
-            return ReadPage(known, cached=True)
+        if cached and cached.fetched_at > fresh:
+            return ReadPage(cached, cached=True)
         require_libraries()  # before anything is fetched
-        page = await self._fetch_current_page(address, known, now)
+        page = await self._fetch_current_page(address, cached, now)
         await self._cache.put(address, page)
         return ReadPage(page, cached=False)
 
@@ -184,51 +184,53 @@ class Pages:
         return await self._cache.forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
 
     async def _fetch_current_page(
-        self, address: str, known: FetchedPage | None, now: datetime
+        self, address: str, cached: FetchedPage | None, now: datetime
     ) -> FetchedPage:
-        fetched = await self._fetch_allowed(address, known)
-        if known and fetched.status == 304:
-            return replace(known, fetched_at=now)
+        fetched = await self._fetch_allowed(address, cached)
+        if cached and fetched.status == 304:
+            return replace(cached, fetched_at=now)
         charset = declared_charset(fetched.headers.get("Content-Type"))
-        found = await self._reader.read(fetched.body, charset=charset, url=fetched.url, now=now)
-        if found is None:
+        article = await self._reader.read(fetched.body, charset=charset, url=fetched.url, now=now)
+        if article is None:
             raise PageUnreadable(
                 Message("The page of {host} has no text to read.", host=shown_host(address))
             )
         date = (
-            found.date if found.date and not found.dated_by and found.date <= now + _AHEAD else None
+            article.date
+            if article.date and not article.dated_by and article.date <= now + _AHEAD
+            else None
         )
         return FetchedPage(
             url=canonical_address(fetched.url) or address,
-            title=found.title,
-            text=found.text[:LONGEST_TEXT],
-            author=found.author,
-            site=found.site,
+            title=article.title,
+            text=article.text[:LONGEST_TEXT],
+            author=article.author,
+            site=article.site,
             date=date,
             etag=_read_validator(fetched, "ETag"),
             last_modified=_read_validator(fetched, "Last-Modified"),
             fetched_at=now,
         )
 
-    async def _fetch_allowed(self, address: str, known: FetchedPage | None) -> Fetched:
+    async def _fetch_allowed(self, address: str, cached: FetchedPage | None) -> Fetched:
         """Fetch a page if its site lets programs read it, and the site it leads to as well."""
         limits = FetchLimits(seconds=PAGE_SECONDS, bytes=_MAX_BYTES)
         async with self._room:
             await self._robots.require(address)
             fetched = await self._fetcher.get(
-                address, limits=limits, accept=PAGE_TYPES, headers=_build_conditions(known)
+                address, limits=limits, accept=PAGE_TYPES, headers=_build_conditions(cached)
             )
             if urlsplit(fetched.url)[:3] != urlsplit(address)[:3]:
                 await self._robots.require(fetched.url)
         return fetched
 
 
-def _build_conditions(known: FetchedPage | None) -> dict[str, str]:
+def _build_conditions(cached: FetchedPage | None) -> dict[str, str]:
     """Return the headers that ask for a page only if it has changed."""
-    if known is None:
+    if cached is None:
         return {}
-    found = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
-    return {name: value for name, value in found.items() if value}
+    headers = {"If-None-Match": cached.etag, "If-Modified-Since": cached.last_modified}
+    return {name: value for name, value in headers.items() if value}
 
 
 def _read_validator(fetched: Fetched, name: str) -> str | None:

@@ -222,11 +222,11 @@ class HttpSearch:
         return payload
 
     async def _request_results(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
-        asked = self._form.request(query, limit)
-        method = "GET" if asked.body is None else "POST"
+        request = self._form.request(query, limit)
+        method = "GET" if request.body is None else "POST"
         content = bytearray()
         async with self._http.stream(
-            method, self._url, params=dict(asked.query) or None, json=asked.body
+            method, self._url, params=dict(request.query) or None, json=request.body
         ) as response:
             async for piece in response.aiter_bytes():
                 content += piece

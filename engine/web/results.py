@@ -152,8 +152,8 @@ def _read_list(at: str, **keys: str) -> Callable[[Mapping[str, Any]], Iterable[W
 def _exa_cost(payload: Mapping[str, Any]) -> float | None:
     costs = payload.get("costDollars")
     total = costs.get("total") if isinstance(costs, Mapping) else None
-    known = isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total < 100
-    return float(total) if known and total is not None else None
+    is_cost = isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total < 100
+    return float(total) if is_cost and total is not None else None
 
 
 def _read_brave_results(payload: Mapping[str, Any]) -> Iterable[WebResult]:
