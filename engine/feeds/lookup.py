@@ -19,9 +19,9 @@ from engine.feeds.feed import ParsedFeed
 from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
 from engine.feeds.read import FeedParser
 from engine.fetch import Fetched, FetchLimits, shown_host
-from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 from engine.page.metadata import decode_page
+from engine.process_pool import ProcessPool, WorkerEnded
 
 FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
 MAX_FEEDS = 1_000
@@ -249,9 +249,7 @@ class FeedLookup:
         """Return the feeds that a page names."""
         media_type = fetched.headers.get("Content-Type")
         try:
-            return await self.parser.run_isolated(
-                discover_feeds, fetched.body, media_type, fetched.url
-            )
+            return await self.parser.run(discover_feeds, fetched.body, media_type, fetched.url)
         except WorkerEnded:  # it names none that anybody could read
             return ()
 
@@ -270,10 +268,10 @@ class FeedLookup:
         return ReadableFeed(url=fetched.moved_permanently_to or url, parsed=parsed)
 
 
-async def read_list(isolation: Isolation, body: bytes) -> tuple[OpmlFeed, ...]:
+async def read_list(isolation: ProcessPool, body: bytes) -> tuple[OpmlFeed, ...]:
     """Return the feeds of an OPML list. Raises InputError."""
     try:
-        return await isolation.run_isolated(read_opml, body)
+        return await isolation.run(read_opml, body)
     except WorkerEnded as exc:
         raise unusable_list() from exc
 

@@ -30,6 +30,7 @@ from engine.ingest.records import (
     Contents,
     Defaults,
     ExportPart,
+    OpenedSource,
     Reject,
     SourceRecord,
     UnreadFile,
@@ -63,8 +64,8 @@ _WITH_WORDS = (".json", ".js", ".jsonl", ".csv", ".txt", ".html", ".htm", ".xml"
 class RecordStream:
     """The records of one source, in order, and the progress of reading them.
 
-    `bytes_read` grows to `total_bytes` (None if unknown) during reading. Iterating may raise
-    InputError if the file turns out to be damaged; what came before it is good.
+    `bytes_read` grows to the total of what was opened. Iterating may raise InputError if the file
+    turns out to be damaged; what came before it is good.
     """
 
     def __init__(
@@ -76,10 +77,14 @@ class RecordStream:
         *,
         after: Bookmark | None = None,
     ) -> None:
-        self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
-        self.table = reader.layout if isinstance(reader, TableReader) else None
-        self.total_bytes = source.total_bytes(names)
-        self.guesses = tuple(_list_guesses(source, reader, names, defaults))
+        self.opened = OpenedSource(
+            name=source.name,
+            format=reader.name,
+            kinds=reader.kinds,
+            total_bytes=source.total_bytes(names),
+            table=reader.layout if isinstance(reader, TableReader) else None,
+            guesses=tuple(_list_guesses(source, reader, names, defaults)),
+        )
         self._source = source
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 
 from engine.errors import InputError
-from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
+from engine.ingest.files import Files, FolderFiles, OneStream, ZipFiles
 from engine.ingest.records import Reject
 from engine.ingest.streams import (
     HEAD,
+    STANDARD_INPUT,
     CountedStream,
     Readable,
     buffer_stream,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.errors import InputError
 from engine.messages import Message
 
+STANDARD_INPUT = "standard input"  # the name of its only file
 LONGEST_RECORD = 1_000_000  # bytes
 _GIVE_UP = 4  # in longest records: the end of an array's record is not searched for beyond this
 _LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["

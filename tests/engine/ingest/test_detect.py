@@ -54,11 +54,11 @@ PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}
 def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path: Path) -> None:
     for content in (data, b"\xef\xbb\xbf" + data, b"\n " + data, gzip.compress(data)):
         with open_source("-", stdin=io.BytesIO(content)) as stream:
-            assert stream.format == form
+            assert stream.opened.format == form
             found = list(stream)
         (tmp_path / "file").write_bytes(content)
         with open_source(str(tmp_path / "file")) as stream:
-            assert (stream.format, len(list(stream))) == (form, len(found))
+            assert (stream.opened.format, len(list(stream))) == (form, len(found))
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_progress_of_a_file_counts_its_own_bytes(pack: object, tmp_path: Path) -
     path.write_bytes(pack(b"\n".join([orjson.dumps(PLAIN)] * 50_000)))  # type: ignore[operator]
     with open_source(str(path)) as stream:
         next(stream)
-        assert 0 < stream.bytes_read <= path.stat().st_size == stream.total_bytes
+        assert 0 < stream.bytes_read <= path.stat().st_size == stream.opened.total_bytes
         assert sum(1 for _ in stream) == 49_999
-        assert stream.bytes_read == stream.total_bytes
+        assert stream.bytes_read == stream.opened.total_bytes
 
 
 def test_standard_input_has_no_known_length_and_stays_open() -> None:
@@ -227,7 +227,7 @@ def test_standard_input_has_no_known_length_and_stays_open() -> None:
     stdin = io.BytesIO(data)
     with open_source("-", stdin=stdin) as stream:
         assert len(list(stream)) == 1
-        assert (stream.total_bytes, stream.bytes_read) == (None, len(data))
+        assert (stream.opened.total_bytes, stream.bytes_read) == (None, len(data))
     assert not stdin.closed
 
 
