@@ -12,7 +12,7 @@ from engine.ingest.formats.documents import DocumentReader, documents_prevail
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.reader import JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, UnreadFile
-from engine.ingest.sources import Source
+from engine.ingest.sources import FolderSource, Source
 from engine.ingest.streams import BOM
 from engine.messages import Message
 
@@ -132,7 +132,7 @@ def _list_loose(
     source: Source, names: Sequence[str], endings: tuple[str, ...], *, is_export: bool
 ) -> list[str]:
     """Return the files that lie beside exports and belong to none."""
-    if is_export or not source.is_folder:
+    if is_export or not (isinstance(source, FolderSource) and source.packed):
         return []
     return [
         name

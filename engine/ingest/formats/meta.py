@@ -105,7 +105,7 @@ class MetaReader(JsonReader):
     def find_owner(self, source: Source) -> str | None:
         """Return the name of the account, if the export has it."""
         for name in members_named(self.profile, source.names()):
-            with source.open(name, counted=False) as stream:
+            with source.open_ahead(name) as stream:
                 try:
                     found = as_mapping(repair_encoding(orjson.loads(stream.read(_LARGEST_PROFILE))))
                 except orjson.JSONDecodeError:

@@ -102,7 +102,7 @@ def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | N
 def _read_account(source: Source) -> str | None:
     """Return the name of the account, which stands among the statistics of the export."""
     for name in members_named(r"statistics\.csv", source.names()):
-        with source.open(name, counted=False) as stream:
+        with source.open_ahead(name) as stream:
             text = stream.read(_LARGEST_STATISTICS).decode("utf-8", "replace")
         for row in csv.reader(StringIO(text)):
             if len(row) > 1 and row[0].strip().lower() == "account name":

@@ -143,7 +143,7 @@ def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[
     beside = source.beside(folder, file)
     if beside is None:
         return ()
-    with source.open(beside, counted=False) as stream:
+    with source.open_ahead(beside) as stream:
         found = json_objects(source.label(beside), stream)
         return [item.value for item in found if isinstance(item, JsonObject)]
 

@@ -171,7 +171,7 @@ def _read_note_tweets(source: Source, name: str) -> Iterator[Mapping[str, object
         beside = source.beside(name, companion)
         if beside is None:
             return
-        with source.open(beside, counted=False) as stream:
+        with source.open_ahead(beside) as stream:
             for found in json_objects(source.label(beside), stream):
                 if isinstance(found, JsonObject):
                     yield found.value
@@ -180,7 +180,7 @@ def _read_note_tweets(source: Source, name: str) -> Iterator[Mapping[str, object
 def _read_account(source: Source, name: str) -> str | None:
     """Return the screen name of the export's account, if the export contains it."""
     if manifest := source.beside(name, "manifest.js"):
-        with source.open(manifest, counted=False) as stream:
+        with source.open_ahead(manifest) as stream:
             text = stream.read(_LARGEST_MANIFEST)
         try:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
@@ -189,7 +189,7 @@ def _read_account(source: Source, name: str) -> str | None:
         if user := read_string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
             return user
     if account := source.beside(name, "account.js"):
-        with source.open(account, counted=False) as stream:
+        with source.open_ahead(account) as stream:
             for found in json_objects(source.label(account), stream):
                 if isinstance(found, JsonObject):
                     return read_string(as_mapping(found.value.get("account")).get("username"))

@@ -12,7 +12,7 @@ import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.detect import READERS, open_source
-from engine.ingest.files import ZipFiles
+from engine.ingest.sources import source_at
 from engine.ingest.streams import refused_by_system
 from tests.engine.ingest.formats.test_trump_archive import (
     COLUMNS,
@@ -206,7 +206,7 @@ def test_a_zip_that_unpacks_to_too_much_is_stopped(
     tweets = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 2_000)
     path = zip_of(tmp_path / "a.zip", tweets)
     assert len(records(path)[0]) == 2_000
-    monkeypatch.setattr("engine.ingest.files.LARGEST_MEMBER", len(tweets) - 1)
+    monkeypatch.setattr("engine.ingest.sources.LARGEST_MEMBER", len(tweets) - 1)
     with pytest.raises(InputError, match="unpacks to far more than an export holds"):
         records(path)
 
@@ -248,4 +248,4 @@ def test_stopping_early_closes_all_files(tmp_path: Path) -> None:
         with open_source(str(path)):
             pass
     assert _open_files() == before
-    assert ZipFiles(archive).holds("data/tweets.js")
+    assert source_at(str(archive), io.BytesIO()).holds("data/tweets.js")
