@@ -126,12 +126,12 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
 
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
-    found = parse_markup(text, url)
-    if not found.version and not found.entries:
+    parsed = parse_markup(text, url)
+    if not parsed.version and not parsed.entries:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
         )
-    feed, entries = found.feeddata, choose_newest(found.entries, _DATES)
+    feed, entries = parsed.feeddata, choose_newest(parsed.entries, _DATES)
     is_day_first = find_order_of_days(
         entry[name] for entry in entries for name in _DATES if name in entry
     )

@@ -113,11 +113,11 @@ class RecordStream:
         return self
 
     def __next__(self) -> SourceRecord | Reject:
-        found = next(self._records)
+        record = next(self._records)
         if self._source.reading != self._file:
             self._file, self._taken = self._source.reading, 0
         self._taken += 1
-        return found
+        return record
 
     @property
     def reading(self) -> str | None:
@@ -194,12 +194,12 @@ def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     )
 
 
-def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
-    """Return the error for a file that no reader recognises. `known` lists the formats."""
+def unknown_format(name: str, sample: Sample, format_names: str) -> UnknownFormat:
+    """Return the error for a file that no reader recognises. `format_names` lists the formats."""
     head = sample.head
-    if found := _refuse_encoding(name, head) or _refuse_archive(name, head):
-        return found
-    fix = Message("Known formats, for --format: {known}.", known=known)
+    if refusal := _refuse_encoding(name, head) or _refuse_archive(name, head):
+        return refusal
+    fix = Message("Known formats, for --format: {known}.", known=format_names)
     if sample.objects:
         return UnknownFormat(
             Message(
@@ -210,11 +210,11 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             fix=Message(
                 "Say which hold texts and dates: --columns text=NAME,created_at=NAME. Known"
                 " formats, for --format: {known}.",
-                known=known,
+                known=format_names,
             ),
         )
-    if found := _refuse_broken_json(name, head):
-        return found
+    if refusal := _refuse_broken_json(name, head):
+        return refusal
     columns = first_row(head)
     if len(columns) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
         return UnknownFormat(
@@ -226,7 +226,7 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             fix=Message(
                 "Say which columns hold texts and dates: --columns text=NAME,created_at=NAME. Known"
                 " formats, for --format: {known}.",
-                known=known,
+                known=format_names,
             ),
         )
     return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
@@ -237,10 +237,10 @@ def _refuse_broken_json(name: str, head: bytes) -> UnknownFormat | None:
     line, _, _ = head.strip().partition(b"\n")
     if not (line.startswith(b"{") and line.rstrip().endswith(b"}")):
         return None
-    for found in parse_objects(name, "line", [(1, line, None)]):
-        if isinstance(found, Reject):
+    for item in parse_objects(name, "line", [(1, line, None)]):
+        if isinstance(item, Reject):
             return UnknownFormat(
-                Message("In {name} no line can be read: {reason}.", name=name, reason=found.reason),
+                Message("In {name} no line can be read: {reason}.", name=name, reason=item.reason),
                 fix=Message("Each line holds one JSON object."),
             )
     return None

@@ -1,4 +1,4 @@
-"""Reads sources in a separate process, which may hang, grow and die because of a file.
+"""Reads sources in a worker process, so that a file that hangs, grows or crashes is a reject.
 
 A file that takes too much time or memory, or kills the process, is a reject; a new process reads
 the files after it, starting at the beginning of the latest batch. Reading stops where all files

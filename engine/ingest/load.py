@@ -1,4 +1,4 @@
-"""Loads the documents of sources into a corpus, in batches that can be repeated."""
+"""Loads documents into a corpus in batches: upserts what is new or changed, can be repeated."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The results of readers: records of a file, and the reasons why some cannot be used."""
+"""Types of ingest: records, rejects, batches, defaults and table layouts."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Streams over files, with byte counts and clear errors, and how they are cut into records."""
+"""Byte streams (gzip, encodings, counts), and splitting them into lines and JSON objects."""
 
 import gzip
 import io
@@ -129,13 +129,13 @@ class _ArrayScanner:
     def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
         """Skip past the next match of `opening` and return what precedes it, or None."""
         self._start = self._position
-        while (found := opening.search(self._buffer, self._position)) is None:
+        while (match := opening.search(self._buffer, self._position)) is None:
             self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)
             self._position = self._start
             if not self._read_more():
                 return None
-        header = self._buffer[max(self._start, found.start() - _LONGEST_HEADER) : found.start()]
-        self._position, self._over = found.end(), False
+        header = self._buffer[max(self._start, match.start() - _LONGEST_HEADER) : match.start()]
+        self._position, self._over = match.end(), False
         return header
 
     def items(self, *, enclosed: bool = True) -> Iterator[Piece]:
@@ -173,9 +173,9 @@ class _ArrayScanner:
     def _read_object(self) -> tuple[bytes, str | None]:
         depth = 0
         while True:
-            if found := _TO_BRACKET.match(self._buffer, self._position):
-                self._position = found.end()
-                depth += 1 if found[1] in b"{[" else -1
+            if match := _TO_BRACKET.match(self._buffer, self._position):
+                self._position = match.end()
+                depth += 1 if match[1] in b"{[" else -1
                 if depth == 0:
                     raw = self._buffer[self._start : self._position]
                     if len(raw) > self._longest:
@@ -186,8 +186,8 @@ class _ArrayScanner:
 
     def _skip_scalar(self) -> tuple[bytes, str | None]:
         while True:
-            if found := _SCALAR.match(self._buffer, self._position):
-                self._position = found.end()
+            if match := _SCALAR.match(self._buffer, self._position):
+                self._position = match.end()
                 return b"", "not an object"
             if not self._read_more():
                 return self._give_up(_NO_END)
