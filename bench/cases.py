@@ -26,11 +26,11 @@ from bench.timing import Output
 from engine.errors import PresagioError
 from engine.feeds.read import read_feed
 from engine.fetch.client import Fetcher
-from engine.isolation.process import Isolation
 from engine.judge.judge import Judge
 from engine.llm.client import ChatClient
 from engine.llm.spending import Account
 from engine.page.article import headline_from_link
+from engine.process_pool import ProcessPool
 from engine.search import Headline
 from engine.settings.fetching import FetchSettings
 from engine.settings.models import LlmSettings
@@ -103,7 +103,7 @@ async def read_pages(folder: Path, output: Output) -> None:
     async with (
         Pages(folder=folder) as pages,
         Fetcher(settings) as fetcher,
-        Isolation() as isolation,
+        ProcessPool() as isolation,
     ):
         for path in sorted((folder / "pages").iterdir()):
             url = f"{pages.root}/pages/{path.name}"

@@ -96,7 +96,8 @@ _AROUND = (("", ""), ("a ", " b"), ('"', ""), ('{"a":', "}"), ("[", "\\"), ("htt
 _NOW = datetime(2026, 1, 2, tzinfo=UTC)
 # Parts of the program that open files, start processes, reach the network or end it.
 _OUTSIDE = (
-    "engine.isolation",
+    "engine.process_pool",
+    "engine.process_worker",
     "engine.extras",
     "engine.embed",
     "bot.cli",

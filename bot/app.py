@@ -28,8 +28,8 @@ from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import fold_terms
-from engine.isolation.process import Isolation
 from engine.ports import Descriptions, PhraseIndex, SearchIndex
+from engine.process_pool import ProcessPool
 from engine.prophecy.merge import prophesy_from_all
 from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
@@ -72,7 +72,7 @@ class App:
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
-    isolation: Isolation  # for what strangers wrote: pages of links, lists, pictures
+    isolation: ProcessPool  # for what strangers wrote: pages of links, lists, pictures
     answerer: "Callable[[], Answerer]"  # the same at every call
     client: "ChatClient | None" = None  # of the language model
     web: LateWeb | None = None  # None without a search provider
@@ -184,7 +184,7 @@ async def open_app(
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
-            isolation=await stack.enter_async_context(Isolation()),
+            isolation=await stack.enter_async_context(ProcessPool()),
             answerer=cache(partial(_build_answerer, settings, client, database)),
             server=server,
         )

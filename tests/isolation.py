@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import NoReturn, ParamSpec, TypeVar
 from unittest.mock import patch
 
-from engine.isolation import process
-from engine.isolation.process import Isolation, Limits
-from engine.isolation.worker import main as work_for_owner
-from engine.isolation.worker import pack
+from engine import process_pool
+from engine.process_pool import Limits, ProcessPool
+from engine.process_worker import main as work_for_owner
+from engine.process_worker import pack
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 
-class InThisProcess(Isolation):
+class InThisProcess(ProcessPool):
     """Starts no process."""
 
-    async def run_isolated(
+    async def run(
         self,
         function: Callable[_Given, _Result],
         /,
@@ -39,7 +39,7 @@ class InThisProcess(Isolation):
 def forked_workers() -> Iterator[None]:
     """Have isolated processes forked from this one, which has imported what they need."""
     if sys.platform == "linux":
-        with patch.object(process, "_spawn_process", fork_worker):
+        with patch.object(process_pool, "_spawn_process", fork_worker):
             yield
     else:  # nothing may be done after a fork
         yield
@@ -73,7 +73,7 @@ async def fork_worker(limits: Limits) -> Process:
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,
-            limit=process._BUFFER,
+            limit=process_pool._BUFFER,
             start_new_session=True,
             preexec_fn=work,  # never returns, so nothing is executed
         )

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 from bot.card.content import Card, Shape
 from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
-from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
+from engine.process_pool import ProcessPool, WorkerEnded
 
 __all__ = ["Card", "Shape", "can_draw", "draw_apart", "draw_card", "require_pictures"]
 
@@ -26,14 +26,14 @@ def require_pictures() -> None:
         raise ExtraMissing(Message("Pictures cannot be drawn here."), extra="pictures")
 
 
-async def draw_apart(isolation: Isolation, card: Card) -> bytes:
+async def draw_apart(isolation: ProcessPool, card: Card) -> bytes:
     """Draw a card in another process, as strangers wrote what is on it.
 
     Raises ExtraMissing and NotDrawn.
     """
     require_pictures()
     try:
-        return await isolation.run_isolated(_draw, card)
+        return await isolation.run(_draw, card)
     except (WorkerEnded, ProcessUnstarted) as exc:
         raise NotDrawn(Message("The picture cannot be drawn: {reason}.", reason=exc)) from exc
 

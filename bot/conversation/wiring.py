@@ -49,9 +49,9 @@ from engine.errors import FetchError, FetchFailed, PresagioError, explain_error
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
 from engine.fetch import shown_host
-from engine.isolation.process import Isolation
 from engine.messages import Message, for_operators, join_messages
 from engine.page.article import first_link, headline_from_link
+from engine.process_pool import ProcessPool
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from engine.settings import UNLIMITED
@@ -67,7 +67,7 @@ _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
 
 async def read_pasted(
-    fetcher: "Fetcher", isolation: Isolation, text: str, *, now: datetime
+    fetcher: "Fetcher", isolation: ProcessPool, text: str, *, now: datetime
 ) -> Headline:
     """Return the headline in `text`, or the title of a linked page if there are only remarks.
 
@@ -96,7 +96,7 @@ async def read_pasted(
 
 
 async def _date_of_page(
-    fetcher: "Fetcher", isolation: Isolation, link: str, *, now: datetime
+    fetcher: "Fetcher", isolation: ProcessPool, link: str, *, now: datetime
 ) -> datetime | None:
     """Return the date of a page, or None if there is none or the page cannot be read."""
     try:

@@ -12,8 +12,8 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, HitView, ItemView, Reply
 from engine.chat import Answer
-from engine.isolation.process import Isolation
 from engine.page.article import first_link
+from engine.process_pool import ProcessPool
 from engine.search import Hit
 from engine.text.address import read_host
 from engine.text.clean import normalise_form
@@ -53,7 +53,7 @@ class Pictures:
     """Draws pictures. `avatar` returns the picture of a corpus's voice; it raises StorageError."""
 
     avatar: Callable[[str], Awaitable[bytes | None]]
-    isolation: Isolation
+    isolation: ProcessPool
     footer: str = ""
 
     async def reply(

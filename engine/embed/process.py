@@ -16,9 +16,17 @@ from typing import Any, TypeAlias, TypeVar
 
 from engine.embed.native import ModelChoice, load_model
 from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError
-from engine.isolation.process import Ending, Limits, Worker, WorkerEnded, pack_call, unpack_result
 from engine.messages import Message
 from engine.ports import SetAsideTexts
+from engine.process_pool import (
+    Ending,
+    Limits,
+    Worker,
+    WorkerEnded,
+    name_function,
+    result_type,
+)
+from engine.process_worker import Task
 from engine.text.clean import normalise_form
 from engine.values import Closable
 from engine.vectors import source_of
@@ -237,35 +245,31 @@ class ModelProcess(Closable):
             else tuple(clean_for_models(text) for text in item)
             for item in items
         ]
-        order = pack_call(function, (self._choice, clean), seconds=_SECONDS * len(items))
+        kind = result_type(function)
+        task = Task(name_function(function), (self._choice, clean), seconds=_SECONDS * len(items))
         try:
-            answer = await self._ask_worker(order)
+            return await self._run_task(kind, task)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
-            answer = await self._ask_again(order)
-        return unpack_result(function, answer)
-
-    async def _ask_again(self, order: bytes) -> bytes:
-        """Ask once more after somebody else killed the process."""
-        try:
-            return await self._ask_worker(order)
+        try:  # once more, as somebody else killed the process
+            return await self._run_task(kind, task)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
             raise self._explain_end(ended) from ended
 
-    async def _ask_worker(self, order: bytes) -> bytes:
+    async def _run_task(self, kind: type[list[_Result]], task: Task) -> list[_Result]:
         await self._load()
-        return await self._worker.ask(order)
+        return await self._worker.run(kind, task)
 
     async def _load(self) -> None:
         """Start the process, if there is none, and load the model."""
         if self._worker.running:
             return
-        order = pack_call(load_model, (self._choice,), seconds=0.0)
+        task = Task(name_function(load_model), (self._choice,))
         try:
-            await self._worker.ask(order, patience=_LOADING)
+            await self._worker.run(result_type(load_model), task, patience=_LOADING)
         except SettingsError as reason:
             await self._worker.close()
             raise SettingsError(

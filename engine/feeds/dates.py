@@ -1,4 +1,4 @@
-"""Reads the dates of feeds: a date is read as a whole, or it is none."""
+"""Parses the dates of feeds: a date is read as a whole, or it is none."""
 
 import re
 from collections.abc import Iterable

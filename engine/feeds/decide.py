@@ -111,16 +111,16 @@ class StoryWords:
 
 
 def join_stories(
-    headlines: Sequence[NewHeadline], known: Iterable[StoryWords]
+    headlines: Sequence[NewHeadline], earlier: Iterable[StoryWords]
 ) -> tuple[StoryWords, ...]:
     """Return the story of each headline: the same link, else near-identical words within 48 hours,
     or the same words within a week.
 
-    `known` must hold every story with the link of a headline, or with one of its telling words
+    `earlier` must hold every story with the link of a headline, or with one of its telling words
     within a week. If several fit, the first is taken. Headlines of one call also join each
     other: a new story has the id -1, -2, ... and the words of its first headline.
     """
-    stories = _Index(known)
+    stories = _Index(earlier)
     return tuple(
         stories.find(headline) or stories.add(headline, -number)
         for number, headline in enumerate(headlines, start=1)
@@ -128,11 +128,11 @@ def join_stories(
 
 
 class _Index:
-    def __init__(self, known: Iterable[StoryWords]) -> None:
+    def __init__(self, stories: Iterable[StoryWords]) -> None:
         self._by_link: dict[str, StoryWords] = {}
         self._by_word: defaultdict[str, list[StoryWords]] = defaultdict(list)
         self._order: dict[int, int] = {}
-        for story in known:
+        for story in stories:
             self._enter(story)
 
     def find(self, headline: NewHeadline) -> StoryWords | None:
@@ -178,16 +178,16 @@ def headlines_of(
     """
     shared = _shared_links(parsed.entries)
     oldest_news = max(now - timedelta(seconds=news_for), added_at)
-    found: dict[str, NewHeadline] = {}
+    headlines: dict[str, NewHeadline] = {}
     for entry in parsed.entries:
         title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
         text = read_headline(title).text
-        if not words_of(text) or entry.identity in found:
+        if not words_of(text) or entry.identity in headlines:
             continue
         published = _date_story(entry.published, now)
         guessed = published != entry.published  # it may be older than the feed's first poll
         key = link_key(entry.link) if entry.link else None
-        found[entry.identity] = NewHeadline(
+        headlines[entry.identity] = NewHeadline(
             identity=entry.identity,
             title=title,
             text=text,
@@ -200,7 +200,7 @@ def headlines_of(
             link_key=None if key in shared else key,
             seen_before=_is_earlier(published, oldest_news) or (is_first and guessed),
         )
-    return tuple(found.values())
+    return tuple(headlines.values())
 
 
 def _is_earlier(published: datetime, moment: datetime) -> bool:
@@ -209,16 +209,16 @@ def _is_earlier(published: datetime, moment: datetime) -> bool:
     return published < moment and not whole_day
 
 
-def is_reused(headline: NewHeadline, known: KnownHeadline) -> bool:
+def is_reused(headline: NewHeadline, stored: KnownHeadline) -> bool:
     """Tell whether the guid of a known headline now stands over other news.
 
     Editors change titles: other words are other news only if the link or the day differs as well.
     """
-    words, before = set(words_of(headline.text)), set(words_of(known.title))
+    words, before = set(words_of(headline.text)), set(words_of(stored.title))
     shared = len(words & before) / max(len(words | before), 1)
-    key = link_key(known.link) if known.link else None
+    key = link_key(stored.link) if stored.link else None
     is_elsewhere = headline.link_key is None or headline.link_key != key
-    is_later = headline.published - known.published > _EDITED_FOR
+    is_later = headline.published - stored.published > _EDITED_FOR
     return shared < _OTHER_NEWS and (is_elsewhere or is_later)
 
 
@@ -261,24 +261,24 @@ def wait_after_success(
     of the answer, `ttl` is the feed's own wish in seconds.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
-    asked = (
+    waits = (
         settings.interval,
         ttl or 0.0,
         _fresh_for(lowered, now),
         requested_pause(lowered.get("retry-after"), now) or 0.0,
     )
-    return min(max(asked), max(LONGEST / (1.0 + SPREAD), settings.interval))
+    return min(max(waits), max(LONGEST / (1.0 + SPREAD), settings.interval))
 
 
 def wait_after_failure(
-    failures: int, asked: str | None, *, now: datetime, settings: PollingSettings
+    failures: int, retry_after: str | None, *, now: datetime, settings: PollingSettings
 ) -> float:
     """Return the seconds until the next poll, doubled with each of the `failures` in a row.
 
-    `asked` is the Retry-After header.
+    `retry_after` is the header of that name.
     """
     doublings = min(max(failures - 1, 0), _MAX_DOUBLINGS)
-    wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now) or 0.0)
+    wait = max(settings.interval * 2.0**doublings, requested_pause(retry_after, now) or 0.0)
     return min(wait, LONGEST)
 
 
@@ -315,9 +315,9 @@ def find_remark(feed: Feed, decision: Decision, *, reused: int, stored: int) -> 
 
 def _fresh_for(lowered: Mapping[str, str], now: datetime) -> float:
     """Return for how many seconds caches may keep the answer. max-age overrides Expires."""
-    if found := _MAX_AGE.search(lowered.get("cache-control", "")):
+    if match := _MAX_AGE.search(lowered.get("cache-control", "")):
         age = lowered.get("age", "").strip()
-        return float(found[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
+        return float(match[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
     # The server's clock may be wrong, but both dates come from it.
     return _seconds_until(lowered.get("expires", ""), http_date(lowered.get("date", "")) or now)
 
@@ -373,7 +373,7 @@ def _decide_success(
         etag=lowered.get("etag"),
         last_modified=lowered.get("last-modified"),
     )
-    found = headlines_of(
+    headlines = headlines_of(
         outcome.parsed,
         now=now,
         added_at=feed.created_at,
@@ -381,16 +381,16 @@ def _decide_success(
         news_for=_NEWS_FOR,
     )
     guids_shared = outcome.parsed.guids_shared
-    return Decision(feed=after, headlines=found, notices=back, guids_shared=guids_shared)
+    return Decision(feed=after, headlines=headlines, notices=back, guids_shared=guids_shared)
 
 
 def _decide_failure(
     feed: Feed, error: FetchError, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     gone = isinstance(error, FetchStatus) and error.status == _GONE
-    asked = error.retry_after if isinstance(error, FetchStatus) else None
+    retry_after = error.retry_after if isinstance(error, FetchStatus) else None
     failures = feed.failures + 1
-    wait = wait_after_failure(failures, asked, now=now, settings=settings)
+    wait = wait_after_failure(failures, retry_after, now=now, settings=settings)
     since = feed.failing_since or now
     lasting = failures >= _TELL_FAILURES and now - since >= _TELL_AFTER
     tell = not feed.told_failing and (gone or lasting)

@@ -1,4 +1,4 @@
-"""The values that pass between the stages of reading feeds.
+"""Types of feeds: parsed feeds and their entries, headlines, states of polls.
 
 Every datetime has a zone; every duration is in seconds.
 """

@@ -1,4 +1,4 @@
-"""Finds the feed behind an address, knows popular feeds, and reads and writes OPML lists.
+"""Feed discovery behind an address, a list of popular feeds, and OPML.
 
 Lists of feeds are read here as well. All that strangers wrote is parsed in other processes.
 """
@@ -19,9 +19,9 @@ from engine.feeds.feed import ParsedFeed
 from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
 from engine.feeds.read import FeedParser
 from engine.fetch import Fetched, FetchLimits, shown_host
-from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 from engine.page.metadata import decode_page
+from engine.process_pool import ProcessPool, WorkerEnded
 
 FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
 MAX_FEEDS = 1_000
@@ -86,8 +86,8 @@ def well_known(name: str) -> WellKnownFeed | None:
 
 def well_known_in(language: str) -> tuple[WellKnownFeed, ...]:
     """Return the feeds in a language; those in English if there are none."""
-    found = tuple(feed for feed in WELL_KNOWN if feed.language == language)
-    return found or well_known_in("en")
+    feeds = tuple(feed for feed in WELL_KNOWN if feed.language == language)
+    return feeds or well_known_in("en")
 
 
 if TYPE_CHECKING:
@@ -114,12 +114,12 @@ def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
         root = fromstring(markup_text(body).encode(), forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as exc:
         raise unusable_list() from exc
-    found: dict[str, OpmlFeed] = {}
+    feeds: dict[str, OpmlFeed] = {}
     for feed in _read_outlines(root):
-        found.setdefault(feed.url, feed)
-    if not found:
+        feeds.setdefault(feed.url, feed)
+    if not feeds:
         raise unusable_list()
-    return tuple(found.values())[:MAX_FEEDS]
+    return tuple(feeds.values())[:MAX_FEEDS]
 
 
 def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
@@ -186,13 +186,13 @@ def discover_feeds(body: bytes, content_type: str | None, url: str) -> tuple[Fou
     tree = LexborHTMLParser("".join(tags))
     bases = (node.attributes.get("href") for node in tree.css("base[href]"))
     base = next(filter(None, (web_link(href, url) for href in bases)), url)
-    found: dict[str, FoundFeed] = {}
+    feeds: dict[str, FoundFeed] = {}
     for node in tree.css("link[href]"):
         link = web_link(node.attributes.get("href"), base)
         if link and _names_feed(node):
             title = plain_words(node.attributes.get("title"), 200) or None
-            found.setdefault(link, FoundFeed(url=link, title=title))
-    return tuple(found.values())[:_MAXIMUM]
+            feeds.setdefault(link, FoundFeed(url=link, title=title))
+    return tuple(feeds.values())[:_MAXIMUM]
 
 
 def _names_feed(node: LexborNode) -> bool:
@@ -227,12 +227,12 @@ class FeedLookup:
         try:
             return await self._read_feed(fetched, url)
         except FeedUnreadable:
-            found = await self._find_named_feeds(fetched)
-            if not found:
+            feeds = await self._find_named_feeds(fetched)
+            if not feeds:
                 raise
-        if len(found) > 1:
-            return found
-        return await self._read_feed(await self._fetch(found[0].url), found[0].url)
+        if len(feeds) > 1:
+            return feeds
+        return await self._read_feed(await self._fetch(feeds[0].url), feeds[0].url)
 
     async def read_list(self, written: str) -> tuple[OpmlFeed, ...]:
         """Return the feeds of an OPML list, or of the one at an address.
@@ -249,9 +249,7 @@ class FeedLookup:
         """Return the feeds that a page names."""
         media_type = fetched.headers.get("Content-Type")
         try:
-            return await self.parser.run_isolated(
-                discover_feeds, fetched.body, media_type, fetched.url
-            )
+            return await self.parser.run(discover_feeds, fetched.body, media_type, fetched.url)
         except WorkerEnded:  # it names none that anybody could read
             return ()
 
@@ -270,10 +268,10 @@ class FeedLookup:
         return ReadableFeed(url=fetched.moved_permanently_to or url, parsed=parsed)
 
 
-async def read_list(isolation: Isolation, body: bytes) -> tuple[OpmlFeed, ...]:
+async def read_list(isolation: ProcessPool, body: bytes) -> tuple[OpmlFeed, ...]:
     """Return the feeds of an OPML list. Raises InputError."""
     try:
-        return await isolation.run_isolated(read_opml, body)
+        return await isolation.run(read_opml, body)
     except WorkerEnded as exc:
         raise unusable_list() from exc
 

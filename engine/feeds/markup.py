@@ -96,15 +96,15 @@ def _drop_text_elements(text: str) -> str:
     if "<" not in text:
         return text
     text = _SCRIPT.sub(" ", _COMMENT.sub(" ", text))
-    tags = [(found[1], found[2].lower()) for found in _ELEMENT.finditer(text)]
+    tags = [(match[1], match[2].lower()) for match in _ELEMENT.finditer(text)]
     closed = {name for slash, name in tags if slash} & {name for slash, name in tags if not slash}
 
-    def replace_tag(found: re.Match[str]) -> str:
-        name, rest = found[2].lower(), found[3]
+    def replace_tag(match: re.Match[str]) -> str:
+        name, rest = match[2].lower(), match[3]
         is_markup = name in closed or name in _ALONE or "=" in rest or rest.strip() == "/"
         if name not in _TEXT_ELEMENTS or not is_markup:
-            return found[0]
-        return "" if _INLINE.fullmatch(found[0]) else " "
+            return match[0]
+        return "" if _INLINE.fullmatch(match[0]) else " "
 
     return _ELEMENT.sub(replace_tag, text)
 
@@ -131,8 +131,8 @@ def tags_of(names: Iterable[object]) -> tuple[str, ...]:
 
 def feed_language(code: object) -> str | None:
     """Return the ISO 639-1 code at the start of a code such as "en-US"."""
-    found = _LANGUAGE.match(code) if isinstance(code, str) else None
-    return found[1].lower() if found else None
+    match = _LANGUAGE.match(code) if isinstance(code, str) else None
+    return match[1].lower() if match else None
 
 
 def hash_of(*texts: str) -> str:
@@ -202,10 +202,10 @@ def _find_construct_end(text: str, position: int) -> int:
 
 
 def _skip_past_end(text: str, end: str, position: int) -> int:
-    found = text.find(end, position)
-    if found < 0:
+    index = text.find(end, position)
+    if index < 0:
         raise FeedUnreadable(Message("The feed ends before it begins."))
-    return found + len(end)
+    return index + len(end)
 
 
 def _require_flat(body: bytes) -> None:

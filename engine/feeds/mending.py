@@ -1,4 +1,4 @@
-"""Mends the markup of feeds before it is parsed: references, ampersands, declarations, links."""
+"""Repairs malformed XML of feeds before it is parsed: references, ampersands, declarations."""
 
 import html
 import re
@@ -34,24 +34,24 @@ def mend_markup(text: str) -> str:
     return _ESCAPED_REFERENCE.sub(_drop_impossible, "".join(parts))
 
 
-def _mend_reference(found: re.Match[str]) -> str:
-    number, name = found.groups()
+def _mend_reference(match: re.Match[str]) -> str:
+    number, name = match.groups()
     if number:
-        return found[0]  # judged later, also where it is escaped
+        return match[0]  # judged later, also where it is escaped
     if name in _OF_XML:
-        return found[0]
+        return match[0]
     character = html5.get(f"{name};") if name else None
-    return html.escape(character) if character else f"&amp;{found[0][1:]}"
+    return html.escape(character) if character else f"&amp;{match[0][1:]}"
 
 
-def _drop_impossible(found: re.Match[str]) -> str:
+def _drop_impossible(match: re.Match[str]) -> str:
     """Return a reference unless no XML document may hold its character."""
-    digits, is_hexadecimal = found[1].lstrip("xX").lstrip("0"), found[1][0] in "xX"
+    digits, is_hexadecimal = match[1].lstrip("xX").lstrip("0"), match[1][0] in "xX"
     if len(digits) > _LONGEST_NUMBER:
         return ""
     code = int(digits or "0", 16 if is_hexadecimal else 10)
     is_allowed = code in {9, 10, 13} or 32 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
-    return found[0] if is_allowed and code not in {0xFFFE, 0xFFFF} else ""
+    return match[0] if is_allowed and code not in {0xFFFE, 0xFFFF} else ""
 
 
 def _drop_line_end(gap: re.Match[str]) -> str:

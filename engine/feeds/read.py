@@ -25,8 +25,8 @@ from engine.feeds.markup import (
     title_words,
     web_link,
 )
-from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
+from engine.process_pool import Ending, Limits, ProcessPool, WorkerEnded
 from engine.text.clean import make_storable
 
 _Item = TypeVar("_Item", bound=Mapping[str, Any])
@@ -126,12 +126,12 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
 
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
-    found = parse_markup(text, url)
-    if not found.version and not found.entries:
+    parsed = parse_markup(text, url)
+    if not parsed.version and not parsed.entries:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
         )
-    feed, entries = found.feeddata, choose_newest(found.entries, _DATES)
+    feed, entries = parsed.feeddata, choose_newest(parsed.entries, _DATES)
     is_day_first = find_order_of_days(
         entry[name] for entry in entries for name in _DATES if name in entry
     )
@@ -218,7 +218,7 @@ def _choose_identity(entry: FeedEntry, shared_guids: set[str], shared_links: set
     return hash_of(entry.link or "", entry.title, entry.summary)
 
 
-class FeedParser(Isolation):
+class FeedParser(ProcessPool):
     """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
 
     One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
@@ -249,7 +249,7 @@ class FeedParser(Isolation):
         ProcessUnstarted.
         """
         try:
-            return await self.run_isolated(read_feed, body, content_type, url)
+            return await self.run(read_feed, body, content_type, url)
         except WorkerEnded as exc:
             raise _map_ending(exc.ending) from exc
 

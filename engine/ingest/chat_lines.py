@@ -1,4 +1,4 @@
-"""Recognises the lines with which messages begin in chats: date, time and speaker, in any language.
+"""Parses the headers of chat messages in any language: date, time and speaker.
 
 Digits are those of any script. The words for morning and afternoon stand on either side of the
 clock, and date and clock in either order.
@@ -132,10 +132,10 @@ def match_header(line: str) -> Header | None:
     lead = _clear(line)
     bracketed = lead.startswith("[")
     for pattern in (_STAMP, _CLOCK_FIRST):
-        found = pattern.match(lead, 1 if bracketed else 0)
-        if found and (end := _match_end(lead, found, bracketed=bracketed)):
-            time = " ".join(found[name] or "" for name in ("before", "clock", "after"))
-            return Header(found["date"], time, _cut_marked(line, lead, end.end()))
+        match = pattern.match(lead, 1 if bracketed else 0)
+        if match and (end := _match_end(lead, match, bracketed=bracketed)):
+            time = " ".join(match[name] or "" for name in ("before", "clock", "after"))
+            return Header(match["date"], time, _cut_marked(line, lead, end.end()))
     return None
 
 
@@ -155,13 +155,13 @@ def _cut_marked(line: str, lead: str, end: int) -> str:
     return line[position:]
 
 
-def _match_end(lead: str, found: re.Match[str], *, bracketed: bool) -> re.Match[str] | None:
+def _match_end(lead: str, match: re.Match[str], *, bracketed: bool) -> re.Match[str] | None:
     if bracketed:
-        return _BRACKETED.match(lead, found.end())
-    if end := _DASHED.match(lead, found.end()):
+        return _BRACKETED.match(lead, match.end())
+    if end := _DASHED.match(lead, match.end()):
         return end
-    after = found["after"]
-    return _COLON.match(lead, found.end()) if not after or half_of_day(after) else None
+    after = match["after"]
+    return _COLON.match(lead, match.end()) if not after or half_of_day(after) else None
 
 
 def half_of_day(words: str) -> str | None:
@@ -215,8 +215,8 @@ def _is_talk(lines: Sequence[str]) -> bool:
     speakers = Counter(
         name
         for line in lines
-        if (found := _SPOKEN.match(line))
-        and len((name := found[1].strip().casefold()).split()) <= _MOST_WORDS
+        if (match := _SPOKEN.match(line))
+        and len((name := match[1].strip().casefold()).split()) <= _MOST_WORDS
     )
     if len(speakers.keys() & _ASSISTED) > 1 or len(speakers.keys() & _MAIL) > 1:
         return True

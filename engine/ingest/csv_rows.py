@@ -1,4 +1,4 @@
-"""The rows of a CSV, line by line, with what is wrong in each."""
+"""Parses CSV rows with their line numbers, and reports what is wrong in each."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Parses the fields of exports, and the ways in which they write a time.
+"""Parses the dates, numbers and texts of exported fields.
 
 All functions return a time in UTC and raise RecordError, also for years that no post can have
 (before 1990, after 2200). A time in the near future is accepted: the clocks of sources differ, and

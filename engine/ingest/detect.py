@@ -30,6 +30,7 @@ from engine.ingest.records import (
     Contents,
     Defaults,
     ExportPart,
+    OpenedSource,
     Reject,
     SourceRecord,
     UnreadFile,
@@ -63,8 +64,8 @@ _WITH_WORDS = (".json", ".js", ".jsonl", ".csv", ".txt", ".html", ".htm", ".xml"
 class RecordStream:
     """The records of one source, in order, and the progress of reading them.
 
-    `bytes_read` grows to `total_bytes` (None if unknown) during reading. Iterating may raise
-    InputError if the file turns out to be damaged; what came before it is good.
+    `bytes_read` grows to the total of what was opened. Iterating may raise InputError if the file
+    turns out to be damaged; what came before it is good.
     """
 
     def __init__(
@@ -76,10 +77,14 @@ class RecordStream:
         *,
         after: Bookmark | None = None,
     ) -> None:
-        self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
-        self.table = reader.layout if isinstance(reader, TableReader) else None
-        self.total_bytes = source.total_bytes(names)
-        self.guesses = tuple(_list_guesses(source, reader, names, defaults))
+        self.opened = OpenedSource(
+            name=source.name,
+            format=reader.name,
+            kinds=reader.kinds,
+            total_bytes=source.total_bytes(names),
+            table=reader.layout if isinstance(reader, TableReader) else None,
+            guesses=tuple(_list_guesses(source, reader, names, defaults)),
+        )
         self._source = source
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file
@@ -108,11 +113,11 @@ class RecordStream:
         return self
 
     def __next__(self) -> SourceRecord | Reject:
-        found = next(self._records)
+        record = next(self._records)
         if self._source.reading != self._file:
             self._file, self._taken = self._source.reading, 0
         self._taken += 1
-        return found
+        return record
 
     @property
     def reading(self) -> str | None:
@@ -189,12 +194,12 @@ def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     )
 
 
-def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
-    """Return the error for a file that no reader recognises. `known` lists the formats."""
+def unknown_format(name: str, sample: Sample, format_names: str) -> UnknownFormat:
+    """Return the error for a file that no reader recognises. `format_names` lists the formats."""
     head = sample.head
-    if found := _refuse_encoding(name, head) or _refuse_archive(name, head):
-        return found
-    fix = Message("Known formats, for --format: {known}.", known=known)
+    if refusal := _refuse_encoding(name, head) or _refuse_archive(name, head):
+        return refusal
+    fix = Message("Known formats, for --format: {known}.", known=format_names)
     if sample.objects:
         return UnknownFormat(
             Message(
@@ -205,11 +210,11 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             fix=Message(
                 "Say which hold texts and dates: --columns text=NAME,created_at=NAME. Known"
                 " formats, for --format: {known}.",
-                known=known,
+                known=format_names,
             ),
         )
-    if found := _refuse_broken_json(name, head):
-        return found
+    if refusal := _refuse_broken_json(name, head):
+        return refusal
     columns = first_row(head)
     if len(columns) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
         return UnknownFormat(
@@ -221,7 +226,7 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             fix=Message(
                 "Say which columns hold texts and dates: --columns text=NAME,created_at=NAME. Known"
                 " formats, for --format: {known}.",
-                known=known,
+                known=format_names,
             ),
         )
     return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
@@ -232,10 +237,10 @@ def _refuse_broken_json(name: str, head: bytes) -> UnknownFormat | None:
     line, _, _ = head.strip().partition(b"\n")
     if not (line.startswith(b"{") and line.rstrip().endswith(b"}")):
         return None
-    for found in parse_objects(name, "line", [(1, line, None)]):
-        if isinstance(found, Reject):
+    for item in parse_objects(name, "line", [(1, line, None)]):
+        if isinstance(item, Reject):
             return UnknownFormat(
-                Message("In {name} no line can be read: {reason}.", name=name, reason=found.reason),
+                Message("In {name} no line can be read: {reason}.", name=name, reason=item.reason),
                 fix=Message("Each line holds one JSON object."),
             )
     return None

@@ -1,4 +1,4 @@
-"""What an archive is written as, so that ingest makes the same documents of it.
+"""Serialises documents to exported records (JSON Lines, CSV), and reads them back unchanged.
 
 Records have the fields of the plain format, which other programs read, and what it lacks.
 `presagio` marks them: their texts are taken as they stand, and nothing is derived from them.
@@ -43,8 +43,8 @@ _LANGUAGE = re.compile(r"[a-z]{2}")
 
 def kind_at(head: bytes) -> str:
     """Return the kind that the first record of an exported file names, or ""."""
-    found = _BEGINNING.match(head)
-    return found[1].decode() if found else ""
+    match = _BEGINNING.match(head)
+    return match[1].decode() if match else ""
 
 
 def is_exported(record: Mapping[str, object]) -> bool:
@@ -54,8 +54,8 @@ def is_exported(record: Mapping[str, object]) -> bool:
 
 def record_of(document: Document, kind: Kind) -> dict[str, object]:
     """Return the record of a document, without what is empty."""
-    known = [(part, _search_text(document, part)) for part in document.parts]
-    found = {
+    parts = [(part, _search_text(document, part)) for part in document.parts]
+    fields = {
         MARK: VERSION,
         "kind": kind.value,
         "id": document.external_id,
@@ -87,12 +87,12 @@ def record_of(document: Document, kind: Kind) -> dict[str, object]:
             if document.parts
             else _differing_search_text(document.search_text, make_searchable(document.text))
         ),
-        "parts": [_part_record(part, search_text) for part, search_text in known],
+        "parts": [_part_record(part, search_text) for part, search_text in parts],
         "pages": document.pages,
         "page_labels": list(document.page_labels),
     }
     needed = {"id", "text", "created_at", MARK}
-    return {name: value for name, value in found.items() if name in needed or value}
+    return {name: value for name, value in fields.items() if name in needed or value}
 
 
 def _search_text(document: Document, part: Part) -> str:
@@ -112,7 +112,7 @@ def _read_search(search_text: object, made: str) -> str:
 
 
 def _part_record(part: Part, search_text: str) -> dict[str, object]:
-    found = {
+    fields = {
         "text": part.text,
         "heading": part.heading,
         "page": part.page,
@@ -120,7 +120,7 @@ def _part_record(part: Part, search_text: str) -> dict[str, object]:
         "recognised": part.recognised,
         "searched": _differing_search_text(part.search_text, search_text),
     }
-    return {name: value for name, value in found.items() if value or name == "text"}
+    return {name: value for name, value in fields.items() if value or name == "text"}
 
 
 def cells_of(record: Mapping[str, object]) -> list[str]:
@@ -161,59 +161,59 @@ def read_cells(row: Mapping[str, object]) -> dict[str, object]:
 
 def read_exported(record: SourceRecord) -> Document:
     """Return the document of an exported record. Raises RecordError."""
-    found = record.payload
+    payload = record.payload
     meta = {
-        **{name: found[name] for name in ("device", *_LISTS) if found.get(name)},
-        **as_mapping(found.get("meta")),
+        **{name: payload[name] for name in ("device", *_LISTS) if payload.get(name)},
+        **as_mapping(payload.get("meta")),
     }
     flags = {str(flag.name).lower(): flag for flag in Flag}
-    title, text = _read_text(found.get("title")), make_storable(str(found.get("text") or ""))
-    language = _read_text(found.get("lang"))
+    title, text = _read_text(payload.get("title")), make_storable(str(payload.get("text") or ""))
+    language = _read_text(payload.get("lang"))
     document = Document(
         external_id=record.external_id,
         text=text,
-        search_text=_read_search(found.get("searched"), make_searchable(text)),
-        created_at=_read_moment(found.get("created_at")),
-        dated_by=_date_kind(found.get("dated_by")),
+        search_text=_read_search(payload.get("searched"), make_searchable(text)),
+        created_at=_read_moment(payload.get("created_at")),
+        dated_by=_date_kind(payload.get("dated_by")),
         digest=record.digest,
-        author=_read_text(found.get("author")),
+        author=_read_text(payload.get("author")),
         title=title,
-        role=_read_text(found.get("role")),
+        role=_read_text(payload.get("role")),
         lang=language if language and _LANGUAGE.fullmatch(language) else None,
-        url=_read_text(found.get("url")),
-        reply_to=_read_text(found.get("in_reply_to")),
-        platform=_read_text(found.get("platform")),
-        thread=_read_text(found.get("thread")),
-        attribution=_read_text(found.get("attribution")),
-        tags=tuple(map(make_storable, read_strings(found.get("tags")))),
-        mentions=tuple(map(make_storable, read_strings(found.get("mentions")))),
-        engagement=read_number(found.get("favorites")) + read_number(found.get("retweets")),
-        flags=_join(flags[name] for name in read_strings(found.get("flags")) if name in flags),
+        url=_read_text(payload.get("url")),
+        reply_to=_read_text(payload.get("in_reply_to")),
+        platform=_read_text(payload.get("platform")),
+        thread=_read_text(payload.get("thread")),
+        attribution=_read_text(payload.get("attribution")),
+        tags=tuple(map(make_storable, read_strings(payload.get("tags")))),
+        mentions=tuple(map(make_storable, read_strings(payload.get("mentions")))),
+        engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
+        flags=_join(flags[name] for name in read_strings(payload.get("flags")) if name in flags),
         meta={
             name: value
             for key, given in meta.items()
             if (value := _clean_json_value(given)) and (name := make_storable(key))
         },
-        pages=read_number(found.get("pages")) or None,
-        page_labels=tuple(map(make_storable, read_strings(found.get("page_labels")))),
+        pages=read_number(payload.get("pages")) or None,
+        page_labels=tuple(map(make_storable, read_strings(payload.get("page_labels")))),
     )
-    parts = tuple(_read_part(document, part) for part in read_mappings(found.get("parts")))
+    parts = tuple(_read_part(document, part) for part in read_mappings(payload.get("parts")))
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return replace(document, parts=parts, search_text="" if parts else document.search_text)
 
 
-def _read_part(document: Document, found: Mapping[str, object]) -> Part:
+def _read_part(document: Document, fields: Mapping[str, object]) -> Part:
     part = Part(
-        text=make_storable(str(found.get("text") or "")),
+        text=make_storable(str(fields.get("text") or "")),
         search_text="",
-        heading=_read_text(found.get("heading")),
-        page=read_number(found.get("page")) or None,
-        last_page=read_number(found.get("last_page")) or None,
-        recognised=found.get("recognised") is True,
+        heading=_read_text(fields.get("heading")),
+        page=read_number(fields.get("page")) or None,
+        last_page=read_number(fields.get("last_page")) or None,
+        recognised=fields.get("recognised") is True,
     )
     made = _search_text(document, part)
-    return replace(part, search_text=_read_search(found.get("searched"), made))
+    return replace(part, search_text=_read_search(fields.get("searched"), made))
 
 
 def _join(flags: Iterable[Flag]) -> Flag:

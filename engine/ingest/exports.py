@@ -12,7 +12,7 @@ from engine.ingest.formats.documents import DocumentReader, documents_prevail
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.reader import JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, UnreadFile
-from engine.ingest.sources import Source
+from engine.ingest.sources import FolderSource, Source
 from engine.ingest.streams import BOM
 from engine.messages import Message
 
@@ -78,7 +78,9 @@ def _share_exports(
     for reader in readers:
         for name in order[reader.name]:
             claims.setdefault(name, []).append(reader)
-    owners = {name: _choose_owner(source, name, found, defaults) for name, found in claims.items()}
+    owners = {
+        name: _choose_owner(source, name, claimants, defaults) for name, claimants in claims.items()
+    }
     shares = {
         reader.name: [name for name in order[reader.name] if owners[name] is reader]
         for reader in readers
@@ -110,8 +112,8 @@ def build_sample(name: str, head: bytes, defaults: Defaults) -> Sample:
     """Return what readers recognise a file by."""
     head = head.removeprefix(BOM)
     # The last line or object of the head may be cut: it is a reject here and is read in full later.
-    found = json_objects(name, BufferedReader(BytesIO(head)))
-    objects = (item.value for item in found if isinstance(item, JsonObject))
+    items = json_objects(name, BufferedReader(BytesIO(head)))
+    objects = (item.value for item in items if isinstance(item, JsonObject))
     first = tuple(islice(objects, _SAMPLED))
     return Sample(name=name, head=head, objects=first, columns=defaults.columns)
 
@@ -132,7 +134,7 @@ def _list_loose(
     source: Source, names: Sequence[str], endings: tuple[str, ...], *, is_export: bool
 ) -> list[str]:
     """Return the files that lie beside exports and belong to none."""
-    if is_export or not source.is_folder:
+    if is_export or not (isinstance(source, FolderSource) and source.packed):
         return []
     return [
         name
@@ -166,12 +168,12 @@ def _count_records(source: Source, name: str) -> int | None:
         with source.open_ahead(name) as stream:
             if suffix not in _JSON:
                 return max(sum(1 for line in stream if line.strip()) - 1, 0)
-            found = [item for item in json_objects(name, stream) if isinstance(item, JsonObject)]
+            objects = [item for item in json_objects(name, stream) if isinstance(item, JsonObject)]
     except InputError:
         return None
-    if len(found) != 1:
-        return len(found)
-    lists = [value for value in found[0].value.values() if isinstance(value, list)]
+    if len(objects) != 1:
+        return len(objects)
+    lists = [value for value in objects[0].value.values() if isinstance(value, list)]
     return len(lists[0]) if len(lists) == 1 else 1
 
 

@@ -1,4 +1,4 @@
-"""Reads sources in a separate process, which may hang, grow and die because of a file.
+"""Reads sources in a worker process, so that a file that hangs, grows or crashes is a reject.
 
 A file that takes too much time or memory, or kills the process, is a reject; a new process reads
 the files after it, starting at the beginning of the latest batch. Reading stops where all files
@@ -6,37 +6,39 @@ together take too much.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import IO, TypeVar
 
 from engine.corpora import Document
 from engine.errors import InputError
-from engine.ingest.files import StandardInput
-from engine.ingest.load import Batch, BatchLost
+from engine.ingest.load import BatchLost
 from engine.ingest.records import (
-    DOCUMENTS,
-    FILE,
-    INPUT,
+    Batch,
     Bookmark,
     Contents,
     Defaults,
+    Note,
     OpenedSource,
-    ReadBatch,
     Reject,
+    SourceRequest,
     TableLayout,
     UnreadFile,
 )
-from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
-from engine.isolation.worker import pack_order, unpack, unpack_refusal
+from engine.ingest.streams import STANDARD_INPUT, refused_by_system
 from engine.messages import Message, join_messages
+from engine.process_pool import Ending, Limits, Worker, WorkerEnded
+from engine.process_worker import Task, unpack
 from engine.settings.fetching import IngestSettings
 from engine.values import Closable, Kind
 
-_DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every format
+_SESSION = "engine.ingest.worker:SourceSession"  # named, as importing it imports every format
 _PATIENCE = 600.0
-_Answer = TypeVar("_Answer")
 _LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
+_Result = TypeVar("_Result")
 
 
 class ReadingCost:
@@ -121,7 +123,7 @@ class SourceReader(Closable):
             Limits(
                 patience=patience,
                 memory=self.settings.memory_mb * 1_000_000,
-                modules=[_DESK.partition(":")[0]],
+                modules=[_SESSION.partition(":")[0]],
             )
         )
         self.cost = ReadingCost(self.settings)
@@ -138,17 +140,13 @@ class SourceReader(Closable):
         format: str = "auto",  # noqa: A002 - the name of the command's option
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
-        shared: bool = False,
-        unread: tuple[UnreadFile, ...] = (),
     ) -> "ReadSource":
         """Open a path (file, folder, zip, gzip), or `stdin` for "-", and detect its format.
 
         Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises
         the content, InputError if it cannot be read.
         """
-        source = ReadSource(
-            self, where, format, defaults or Defaults(), stdin, shared=shared, unread=unread
-        )
+        source = ReadSource(self, self._build_request(where, format, defaults), stdin)
         await source.recognise()
         return source
 
@@ -164,66 +162,54 @@ class SourceReader(Closable):
 
         Raises as `open` does.
         """
-        defaults = defaults or Defaults()
-        given = {
-            "where": where,
-            "format": format,
-            "defaults": defaults,
-            "seconds": self.settings.seconds,
-            "per_megabyte": self.settings.seconds_per_megabyte,
-        }
+        request = self._build_request(where, format, defaults)
         self.open_source = None
-        packed = pack_order(f"{_DESK}.contents", (), given)
+        task = Task(f"{_SESSION}.contents", (request,))
         try:
-            contents = unpack(Contents, await self.worker.ask(packed, _ignore))
+            contents = await self.worker.run(Contents, task)
         except WorkerEnded as exc:
-            raise _unreadable(where, exc, self.settings) from exc
-        unread = contents.unread
-        sources = []
+            raise _build_error(where, exc, self.settings) from exc
+        sources: list[ReadSource] = []
         for part in contents.exports:
-            sources.append(
-                await self.open(
-                    part.where,
-                    format=part.format,
-                    defaults=defaults,
-                    stdin=stdin,
-                    shared=part.shared,
-                    unread=unread,
-                )
+            part_request = replace(
+                request, where=part.where, format=part.format, shared=part.shared
             )
-            sources[-1].is_part = len(contents.exports) > 1
-            unread = ()
+            source = ReadSource(self, part_request, stdin)
+            source.is_part = len(contents.exports) > 1
+            source.unread = () if sources else contents.unread
+            await source.recognise()
+            sources.append(source)
         return sources
+
+    def _build_request(self, where: str, form: str, defaults: Defaults | None) -> SourceRequest:
+        return SourceRequest(
+            where=where,
+            format=form,
+            defaults=defaults or Defaults(),
+            seconds=self.settings.seconds,
+            seconds_per_megabyte=self.settings.seconds_per_megabyte,
+        )
 
 
 class ReadSource:
     """One source, read batch by batch; a RecordSource. `bytes_read` grows to `total_bytes`."""
 
     def __init__(
-        self,
-        reader: SourceReader,
-        where: str,
-        format: str,  # noqa: A002 - the name of the command's option
-        defaults: Defaults,
-        stdin: IO[bytes] | None,
-        *,
-        shared: bool,
-        unread: tuple[UnreadFile, ...],
+        self, reader: SourceReader, request: SourceRequest, stdin: IO[bytes] | None
     ) -> None:
-        self._reader, self._where, self._defaults = reader, where, defaults
-        self._shared, self.unread = shared, unread
-        self.is_part = shared  # one of several exports at that path
-        self.guesses: tuple[str, ...] = ()
+        # Its bookmark is the end of the latest batch translated, from which it is opened again.
+        self._reader, self._request = reader, request
         self._stdin = StandardInput(stdin) if stdin else None
-        self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
+        self.is_part = False  # one of several exports at that path
+        self.unread: tuple[UnreadFile, ...] = ()
+        self.guesses: tuple[str, ...] = ()
+        self.name, self.format, self.kinds = request.where, request.format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
         self.table: TableLayout | None = None  # how it is read, if it is a table
         self.bytes_read = 0
-        self._stored_to: Bookmark | None = None  # end of the latest batch translated
         self._read_to: Bookmark | None = None  # end of the latest batch read
         self._file: str | None = None  # the file being read
-        self._skipped: list[str] = []
-        self._untold: list[Reject] = []
+        self._pending_rejects: list[Reject] = []
         self._over = False
         self._documents: list[Document] = []
         self._size = 0
@@ -234,21 +220,25 @@ class ReadSource:
         try:
             opened = await self._open()
         except WorkerEnded as exc:
-            raise _unreadable(self._where, exc, self._reader.settings) from exc
+            raise _build_error(self.name, exc, self._reader.settings) from exc
         self.name, self.format, self.kinds = opened.name, opened.format, opened.kinds
         self.total_bytes, self.table = opened.total_bytes, opened.table
         self.guesses = opened.guesses
+        self._request = replace(self._request, format=opened.format)
 
     def read_times_in(self, zone: str) -> None:
         """Read times that name no zone in this one, "Europe/Madrid"."""
-        self._defaults = replace(self._defaults, timezone=zone)
-        self._reader.open_source = None  # opens it again
+        self._change_defaults(replace(self._request.defaults, timezone=zone))
 
     def read_in(self, language: str) -> None:
         """Read pictures of text in this language, unless the caller named one."""
-        if self._defaults.language is None and Kind.LIBRARY in self.kinds[:1]:
-            self._defaults = replace(self._defaults, language=language)
-            self._reader.open_source = None  # opens it again
+        defaults = self._request.defaults
+        if defaults.language is None and Kind.LIBRARY in self.kinds[:1]:
+            self._change_defaults(replace(defaults, language=language))
+
+    def _change_defaults(self, defaults: Defaults) -> None:
+        self._request = replace(self._request, defaults=defaults)
+        self._reader.open_source = None  # opens it again
 
     async def batch(self, number: int) -> Batch:
         """Read the next batch of at most `number` records. Raises UsageError."""
@@ -257,11 +247,12 @@ class ReadSource:
             try:
                 return await self._read_batch(number)
             except WorkerEnded as exc:
-                self._give_up(exc)
+                self._skip_file(exc)
             except InputError as exc:  # the source no longer exists
                 damage = exc
                 break
-        return Batch(read=len(self._untold), rejects=tuple(self._untold), damage=damage, last=True)
+        rejects = tuple(self._pending_rejects)
+        return Batch(read=len(rejects), rejects=rejects, damage=damage, last=True)
 
     async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
         """Return documents of the latest batch, the last usable one for each id, and the rejects.
@@ -273,95 +264,129 @@ class ReadSource:
         if ids:
             self._reader.cost.add_new_bytes(self._unpacked)
             try:
-                unusable = await self._ask_worker(tuple[Reject, ...], "documents", ids=list(ids))
+                unusable = await self._run(tuple[Reject, ...], "documents", list(ids))
             except WorkerEnded as exc:
-                self._give_up(exc)
+                self._skip_file(exc)
                 raise BatchLost from exc
-        self._stored_to, self._untold = self._read_to, []
+        self._request = replace(self._request, after=self._read_to)
+        self._pending_rejects = []
         documents, self._documents = self._documents, []
         return documents, unusable
 
     async def _read_batch(self, number: int) -> Batch:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
-        read = await self._ask_worker(ReadBatch, "batch", number=number)
-        self._read_to = read.bookmark or self._stored_to
+        batch = await self._run(Batch, "batch", number)
+        self._read_to = batch.bookmark or self._request.after
         self._reader.cost.add_batch(
-            seconds_used=read.seconds_used, bytes_read=max(0, read.bytes_read - self.bytes_read)
+            seconds_used=batch.seconds_used, bytes_read=max(0, batch.bytes_read - self.bytes_read)
         )
-        self.bytes_read, self._unpacked = read.bytes_read, read.unpacked
-        return Batch(
-            read=read.read + len(self._untold),
-            digests=read.digests,
-            replaced=read.replaced,
-            rejects=(*self._untold, *read.rejects),
-            damage=unpack_refusal(read.damage) if read.damage else None,
-            last=read.last,
+        self.bytes_read, self._unpacked = batch.bytes_read, batch.unpacked
+        return replace(
+            batch,
+            read=batch.read + len(self._pending_rejects),
+            rejects=(*self._pending_rejects, *batch.rejects),
         )
 
     async def _open(self) -> OpenedSource:
         self._file, self._reader.open_source = None, self
-        settings = self._reader.settings
         if self._stdin and self.kinds:
             self._stdin.begin_again()
-        source = {
-            "where": self._where,
-            "format": self.format,
-            "defaults": self._defaults,
-            "skipped": self._skipped,
-            "after": self._stored_to,
-            "seconds": settings.seconds,
-            "per_megabyte": settings.seconds_per_megabyte,
-            "shared": self._shared,
-        }
-        used = self._reader.worker.running
+        was_running = self._reader.worker.running
         try:
-            return await self._ask_worker(OpenedSource, "open", **source)
+            return await self._run(OpenedSource, "open", self._request)
         except WorkerEnded:
-            if not used or self._file:
+            if not was_running or self._file:
                 raise
-        return await self._ask_worker(OpenedSource, "open", **source)  # the process had died before
+        # The process had died before.
+        return await self._run(OpenedSource, "open", self._request)
 
-    async def _ask_worker(self, kind: type[_Answer], order: str, **given: object) -> _Answer:
-        packed = pack_order(f"{_DESK}.{order}", (), given)
+    async def _run(self, kind: type[_Result], method: str, argument: object) -> _Result:
         clock = asyncio.get_running_loop().time
         begun = clock()
+        task = Task(f"{_SESSION}.{method}", (argument,))
         try:
-            return unpack(kind, await self._reader.worker.ask(packed, self._hear))
+            return await self._reader.worker.run(kind, task, self._hear)
         except WorkerEnded:
             self._reader.cost.add_end(clock() - begun)
             raise
 
-    async def _hear(self, note: bytes) -> bytes | None:
-        kind, content = note[:1], note[1:]
-        if kind == FILE:
-            self._file = unpack(str, content)
-        elif kind == DOCUMENTS:
+    async def _hear(self, content: bytes) -> bytes | None:
+        note = unpack(Note, content)
+        if note.file is not None:
+            self._file = note.file
+        if note.documents:
             self._size += len(content)
             if self._size > _LARGEST_BATCH:
                 raise WorkerEnded(Ending.GREEDY)
-            self._documents += unpack(list[Document], content)
-        elif kind == INPUT and self._stdin:
-            return await self._stdin.read(int(content))
-        return None
+            self._documents += note.documents
+        return await self._stdin.read(note.input) if note.input and self._stdin else None
 
-    def _give_up(self, ended: WorkerEnded) -> None:
+    def _skip_file(self, ended: WorkerEnded) -> None:
         """Skip the file that was being read, so that the remaining ones can be read."""
-        file = self._file or self.name
-        self._over = file == self.name or file in self._skipped
+        file, after = self._file or self.name, self._request.after
+        self._over = file == self.name or file in self._request.skipped
         self._reader.cost.files_given_up += 1
-        self._skipped.append(file)
-        taken = self._stored_to.taken if self._stored_to and self._stored_to.file == file else 0
+        self._request = replace(self._request, skipped=(*self._request.skipped, file))
+        taken = after.taken if after and after.file == file else 0
         stored = f"; its first {taken:,} records are stored" if taken else ""
         reason = f"{_describe_ending(ended, self._reader.settings)}{stored}"
-        self._untold.append(Reject(file=file, line=1, reason=reason))
+        self._pending_rejects.append(Reject(file=file, line=1, reason=reason))
 
 
-async def _ignore(_note: bytes) -> None:
-    """Hear which file is being looked at; nothing depends on it."""
+class StandardInput:
+    """Reads standard input, and replays once the bytes that were read for detecting the format."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._looked_at: list[bytes] = []
+        self._again: list[bytes] | None = None
+
+    def begin_again(self) -> None:
+        """Start from the beginning, for the last time."""
+        if self._again is None:
+            self._again, self._looked_at = self._looked_at, []
+
+    async def read(self, size: int) -> bytes:
+        """Return the next bytes, or none at the end. Raises InputError."""
+        if self._again:
+            return self._again.pop(0)
+        try:
+            chunk = await in_thread(lambda: self._stream.read(size))
+        except OSError as exc:
+            raise refused_by_system(STANDARD_INPUT, exc) from exc
+        if self._again is None:
+            self._looked_at.append(chunk)
+        return chunk
 
 
-def _unreadable(where: str, exc: WorkerEnded, settings: IngestSettings) -> InputError:
+async def in_thread(read: Callable[[], _Result]) -> _Result:
+    """Return the result of `read`, run in a thread that is abandoned if this is cancelled.
+
+    A pool would wait for its thread, and one that reads a pipe may never end.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[_Result] = loop.create_future()
+
+    def settle(settled: Callable[[], None]) -> None:
+        if not result.done():
+            settled()
+
+    def work() -> None:
+        try:
+            value = read()
+        except Exception as exc:
+            settled = partial(result.set_exception, exc)
+        else:
+            settled = partial(result.set_result, value)
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
+            loop.call_soon_threadsafe(settle, settled)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await result
+
+
+def _build_error(where: str, exc: WorkerEnded, settings: IngestSettings) -> InputError:
     return InputError(
         Message(
             "{name} cannot be read: {reason}.", name=where, reason=_describe_ending(exc, settings)

@@ -1,4 +1,4 @@
-"""Loads the documents of sources into a corpus, in batches that can be repeated."""
+"""Loads documents into a corpus in batches: upserts what is new or changed, can be repeated."""
 
 import asyncio
 from collections import Counter
@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import Document
-from engine.errors import PresagioError
-from engine.ingest.records import Reject
+from engine.ingest.records import Batch, Reject
 from engine.text.language import detect_language
 from engine.values import Corpus
 
@@ -21,22 +20,6 @@ _SAMPLED = 50  # texts of a batch, for telling the language of those that name n
 
 class BatchLost(Exception):
     """The reader of a batch died before translating it. The next batch starts where it did."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """A batch of a source: `read` records, with the digest of each id, and the rejects.
-
-    `replaced` of them have the id of a later one that differs, which is stored in their place.
-    After `damage`, or the `last` batch, no other follows.
-    """
-
-    read: int
-    digests: Mapping[str, int] = field(default_factory=dict)
-    rejects: Sequence[Reject] = ()
-    replaced: int = 0
-    damage: PresagioError | None = None
-    last: bool = False
 
 
 class RecordSource(Protocol):

@@ -1,4 +1,4 @@
-"""Turns records into documents."""
+"""Normalises the records of all formats into documents."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -181,17 +181,17 @@ def _too_long(maximum: int) -> RecordError:
 
 def read_language_code(code: str | None) -> str | None:
     """Return the ISO 639-1 code of "en", "pt-BR" or "iw"; None for guesses like "und", "qme"."""
-    found = _LANGUAGE.fullmatch(code.strip().lower()) if code else None
-    return _RENAMED.get(found[1], found[1]) if found else None
+    match = _LANGUAGE.fullmatch(code.strip().lower()) if code else None
+    return _RENAMED.get(match[1], match[1]) if match else None
 
 
 def _with_whole_links(text: str, links: Sequence[tuple[str, str]]) -> str:
     """Replace short links by what they stand for."""
     if not links or "http" not in text:
         return text
-    known = dict(links)
-    text = _SHORT_LINK.sub(lambda found: known.pop(found[0], found[0]), text)
-    for short, whole in known.items():
+    unused = dict(links)
+    text = _SHORT_LINK.sub(lambda match: unused.pop(match[0], match[0]), text)
+    for short, whole in unused.items():
         text = text.replace(short, whole)
     return clean_for_display(text)
 
@@ -225,8 +225,8 @@ def _is_cut(text: str, links: Sequence[tuple[str, str]], *, repost: bool) -> boo
         return False
     if text.endswith(("...", "…") if repost else "…"):
         return True
-    found = _LINK_END.search(text[-_LONGEST_END:])
-    return found is not None and not _PICTURE.search(dict(links).get(found[1], found[1]))
+    match = _LINK_END.search(text[-_LONGEST_END:])
+    return match is not None and not _PICTURE.search(dict(links).get(match[1], match[1]))
 
 
 def _web_address(url: str | None) -> str | None:
@@ -253,17 +253,17 @@ def _find_signs(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ..
 
 
 def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
-    found = (_clean(word.strip().removeprefix(sign)) for word in words)
-    return _list_distinct_words([word for word in found if word])
+    cleaned = (_clean(word.strip().removeprefix(sign)) for word in words)
+    return _list_distinct_words([word for word in cleaned if word])
 
 
 def _build_meta(post: PostFields, beside: Sequence[tuple[str, str]]) -> dict[str, object]:
     device = _clean(post.device)
-    shown = [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words]
+    lines = [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words]
     return {
         **({"device": device} if device else {}),
         **_clean_meta(post.meta),
-        **({"beside": shown} if shown else {}),
+        **({"beside": lines} if lines else {}),
     }
 
 

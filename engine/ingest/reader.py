@@ -1,4 +1,4 @@
-"""The interface of a format, and what all formats of JSON or CSV share."""
+"""The reader interface of a format, and base classes for formats of JSON and CSV."""
 
 import io
 import re
@@ -90,9 +90,9 @@ class JsonReader:
         return ()
 
     def recognises(self, sample: Sample) -> bool:
-        return any(self.fits(found) for found in sample.objects)
+        return any(self.fits(value) for value in sample.objects)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
+    def fits(self, value: Mapping[str, object]) -> bool:
         """Tell whether one object looks like a record of this format."""
         raise NotImplementedError
 
@@ -102,11 +102,11 @@ class JsonReader:
         digest = build_fingerprint(defaults, *filter(None, (self.name, self.mark)))
         for name in names:
             with source.open(name) as stream:
-                for found in self.objects(source, name, stream):
-                    if isinstance(found, Reject):
-                        yield found
+                for item in self.objects(source, name, stream):
+                    if isinstance(item, Reject):
+                        yield item
                     else:
-                        yield from self.split(found, digest)
+                        yield from self.split(item, digest)
 
     def objects(
         self, source: Source, name: str, stream: io.BufferedReader
@@ -115,10 +115,10 @@ class JsonReader:
         return json_objects(source.label(name), stream, self.longest_line, self.longest_line)
 
     def split(
-        self, found: "JsonObject", digest: Callable[[bytes], int]
+        self, item: "JsonObject", digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
         """Turn one object of the file into its records; usually there is one."""
-        yield found.record(self.name, found.value.get("id"), digest(found.raw))
+        yield item.record(self.name, item.value.get("id"), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         raise NotImplementedError
@@ -214,8 +214,8 @@ def _is_deep(raw: bytes, value: object) -> bool:
 
 def _list_containers(value: object) -> list[object]:
     """Return the objects and lists directly inside one."""
-    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [inner for inner in found if isinstance(inner, dict | list)]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [inner for inner in values if isinstance(inner, dict | list)]
 
 
 def _describe_json_error(raw: bytes, exc: orjson.JSONDecodeError) -> str:

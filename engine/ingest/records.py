@@ -1,4 +1,4 @@
-"""The results of readers: records of a file, and the reasons why some cannot be used."""
+"""Types of ingest: records, rejects, batches, defaults and table layouts."""
 
 import hashlib
 import re
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from engine.errors import RecordError
+from engine.corpora import Document
+from engine.errors import PresagioError, RecordError
 from engine.messages import Message
 from engine.text.chunks import Block
 from engine.values import DateKind, Flag, Kind
@@ -20,9 +21,6 @@ PARTS_VERSION = "2"
 
 _LONGEST_ID = 200
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
-# What the process that reads sends before it answers, by the first byte: the current file, a sign
-# of life, documents, a request for input.
-FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +88,33 @@ class Bookmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRequest:
+    """A source to read, for the process that reads it: where, how, and from where on.
+
+    With `shared`, only the files that are this format's among those of others; files in `skipped`
+    are left out. Each file may take `seconds` of CPU time, and more for every megabyte.
+    """
+
+    where: str
+    format: str = "auto"
+    defaults: Defaults = field(default_factory=Defaults)
+    shared: bool = False
+    skipped: tuple[str, ...] = ()
+    after: Bookmark | None = None
+    seconds: float
+    seconds_per_megabyte: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What the process that reads sends before its result; without fields, a sign of life."""
+
+    file: str | None = None  # that is read from here on
+    documents: tuple[Document, ...] = ()  # of the batch
+    input: int = 0  # bytes of standard input that are needed; they are the reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableLayout:
     """How a table is read: what its file says, what the command says, and what was guessed."""
 
@@ -143,23 +168,23 @@ class OpenedSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadBatch:
-    """A batch that was read: the digest of each id, the rejects, and how far the source is read.
+class Batch:
+    """A batch of a source: `read` records, with the digest of each id, and the rejects.
 
-    `replaced` records have the id of a later one that differs, which counts in their place.
-    `unpacked` are the bytes of the batch, `seconds_used` the processor time of the process so far.
+    `replaced` of them have the id of a later one that differs, which is stored in their place.
+    After `damage`, or the `last` batch, no other follows.
     """
 
     read: int
-    digests: Mapping[str, int]
-    rejects: tuple[Reject, ...]
-    damage: bytes | None  # an error that was packed
-    last: bool
-    bookmark: Bookmark | None
-    bytes_read: int
-    unpacked: int
-    seconds_used: float
+    digests: Mapping[str, int] = field(default_factory=dict)
+    rejects: tuple[Reject, ...] = ()
     replaced: int = 0
+    damage: PresagioError | None = None
+    last: bool = False
+    bookmark: Bookmark | None = None  # how far the source is read
+    bytes_read: int = 0  # of the source so far, as they lie on the disk
+    unpacked: int = 0  # bytes of the batch
+    seconds_used: float = 0.0  # CPU time of the process so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,29 +1,33 @@
-"""Opens sources of records (a file, standard input, a folder or a zip) and counts progress."""
+"""Opens sources: one file, the files of a folder or a zip, or standard input; counts bytes."""
 
 import io
+import os
 import stat
 import zipfile
-from collections.abc import Collection, Sequence
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 
 from engine.errors import InputError
-from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
 from engine.ingest.records import Reject
 from engine.ingest.streams import (
     HEAD,
-    CountedStream,
+    STANDARD_INPUT,
     Readable,
-    buffer_stream,
     closed_on_error,
+    damage_error,
     not_a_file,
+    read_chunks,
     refused_by_system,
     regular_file,
     rewind_stream,
+    stream_chunks,
     unpack_gzip,
 )
 from engine.messages import Message
 
+LARGEST_MEMBER = 4 << 30  # bytes that a zip member may unpack to
+_NO_FILE = "not a regular file"
 # Members of the zips of Office and EPUB.
 _OF_DOCUMENTS = ("[Content_Types].xml", "META-INF/container.xml")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -42,51 +46,62 @@ class Watch:
         """Called now and then while another program works on it."""
 
 
-class Source:
+class Source(ABC):
     """The files that a reader reads, with a count of the bytes read so far.
 
-    `name` is the path as given; a `packed` source (folder, zip) has many files. `reading` is the
-    file of records that was opened last. Files in `skipped`, given by their places, are treated as
-    absent.
+    Names of files are relative, with forward slashes. `name` is the path as given; a `packed`
+    source (folder, zip) has many files. `reading` is the file of records that was opened last.
+    Files in `skipped`, given by their places, are treated as absent.
     """
 
+    packed = True
+    _limit: int | None = None  # bytes of one file
+
     def __init__(
-        self,
-        name: str,
-        files: Files,
-        *,
-        packed: bool,
-        watch: Watch | None = None,
-        skipped: Collection[str] = (),
+        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
-        self.name, self.packed, self.bytes_read = name, packed, 0
+        self.name, self.bytes_read = name, 0
         self.reading: str | None = None
-        self._files = files
         self._watch = watch or Watch()
         self._skipped = skipped
         self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []
 
+    @abstractmethod
+    def _list_files(self) -> Sequence[str]:
+        """Return the files that may hold records. Raises InputError."""
+
+    @abstractmethod
+    def holds(self, name: str) -> bool:
+        """Tell whether there is a file of that name, listed or not."""
+
+    @abstractmethod
+    def _open_file(self, name: str) -> Readable:
+        """Open the file. Raises OSError or InputError."""
+
+    def refusal(self, name: str) -> str | None:  # noqa: ARG002 - of some sources
+        """Return why an existing file is not read, or None if it is.
+
+        Strangers may have made the content of a folder or zip: a link in it must not lead to files
+        that they could not see, nor to a device that never ends.
+        """
+        return None
+
+    def size(self, name: str) -> int | None:  # noqa: ARG002 - of some sources
+        """Return the number of bytes that reading the file will count, if known."""
+        return None
+
     def names(self, *, with_skipped: bool = False) -> Sequence[str]:
         """Return the names of the files that may hold records and may be read."""
         return [
             name
-            for name in self._files.names()
-            if not self._files.refusal(name) and (with_skipped or not self.is_skipped(name))
+            for name in self._list_files()
+            if not self.refusal(name) and (with_skipped or not self.is_skipped(name))
         ]
 
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder, so that its files have paths of their own."""
-        return self.packed and isinstance(self._files, FolderFiles)
-
-    def refusal(self, name: str) -> str | None:
-        """Return why an existing file is not read, or None if it is."""
-        return self._files.refusal(name)
-
-    def size(self, name: str) -> int | None:
-        """Return the bytes of a file, if that is known."""
-        return self._files.size(name)
+    def refused(self) -> Sequence[str]:
+        """Return the names of the files that exist but are not read."""
+        return [name for name in self._list_files() if self.refusal(name)]
 
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
@@ -96,14 +111,10 @@ class Source:
         """Tell whether the file at that place is to be left out."""
         return place in self._skipped
 
-    def refused(self) -> Sequence[str]:
-        """Return the names of the files that exist but are not read; see Files.refusal."""
-        return [name for name in self._files.names() if self._files.refusal(name)]
-
     def miss(self, names: Sequence[str]) -> None:
         """Record refused files that would have been read; `missed` returns them."""
         for name in names:
-            reason = self._files.refusal(name) or "changed while it was read"
+            reason = self.refusal(name) or "changed while it was read"
             self._missed.append(Reject(file=self.place(name), line=1, reason=reason))
 
     def missed(self) -> Sequence[Reject]:
@@ -113,9 +124,8 @@ class Source:
 
     def total_bytes(self, names: Sequence[str]) -> int | None:
         """Return the final value of `bytes_read`, or None if it is unknown."""
-        sizes = [self._files.size(name) for name in names]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        sizes = [self.size(name) for name in names]
+        return None if None in sizes else sum(filter(None, sizes))
 
     def label(self, name: str) -> str:
         """Return the file's name for display."""
@@ -123,7 +133,7 @@ class Source:
 
     def place(self, name: str) -> str:
         """Return the path of the file; the siblings of a given file are beside it."""
-        if self.packed or name in self._files.names():
+        if self.packed or name in self._list_files():
             return self.label(name)
         return str(PurePath(self.name).with_name(name))
 
@@ -134,8 +144,6 @@ class Source:
 
     def origin(self, name: str) -> str:
         """Return what distinguishes the file from those of other folders: its path here."""
-        if self.name == STANDARD_INPUT:
-            return self.name
         whole = Path(self.name).resolve()
         return f"{whole}/{name}" if self.packed else str(whole)
 
@@ -145,13 +153,13 @@ class Source:
 
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
-        found = str(PurePosixPath(name).parent / companion)
-        if not self._files.holds(found) or self.is_skipped(found):
+        sibling = str(PurePosixPath(name).parent / companion)
+        if not self.holds(sibling) or self.is_skipped(sibling):
             return None
-        if self._files.refusal(found):
-            self.miss([found])
+        if self.refusal(sibling):
+            self.miss([sibling])
             return None
-        return found
+        return sibling
 
     def head(self, name: str) -> bytes:
         """Return the first bytes (at most 1 MiB, unpacked) without consuming them.
@@ -164,75 +172,213 @@ class Source:
         self._looked_at[name] = rewind_stream(head, stream)
         return head
 
+    def open(self, name: str) -> io.BufferedReader:
+        """Open a file of the source, unpacked if it is a gzip. Raises InputError."""
+        self.reading = self.place(name)
+        self._watch.turn_to(self.reading)
+        return self._looked_at.pop(name, None) or self._open_stream(name, counted=True)
+
     def open_ahead(self, name: str) -> io.BufferedReader:
         """Open a file to look through it before it is read; of standard input, its first bytes.
 
-        Raises InputError.
+        What is read so is not counted in `bytes_read`. Raises InputError.
         """
-        if self.name == STANDARD_INPUT:
-            return io.BufferedReader(io.BytesIO(self.head(name)))
-        looked_at, read = self._looked_at.pop(name, None), self.bytes_read
-        try:
-            return self.open(name, counted=False)
-        finally:
-            self.bytes_read = read
-            if looked_at:
-                self._looked_at[name] = looked_at
+        self._watch.turn_to(self.place(name))
+        return self._open_stream(name, counted=False)
 
-    def open(self, name: str, *, counted: bool = True) -> io.BufferedReader:
-        """Open a file of the source, unpacked if it is a gzip. Raises InputError.
-
-        `counted` adds the bytes read to `bytes_read`.
-        """
-        label, place = self.label(name), self.place(name)
-        self._watch.turn_to(place)
-        if counted:
-            self.reading = place
-        if stream := self._looked_at.pop(name, None):
-            return stream
+    def _open_stream(self, name: str, *, counted: bool) -> io.BufferedReader:
+        label = self.label(name)
         try:
-            opened = self._files.open(name)
+            file = self._open_file(name)
         except OSError as exc:
             raise refused_by_system(label, exc) from exc
-        count = self._add_bytes if counted else self._watch.count
-        raw = CountedStream(label, opened, closes=(opened,), count=count)
-        with closed_on_error(raw):
-            return unpack_gzip(label, buffer_stream(raw), self._watch.count)
+        count = self._count if counted else self._watch.count
+        stream = stream_chunks(read_chunks(label, file, count, limit=self._limit), (file,))
+        with closed_on_error(stream):
+            return unpack_gzip(label, stream, self._watch.count)
 
     def close(self) -> None:
         """Close everything that is open."""
         for stream in self._looked_at.values():
             stream.close()
         self._looked_at.clear()
-        self._files.close()
 
-    def _add_bytes(self, size: int) -> None:
+    def _count(self, size: int) -> None:
         self.bytes_read += size
         self._watch.count(size)
+
+
+class FolderSource(Source):
+    """The files of a folder, or one of them (`only`) and those beside it.
+
+    A person named `only`, so it may be a link to anywhere.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        only: str | None = None,
+        watch: Watch | None = None,
+        skipped: Collection[str] = (),
+    ) -> None:
+        super().__init__(name, watch=watch, skipped=skipped)
+        self._only, self.packed = only, only is None
+        self._root = Path(name) if only is None else Path(name).parent
+
+    def _list_files(self) -> Sequence[str]:
+        return (self._only,) if self._only else sorted(self._walk())
+
+    def _walk(self) -> Iterator[str]:
+        """Yield the files of the tree, without hidden folders and links to other folders."""
+
+        def refuse_folder(exc: OSError) -> None:
+            raise refused_by_system(str(exc.filename or self._root), exc) from exc
+
+        for folder, inner, files in os.walk(self._root, onerror=refuse_folder):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            place = Path(folder).relative_to(self._root)
+            yield from ((place / name).as_posix() for name in files)
+
+    def holds(self, name: str) -> bool:
+        return os.path.lexists(self._root / name)
+
+    def refusal(self, name: str) -> str | None:
+        return self._locate(name)[1]
+
+    def _locate(self, name: str) -> tuple[Path, str | None]:
+        """Return the path of the file itself, with links resolved, and why it is not read."""
+        path = self._root / name
+        if name == self._only:
+            return path.resolve(), None
+        try:
+            kind = path.lstat().st_mode
+        except OSError:
+            return path, None  # opening it will raise the reason
+        if not stat.S_ISLNK(kind):
+            return path, None if stat.S_ISREG(kind) else _NO_FILE
+        try:
+            target, root = path.resolve(strict=True), self._root.resolve()
+            return target, _link_refusal(target, root)
+        except (OSError, RuntimeError):  # RuntimeError: links in a circle
+            return path, "a link that leads nowhere"
+
+    def size(self, name: str) -> int | None:
+        try:
+            status = (self._root / name).stat()
+        except OSError:
+            return None  # opening it will raise the reason
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def _open_file(self, name: str) -> Readable:
+        place, reason = self._locate(name)
+        if reason:
+            raise InputError(
+                Message("{path} is {reason}.", path=self._root / name, reason=reason),
+                fix=Message("Take it out of the folder."),
+            )
+        return regular_file(place, follow=False)
+
+
+def _link_refusal(target: Path, root: Path) -> str | None:
+    """Return why a link from inside `root` to `target` is not followed."""
+    if not target.is_relative_to(root):
+        return "a link that leaves the folder"
+    if any(part.startswith(".") for part in target.relative_to(root).parts):
+        return "a link to what is hidden"  # .git/config, .env
+    return None if target.is_file() else _NO_FILE
+
+
+class ZipSource(Source):
+    """The members of a zip file."""
+
+    def __init__(
+        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
+    ) -> None:
+        super().__init__(name, watch=watch, skipped=skipped)
+        self._path, self._limit = Path(name), LARGEST_MEMBER
+        try:
+            self._zip = zipfile.ZipFile(self._path)
+        except zipfile.BadZipFile as exc:
+            raise damage_error(str(self._path)) from exc
+
+    def _list_files(self) -> Sequence[str]:
+        return sorted(n for n in self._zip.namelist() if not n.startswith("__MACOSX/"))
+
+    def holds(self, name: str) -> bool:
+        return name in self._zip.NameToInfo
+
+    def refusal(self, name: str) -> str | None:
+        kind = stat.S_IFMT(self._zip.getinfo(name).external_attr >> 16)
+        if kind == stat.S_IFLNK:
+            return "a link"
+        return None if kind in (0, stat.S_IFREG) else _NO_FILE
+
+    def size(self, name: str) -> int | None:
+        return self._zip.getinfo(name).file_size
+
+    def _open_file(self, name: str) -> Readable:
+        try:
+            return self._zip.open(name)
+        except zipfile.BadZipFile as exc:
+            raise damage_error(str(self._path)) from exc
+        except (RuntimeError, NotImplementedError) as exc:  # a password; an unknown compression
+            raise InputError(
+                Message("{path} cannot be unpacked here: {reason}.", path=self._path, reason=exc),
+                fix=Message("Unpack it by hand."),
+            ) from exc
+
+    def close(self) -> None:
+        super().close()
+        self._zip.close()
+
+
+class InputSource(Source):
+    """Standard input as the only file; it stays open."""
+
+    packed = False
+
+    def __init__(self, stream: Readable, *, watch: Watch | None = None) -> None:
+        super().__init__(STANDARD_INPUT, watch=watch)
+        self._stream = stream
+
+    def _list_files(self) -> Sequence[str]:
+        return (STANDARD_INPUT,)
+
+    def holds(self, name: str) -> bool:
+        return name == STANDARD_INPUT
+
+    def origin(self, name: str) -> str:
+        return name
+
+    def _open_file(self, name: str) -> Readable:
+        return stream_chunks(read_chunks(name, self._stream))
+
+    def open_ahead(self, name: str) -> io.BufferedReader:
+        return io.BufferedReader(io.BytesIO(self.head(name)))
 
 
 def source_at(
     where: str, stdin: Readable, *, watch: Watch | None = None, skipped: Collection[str] = ()
 ) -> Source:
     """Return the source at a path, or standard input for "-". Raises InputError."""
-    source = partial(Source, watch=watch, skipped=skipped)
     if where == "-":
-        return source(STANDARD_INPUT, OneStream(stdin), packed=False)
+        return InputSource(stdin, watch=watch)
     path = Path(where)
     if not where:  # as of a variable that is not set; Path takes it for the working folder
         raise _no_path(where)
     try:
         if path.is_dir():
-            return source(where, FolderFiles(path), packed=True)
+            return FolderSource(where, watch=watch, skipped=skipped)
         if not stat.S_ISREG(path.stat().st_mode):
             raise not_a_file(where)
         if _begins_like_zip(path) and not _is_document(path):
-            return source(where, ZipFiles(path), packed=True)
+            return ZipSource(where, watch=watch, skipped=skipped)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
         raise _no_path(where) from exc
-    return source(where, FolderFiles(path.parent, only=path.name), packed=False)
+    return FolderSource(where, only=path.name, watch=watch, skipped=skipped)
 
 
 def _no_path(where: str) -> InputError:

@@ -1,4 +1,4 @@
-"""Streams over files, with byte counts and clear errors, and how they are cut into records."""
+"""Byte streams (gzip, encodings, counts), and splitting them into lines and JSON objects."""
 
 import gzip
 import io
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.errors import InputError
 from engine.messages import Message
 
+STANDARD_INPUT = "standard input"  # the name of its only file
 LONGEST_RECORD = 1_000_000  # bytes
 _GIVE_UP = 4  # in longest records: the end of an array's record is not searched for beyond this
 _LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["
@@ -128,13 +129,13 @@ class _ArrayScanner:
     def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
         """Skip past the next match of `opening` and return what precedes it, or None."""
         self._start = self._position
-        while (found := opening.search(self._buffer, self._position)) is None:
+        while (match := opening.search(self._buffer, self._position)) is None:
             self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)
             self._position = self._start
             if not self._read_more():
                 return None
-        header = self._buffer[max(self._start, found.start() - _LONGEST_HEADER) : found.start()]
-        self._position, self._over = found.end(), False
+        header = self._buffer[max(self._start, match.start() - _LONGEST_HEADER) : match.start()]
+        self._position, self._over = match.end(), False
         return header
 
     def items(self, *, enclosed: bool = True) -> Iterator[Piece]:
@@ -172,9 +173,9 @@ class _ArrayScanner:
     def _read_object(self) -> tuple[bytes, str | None]:
         depth = 0
         while True:
-            if found := _TO_BRACKET.match(self._buffer, self._position):
-                self._position = found.end()
-                depth += 1 if found[1] in b"{[" else -1
+            if match := _TO_BRACKET.match(self._buffer, self._position):
+                self._position = match.end()
+                depth += 1 if match[1] in b"{[" else -1
                 if depth == 0:
                     raw = self._buffer[self._start : self._position]
                     if len(raw) > self._longest:
@@ -185,8 +186,8 @@ class _ArrayScanner:
 
     def _skip_scalar(self) -> tuple[bytes, str | None]:
         while True:
-            if found := _SCALAR.match(self._buffer, self._position):
-                self._position = found.end()
+            if match := _SCALAR.match(self._buffer, self._position):
+                self._position = match.end()
                 return b"", "not an object"
             if not self._read_more():
                 return self._give_up(_NO_END)
@@ -221,45 +222,22 @@ class Readable(Protocol):
         """Release resources."""
 
 
-class CountedStream(io.RawIOBase):
-    """A stream that adds what it reads to a meter and raises InputErrors.
+class _ChunkStream(io.RawIOBase):
+    """A stream of chunks of bytes, which closes others with itself."""
 
-    With `limit` (bytes) it raises InputError if more than that is read.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        source: Readable,
-        *,
-        closes: Sequence[Readable],
-        count: Callable[[int], None] | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self._name, self._source, self._closes = name, source, closes
-        self._count, self._left = count, limit
+    def __init__(self, chunks: Iterator[bytes], closes: Sequence[Readable] = ()) -> None:
+        self._chunks, self._closes = chunks, closes
+        self._left = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
         target = memoryview(buffer)
-        try:
-            data = self._source.read(len(target)) or b""
-        except _DAMAGED as exc:
-            raise damage_error(self._name) from exc
-        except OSError as exc:
-            raise refused_by_system(self._name, exc) from exc
+        while not self._left and (chunk := next(self._chunks, None)) is not None:
+            self._left = memoryview(chunk)
+        data, self._left = self._left[: len(target)], self._left[len(target) :]
         target[: len(data)] = data
-        if self._count:
-            self._count(len(data))
-        if self._left is not None:
-            self._left -= len(data)
-            if self._left < 0:
-                raise InputError(
-                    Message("{name} unpacks to far more than an export holds.", name=self._name),
-                    fix=Message("Unpack it by hand and look at it first."),
-                )
         return len(data)
 
     def close(self) -> None:
@@ -268,24 +246,38 @@ class CountedStream(io.RawIOBase):
         super().close()
 
 
-class _Rewound(io.RawIOBase):
-    """The bytes that were already read, then the rest of their stream."""
+def stream_chunks(chunks: Iterator[bytes], closes: Sequence[Readable] = ()) -> io.BufferedReader:
+    """Return a stream of chunks of bytes, which closes others with itself."""
+    return io.BufferedReader(_ChunkStream(chunks, closes), BUFFER)
 
-    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
-        self._head, self._rest = memoryview(head), rest
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        target = memoryview(buffer)
-        data, self._head = self._head[: len(target)], self._head[len(target) :]
-        target[: len(data)] = data
-        return len(data) + self._rest.readinto1(target[len(data) :])
-
-    def close(self) -> None:
-        self._rest.close()
-        super().close()
+def read_chunks(
+    name: str,
+    source: Readable,
+    count: Callable[[int], None] | None = None,
+    *,
+    limit: int | None = None,
+) -> Iterator[bytes]:
+    """Yield what a source holds, counted. Raises InputError, also if it is more than `limit`."""
+    size = 0
+    while True:
+        try:
+            chunk = source.read(BUFFER)
+        except _DAMAGED as exc:
+            raise damage_error(name) from exc
+        except OSError as exc:
+            raise refused_by_system(name, exc) from exc
+        if not chunk:
+            return
+        if count:
+            count(len(chunk))
+        size += len(chunk)
+        if limit is not None and size > limit:
+            raise InputError(
+                Message("{name} unpacks to far more than an export holds.", name=name),
+                fix=Message("Unpack it by hand and look at it first."),
+            )
+        yield chunk
 
 
 @contextmanager
@@ -317,11 +309,6 @@ def skip_bom(stream: io.BufferedReader) -> None:
         stream.read(len(BOM))
 
 
-def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:
-    """Return `raw` behind a buffer that makes line reading fast."""
-    return io.BufferedReader(raw, BUFFER)
-
-
 def find_encoding(head: bytes) -> str | None:
     """Return the encoding of the beginning of a text file; None for what is no text."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -337,34 +324,19 @@ def find_encoding(head: bytes) -> str | None:
     return UTF_8
 
 
-class _Decoded(io.RawIOBase):
-    """The same text in UTF-8."""
-
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream, self._left = stream, b""
-        self._decoder = getincrementaldecoder(encoding)("replace")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        target = memoryview(buffer)
-        while not self._left:
-            chunk = self._stream.read(BUFFER)
-            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
-            if not chunk:
-                break
-        data, self._left = self._left[: len(target)], self._left[len(target) :]
-        target[: len(data)] = data
-        return len(data)
-
-
 def decode_stream(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
     """Return the text of a stream in UTF-8, without a byte order mark."""
     if encoding != UTF_8:
-        return buffer_stream(_Decoded(stream, encoding))
+        return stream_chunks(_decode_chunks(stream, encoding))
     skip_bom(stream)
     return stream
+
+
+def _decode_chunks(stream: io.BufferedReader, encoding: str) -> Iterator[bytes]:
+    decoder = getincrementaldecoder(encoding)("replace")
+    while chunk := stream.read(BUFFER):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:
@@ -382,7 +354,13 @@ def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:
 
 def rewind_stream(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that yields `head` first."""
-    return buffer_stream(_Rewound(head, rest))
+    return stream_chunks(_rewind_chunks(head, rest), (rest,))
+
+
+def _rewind_chunks(head: bytes, rest: io.BufferedReader) -> Iterator[bytes]:
+    yield head + rest.read1(BUFFER)  # together, as readers peek at the first chunk
+    while chunk := rest.read1(BUFFER):
+        yield chunk
 
 
 def unpack_gzip(
@@ -394,7 +372,7 @@ def unpack_gzip(
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)
-    return buffer_stream(CountedStream(name, content, closes=(content, stream), count=count))
+    return stream_chunks(read_chunks(name, content, count), (content, stream))
 
 
 def damage_error(name: str) -> InputError:

@@ -1,4 +1,4 @@
-"""The cells of a table that is read as somebody meant it."""
+"""Parses the cells of a table by its layout: dates, counts, flags, authors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,31 +45,33 @@ def read_cell(row: RowMap, layout: TableLayout, field: str) -> object:
 
 def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     """Return a record with our fields, as JSON lines have them. Raises RecordError."""
-    found = {field: read_cell(row, layout, field) for field in layout.columns}
-    found |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in found}
+    fields = {field: read_cell(row, layout, field) for field in layout.columns}
+    fields |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in fields}
     for field in ("is_retweet", "is_quote"):
-        if field in found:
-            found[field] = says_so(found[field])
+        if field in fields:
+            fields[field] = says_so(fields[field])
     for field in ("favorites", "retweets"):
-        found[field] = read_count(found.get(field))
-    if isinstance(found.get("tags"), str):
-        found["tags"] = _WORDS.findall(str(found["tags"]))
-    if isinstance(user := found.get("author"), Mapping):
-        found["author"] = user.get("username") or user.get("screen_name") or user.get("name")
+        fields[field] = read_count(fields.get(field))
+    if isinstance(fields.get("tags"), str):
+        fields["tags"] = _WORDS.findall(str(fields["tags"]))
+    if isinstance(user := fields.get("author"), Mapping):
+        fields["author"] = user.get("username") or user.get("screen_name") or user.get("name")
     elif isinstance(user, str) and user.startswith("{") and (named := _PRINTED.search(user)):
-        found["author"] = named[1]  # as pandas prints an object
-    if isinstance(found.get("text"), str):
-        found["text"] = str(found["text"]).strip()
-    written = found.get("created_at")
+        fields["author"] = named[1]  # as pandas prints an object
+    if isinstance(fields.get("text"), str):
+        fields["text"] = str(fields["text"]).strip()
+    written = fields.get("created_at")
     zone = ZoneInfo(layout.timezone) if layout.timezone else None
     moment = read_written_time(written, zone=zone, is_day_first=layout.is_day_first)
-    found["created_at"] = moment.isoformat()
+    fields["created_at"] = moment.isoformat()
     if "id" not in layout.columns:
-        parts = (found.get(name) for name in ("text", "author", "url"))
-        found["id"] = made_id(str(written), *(str(part or "") for part in parts))
-    elif isinstance(found["id"], str) and (whole := _WHOLE_AS_FLOAT.fullmatch(found["id"].strip())):
-        found["id"] = whole[1]
-    return found
+        parts = (fields.get(name) for name in ("text", "author", "url"))
+        fields["id"] = made_id(str(written), *(str(part or "") for part in parts))
+    elif isinstance(fields["id"], str) and (
+        whole := _WHOLE_AS_FLOAT.fullmatch(fields["id"].strip())
+    ):
+        fields["id"] = whole[1]
+    return fields
 
 
 def is_own_device(name: object) -> bool:
@@ -102,5 +104,5 @@ def read_count(value: object) -> object:
     if short := _SHORT.fullmatch(text):
         unit = 1_000 if short[3] in "kK" else 1_000_000
         return int(short[1]) * unit + int(short[2] or 0) * unit // 10
-    found = _DECIMAL.fullmatch(text)
-    return found[1] if found else text
+    match = _DECIMAL.fullmatch(text)
+    return match[1] if match else text

@@ -1,4 +1,4 @@
-"""Guesses how a table is meant: its encoding, its columns, and how its dates are written.
+"""Detects the layout of a table: encoding, delimiter, columns, date order and time zone.
 
 A table is a CSV, or the objects of a JSON file whose fields have other names than ours. What is
 guessed here is shown before anything is stored.
@@ -159,8 +159,8 @@ def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:
     if encoding is None:
         return None
     text = head.decode(encoding, "replace").removeprefix("\ufeff")
-    found = [(delimiter, _first_rows(text, delimiter)) for delimiter in _DELIMITERS]
-    tables = [(delimiter, rows) for delimiter, rows in found if rows and len(rows[0]) > 1]
+    candidates = [(delimiter, _first_rows(text, delimiter)) for delimiter in _DELIMITERS]
+    tables = [(delimiter, rows) for delimiter, rows in candidates if rows and len(rows[0]) > 1]
     if not tables:
         return None
     delimiter, rows = max(tables, key=lambda table: _rate_rows(table[1]))
@@ -187,8 +187,8 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
 def _rate_rows(rows: Sequence[Sequence[str]]) -> tuple[int, float, int]:
     """Return how much rows look like a table: known names, equal widths, columns."""
     width = len(rows[0])
-    known = sum(fold_name(name) in _BY_NAME for name in rows[0])
-    return min(known, 2), sum(len(row) == width for row in rows) / len(rows), width
+    number = sum(fold_name(name) in _BY_NAME for name in rows[0])
+    return min(number, 2), sum(len(row) == width for row in rows) / len(rows), width
 
 
 def names_fields(names: Iterable[str]) -> bool:
@@ -198,8 +198,8 @@ def names_fields(names: Iterable[str]) -> bool:
 
 def _field_named(column: str) -> tuple[str, int]:
     """Return the field that a column's name means, "" for none, and how surely: 0 is best."""
-    if found := _BY_NAME.get(fold_name(column)):
-        return found
+    if field := _BY_NAME.get(fold_name(column)):
+        return field
     words = column.split()
     return _FIRST_WORDS.get(fold_name(words[0]), "") if len(words) > 1 else "", _LAST_RANK
 
@@ -258,7 +258,7 @@ def complete_layout(
         names.append("id")
     layout = _decide_day_order(name, layout, rows, defaults.is_day_first, dates)
     cells = (read_cell(row, layout, "created_at") for row in rows)
-    zoned = [known for cell in cells if (known := names_zone(cell)) is not None]
+    zoned = [has_zone for cell in cells if (has_zone := names_zone(cell)) is not None]
     # A few times without a zone among others are mistakes, which are refused one by one.
     if defaults.timezone or sum(zoned) * 2 < len(zoned):
         layout = replace(layout, timezone=defaults.timezone or USUAL_ZONE)
@@ -299,7 +299,7 @@ def _find_named_columns(
 ) -> dict[str, str]:
     """Return the columns that the command names, as the file spells them. Raises UsageError."""
     spelled = {fold_name(column): column for column in reversed(names)}
-    found = {}
+    columns = {}
     for field, column in named.items():
         if field not in FIELDS:
             raise UsageError(
@@ -315,8 +315,8 @@ def _find_named_columns(
                 Message("{name} has no column {column!r}.", name=name, column=column),
                 fix=Message("Its columns: {columns}.", columns=list_names(names)),
             )
-        found[field] = "+".join(filter(None, exact))
-    return found
+        columns[field] = "+".join(filter(None, exact))
+    return columns
 
 
 def _guess_columns(
@@ -332,20 +332,20 @@ def _guess_columns(
         rank = -1 if column == field != "url" else rank  # "url" may be that of the account
         if field not in ranked or rank < ranked[field][0]:
             ranked[field] = (rank, column)
-    found = {field: column for field, (_rank, column) in ranked.items()}
-    free = [name for name in base.names if name not in used and name not in found.values()]
-    if "created_at" not in {*named, *found, *dropped}:
+    columns = {field: column for field, (_rank, column) in ranked.items()}
+    free = [name for name in base.names if name not in used and name not in columns.values()]
+    if "created_at" not in {*named, *columns, *dropped}:
         dated = [name for name in free if _has_matching_cells(rows, name, is_time)]
-        found |= {"created_at": dated[0]} if dated else {}
-    if "text" not in {*named, *found, *dropped} and "title" in found:
-        found["text"] = found.pop("title")
-    if "text" not in {*named, *found, *dropped}:
-        lengths = {name: _mean_length(rows, name) for name in free if name not in found.values()}
+        columns |= {"created_at": dated[0]} if dated else {}
+    if "text" not in {*named, *columns, *dropped} and "title" in columns:
+        columns["text"] = columns.pop("title")
+    if "text" not in {*named, *columns, *dropped}:
+        lengths = {name: _mean_length(rows, name) for name in free if name not in columns.values()}
         longest = max(lengths, key=lambda name: lengths[name], default="")
-        found |= {"text": longest} if longest and lengths[longest] >= 1 else {}
-    if day := found.get("created_at"):
-        found["created_at"] = _with_clock(base, rows, day, {*used, *found.values()} - {day})
-    return found
+        columns |= {"text": longest} if longest and lengths[longest] >= 1 else {}
+    if day := columns.get("created_at"):
+        columns["created_at"] = _with_clock(base, rows, day, {*used, *columns.values()} - {day})
+    return columns
 
 
 def _with_clock(base: TableLayout, rows: Sequence[RowMap], day: str, used: set[str]) -> str:
@@ -354,8 +354,8 @@ def _with_clock(base: TableLayout, rows: Sequence[RowMap], day: str, used: set[s
         return day
     others = (name for name in base.names if name not in used and name != day)
     clocks = (name for name in others if fold_name(name) in _CLOCKS)
-    found = next((name for name in clocks if _has_matching_cells(rows, name, _is_clock)), None)
-    return f"{day}+{found}" if found else day
+    clock = next((name for name in clocks if _has_matching_cells(rows, name, _is_clock)), None)
+    return f"{day}+{clock}" if clock else day
 
 
 def _is_clock(cell: object) -> bool:
@@ -406,8 +406,8 @@ def _decide_day_order(
             "In {name} the day comes first in some dates, and the month in others.", name=name
         )
     else:
-        known = {DayOrder.DAY_FIRST: True, DayOrder.MONTH_FIRST: False}
-        return replace(layout, is_day_first=known.get(order))
+        day_first = {DayOrder.DAY_FIRST: True, DayOrder.MONTH_FIRST: False}
+        return replace(layout, is_day_first=day_first.get(order))
     raise UnknownFormat(message, fix=Message("Say which: --day-first or --month-first."))
 
 
@@ -418,14 +418,14 @@ def _preview_rows(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mappi
         except RecordError as exc:
             yield {"problem": str(exc)}
             continue
-        shown = {name: record.get(name) for name in (*_NEEDED, "author", "title", "url")}
-        yield {name: make_storable(str(value))[:200] for name, value in shown.items() if value}
+        fields = {name: record.get(name) for name in (*_NEEDED, "author", "title", "url")}
+        yield {name: make_storable(str(value))[:200] for name, value in fields.items() if value}
 
 
 def list_names(names: Iterable[str]) -> str:
     """Return the names of columns as a sentence lists them, at most eight."""
-    shown = [" ".join(name.split())[:40] for name in islice(names, 9)]
-    return ", ".join([*shown[:8], "…"] if len(shown) > 8 else shown)
+    labels = [" ".join(name.split())[:40] for name in islice(names, 9)]
+    return ", ".join([*labels[:8], "…"] if len(labels) > 8 else labels)
 
 
 def layout_mark(layout: TableLayout) -> str:

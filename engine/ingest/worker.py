@@ -1,8 +1,7 @@
-"""The process that reads sources and translates their records.
+"""The worker process of ingest: reads sources in batches and translates their records.
 
-An order opens a source, asks for its next batch, or for documents of that batch: records already
-stored are recognised by their digest, and are neither translated nor sent. Notes name the current
-file, carry documents in parts, and ask for standard input.
+A task opens a source, reads its next batch, or translates records of that batch: those already
+stored are recognised by their digest, and are neither translated nor sent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,20 +12,17 @@ from engine.errors import InputError, RecordError
 from engine.ingest.detect import RecordStream, list_exports, open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import (
-    DOCUMENTS,
-    FILE,
-    INPUT,
-    PROGRESS,
-    Bookmark,
+    Batch,
     Contents,
     Defaults,
+    Note,
     OpenedSource,
-    ReadBatch,
     Reject,
     SourceRecord,
+    SourceRequest,
 )
 from engine.ingest.sources import Watch
-from engine.isolation.worker import Owner, allow, pack, pack_refusal, seconds_left, seconds_used
+from engine.process_worker import Owner, limit_cpu, seconds_left, seconds_used
 from engine.values import Kind
 
 _MEGABYTE = 1_000_000
@@ -35,22 +31,22 @@ _DOCUMENT_BYTES = 2 * _MEGABYTE  # the same for documents, which take long to pa
 _PART = 500  # documents
 
 
-class _Allowance(Watch):
-    """The processor time that each file may take: a fixed part, plus more for every megabyte."""
+class _CpuBudget(Watch):
+    """The CPU time that each file may take: a fixed part, plus more for every megabyte."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._file: str | None = None
-        self._seconds, self._per_megabyte, self._unpaid = 0.0, 0.0, 0
+        self._seconds, self._per_megabyte, self._uncharged = 0.0, 0.0, 0
         self._left: dict[str, float] = {}  # of files that are read again in this batch
         self.bytes_read = self._taken = 0
 
-    def begin(self, seconds: float, per_megabyte: float) -> None:
+    def begin(self, request: SourceRequest) -> None:
         """Start with another source."""
-        self._seconds, self._per_megabyte = seconds, per_megabyte
-        self._file, self._unpaid = None, 0
+        self._seconds, self._per_megabyte = request.seconds, request.seconds_per_megabyte
+        self._file, self._uncharged = None, 0
         self._left.clear()
-        allow(seconds)
+        limit_cpu(self._seconds)
 
     def begin_batch(self, reading: str | None) -> None:
         """Continue with the file whose reading was interrupted."""
@@ -60,20 +56,20 @@ class _Allowance(Watch):
 
     def turn_to(self, file: str) -> None:
         if file != self._file:
-            self._pay()
+            self._charge()
             if self._file:
                 self._left[self._file] = seconds_left()
             self._file = file
             # Sent before anything else: if the file kills this process, it is too late.
-            self._owner.tell(FILE + pack(file))
-            allow(self._left.pop(file, self._seconds))
+            self._owner.tell(Note(file=file))
+            limit_cpu(self._left.pop(file, self._seconds))
 
     def count(self, size: int) -> None:
         self.bytes_read += size
-        self._unpaid += size
-        if self._unpaid >= _MEGABYTE:
-            self._pay()
-            self._owner.tell(PROGRESS)
+        self._uncharged += size
+        if self._uncharged >= _MEGABYTE:
+            self._charge()
+            self.alive()
 
     def take_bytes(self) -> int:
         """Return the bytes that were read since the last time, ahead of a batch too."""
@@ -81,11 +77,11 @@ class _Allowance(Watch):
         return taken
 
     def alive(self) -> None:
-        self._owner.tell(PROGRESS)
+        self._owner.tell(Note())
 
-    def _pay(self) -> None:
-        allow(seconds_left() + self._unpaid / _MEGABYTE * self._per_megabyte)
-        self._unpaid = 0
+    def _charge(self) -> None:
+        limit_cpu(seconds_left() + self._uncharged / _MEGABYTE * self._per_megabyte)
+        self._uncharged = 0
 
 
 class _StandardInput:
@@ -95,119 +91,92 @@ class _StandardInput:
         self._owner = owner
 
     def read(self, size: int, /) -> bytes:
-        return self._owner.ask(INPUT + str(size).encode())
+        return self._owner.ask(Note(input=size))
 
     def close(self) -> None:
         """Do nothing: the owner closes it."""
 
 
-class Desk:
+class SourceSession:
     """Reads sources for the owner of this process; one is open at a time."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._allowance = _Allowance(owner)
+        self._budget = _CpuBudget(owner)
         self._stream: RecordStream | None = None
         self._defaults = Defaults()
         self._versions: dict[str, list[SourceRecord]] = {}  # records of the batch, by id
 
-    def open(
-        self,
-        *,
-        where: str,
-        format: str,  # noqa: A002 - the name of the command's option
-        defaults: Defaults,
-        skipped: Sequence[str],
-        after: Bookmark | None,
-        seconds: float,
-        per_megabyte: float,
-        shared: bool = False,
-    ) -> OpenedSource:
+    def open(self, request: SourceRequest) -> OpenedSource:
         """Open a source in place of the one before. Raises InputError, UsageError."""
-        self._close()
-        self._allowance.begin(seconds, per_megabyte)
-        self._defaults = defaults
-        self._stream = stream = open_source(
-            where,
-            format=format,
-            defaults=self._defaults,
+        self._begin(request)
+        self._stream = open_source(
+            request.where,
+            format=request.format,
+            defaults=request.defaults,
             stdin=_StandardInput(self._owner),
-            watch=self._allowance,
-            skipped=frozenset(skipped),
-            after=after,
-            shared=shared,
+            watch=self._budget,
+            skipped=frozenset(request.skipped),
+            after=request.after,
+            shared=request.shared,
         )
-        return OpenedSource(
-            name=stream.name,
-            format=stream.format,
-            kinds=tuple(stream.kinds),
-            total_bytes=stream.total_bytes,
-            table=stream.table,
-            guesses=stream.guesses,
-        )
+        return self._stream.opened
 
-    def contents(
-        self,
-        *,
-        where: str,
-        format: str,  # noqa: A002 - the name of the command's option
-        defaults: Defaults,
-        seconds: float,
-        per_megabyte: float,
-    ) -> Contents:
+    def contents(self, request: SourceRequest) -> Contents:
         """Return the exports at a path. Raises InputError."""
-        self._close()
-        self._allowance.begin(seconds, per_megabyte)
-        return list_exports(where, format=format, defaults=defaults, watch=self._allowance)
+        self._begin(request)
+        return list_exports(
+            request.where, format=request.format, defaults=request.defaults, watch=self._budget
+        )
 
-    def _close(self) -> None:
-        self._versions = {}
+    def _begin(self, request: SourceRequest) -> None:
+        self._versions, self._defaults = {}, request.defaults
         if self._stream:
             self._stream.close()
         self._stream = None
+        self._budget.begin(request)
 
-    def batch(self, *, number: int) -> ReadBatch:
+    def batch(self, number: int) -> Batch:
         """Read the next batch; for each id the last digest counts."""
         if self._stream is None:
             raise ValueError("no source is open")
-        self._allowance.begin_batch(self._stream.reading)
+        self._budget.begin_batch(self._stream.reading)
         self._versions, rejects, damage, read = {}, list[Reject](), None, 0
-        documents = self._stream.kinds[0] is Kind.LIBRARY
-        enough = self._allowance.bytes_read + (_DOCUMENT_BYTES if documents else _BATCH_BYTES)
+        documents = self._stream.opened.kinds[0] is Kind.LIBRARY
+        enough = self._budget.bytes_read + (_DOCUMENT_BYTES if documents else _BATCH_BYTES)
         try:
-            for found in islice(self._stream, number):
+            for record in islice(self._stream, number):
                 read += 1
-                if isinstance(found, Reject):
-                    rejects.append(found)
+                if isinstance(record, Reject):
+                    rejects.append(record)
                 else:
-                    self._versions.setdefault(found.external_id, []).append(found)
-                if self._allowance.bytes_read > enough:
+                    self._versions.setdefault(record.external_id, []).append(record)
+                if self._budget.bytes_read > enough:
                     break
         except InputError as exc:
-            damage = pack_refusal(exc)
-        return ReadBatch(
+            damage = exc
+        versions = self._versions.items()
+        return Batch(
             read=read,
-            last=read < number and self._allowance.bytes_read <= enough,
-            digests={identity: found[-1].digest for identity, found in self._versions.items()},
+            last=read < number and self._budget.bytes_read <= enough,
+            digests={identity: records[-1].digest for identity, records in versions},
             rejects=tuple(rejects),
             damage=damage,
             bookmark=self._stream.bookmark,
             bytes_read=self._stream.bytes_read,
-            unpacked=self._allowance.take_bytes(),
+            unpacked=self._budget.take_bytes(),
             seconds_used=seconds_used(),
-            replaced=sum(
-                len({record.digest for record in found}) - 1 for found in self._versions.values()
-            ),
+            replaced=sum(len({each.digest for each in records}) - 1 for _, records in versions),
         )
 
-    def documents(self, *, ids: Sequence[str]) -> tuple[Reject, ...]:
+    def documents(self, ids: Sequence[str]) -> tuple[Reject, ...]:
         """Send the documents of the records with these ids in notes; return the rejects."""
         rejects: list[Reject] = []
         documents = self._translate_records(
             (self._versions.pop(identity) for identity in ids), rejects
         )
         for part in _group_documents(documents):
-            self._owner.tell(DOCUMENTS + pack(part))
+            self._owner.tell(Note(documents=tuple(part)))
         self._versions = {}
         return tuple(rejects)
 
@@ -217,7 +186,7 @@ class Desk:
         """Yield the document of the last usable version of each record."""
         for records in versions:
             for record in reversed(records):
-                self._allowance.turn_to(record.file)
+                self._budget.turn_to(record.file)
                 try:
                     yield normalise(record, self._defaults)
                     break

@@ -25,10 +25,10 @@ from engine.errors import (
     ProcessUnstarted,
 )
 from engine.fetch import FetchLimits, shown_host
-from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
 from engine.page.headline import NoHeadline, choose_headline, slug_words
 from engine.page.metadata import Page, decode_page, read_page
+from engine.process_pool import Ending, Limits, ProcessPool, WorkerEnded
 from engine.search import Headline
 from engine.values import DateKind
 
@@ -215,7 +215,7 @@ def _read_date(text: str | None) -> datetime | None:
         return None
 
 
-class ArticleReader(Isolation):
+class ArticleReader(ProcessPool):
     """Extracts articles, `workers` at a time. Use `async with`; processes start on first use.
 
     One page may take `seconds` of processor time, `patience` seconds of wall-clock time, and
@@ -247,7 +247,7 @@ class ArticleReader(Isolation):
         not installed.
         """
         try:
-            return await self.run_isolated(
+            return await self.run(
                 read_article, html[:LONGEST_PAGE], charset=charset, url=url, now=now
             )
         except WorkerEnded as exc:
@@ -296,7 +296,7 @@ def _without_tail(link: str) -> str:
 
 
 async def headline_from_link(
-    fetcher: "Fetcher", isolation: Isolation, url: str, *, now: datetime
+    fetcher: "Fetcher", isolation: ProcessPool, url: str, *, now: datetime
 ) -> Headline:
     """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 
@@ -328,13 +328,13 @@ async def headline_from_link(
 
 
 async def _read_titled(
-    fetcher: "Fetcher", isolation: Isolation, url: str, now: datetime
+    fetcher: "Fetcher", isolation: ProcessPool, url: str, now: datetime
 ) -> tuple[Page, str | NoHeadline, str]:
     """Return a page, its headline and its address, or those of the page that it leads on to."""
     for _ in range(_MAX_REFRESHES + 1):
         fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
         content_type = fetched.headers.get("Content-Type")
-        page = await isolation.run_isolated(read_page, fetched.body, content_type, now=now)
+        page = await isolation.run(read_page, fetched.body, content_type, now=now)
         title = choose_headline(page, fetched.url)
         url = fetched.url
         if not isinstance(title, NoHeadline) or not page.refresh:

@@ -1,4 +1,4 @@
-"""Web addresses of documents, addresses without secrets, and one address for each page."""
+"""URLs of documents, URLs without secrets, and canonical URLs of pages."""
 
 import re
 from dataclasses import replace
@@ -34,26 +34,26 @@ _OF_READERS = re.compile(
 )
 
 
-def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
+def address_candidate(candidate: Candidate, corpus: Corpus) -> Candidate:
     """Return the document with the author, the voice and the address that its corpus knows.
 
     It keeps an author and an address of its own. Without a template of the corpus, only a post on
     a platform whose addresses are known gets one. The voice is that of the corpus's author alone,
     and of documents without one: an archive of several people has a name of its own.
     """
-    author = found.author or corpus.author
+    author = candidate.author or corpus.author
     own = _fold_account(author) == _fold_account(corpus.author)  # "" if neither is known
     voice = corpus.display_name if own else None
-    if (author, voice) != (found.author, found.voice):
-        found = replace(found, author=author, voice=voice)
-    template = corpus.url_template or _TEMPLATES.get((found.platform or "").casefold())
-    if found.url or not template:
-        return found
+    if (author, voice) != (candidate.author, candidate.voice):
+        candidate = replace(candidate, author=author, voice=voice)
+    template = corpus.url_template or _TEMPLATES.get((candidate.platform or "").casefold())
+    if candidate.url or not template:
+        return candidate
     # "i" stands for an unknown account; X redirects it.
     url = template.replace("{author}", quote(author or "i", safe="")).replace(
-        "{id}", quote(found.external_id, safe="")
+        "{id}", quote(candidate.external_id, safe="")
     )
-    return replace(found, url=url)
+    return replace(candidate, url=url)
 
 
 def _fold_account(name: str | None) -> str:
@@ -121,11 +121,11 @@ def link_key(url: str) -> str | None:
         parts = urlsplit(url)
         host = (parts.hostname or "").removeprefix("www.")
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+        parameters = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         return None
     query = urlencode(
-        sorted(parameter for parameter in asked if not _OF_READERS.fullmatch(parameter[0]))
+        sorted(parameter for parameter in parameters if not _OF_READERS.fullmatch(parameter[0]))
     )
     path = _SESSION.sub("", parts.path).rstrip("/")
     if not host or not (path or query):

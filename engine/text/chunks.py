@@ -41,7 +41,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _of_line(line: str) -> list[str]:
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for end in _END.finditer(line):
         sentence = line[start : end.end()].strip()
@@ -49,9 +49,9 @@ def _of_line(line: str) -> list[str]:
         goes_on = abbreviated or _GERMAN_DAY.match(line, max(0, end.start() - 2))
         if end.end() < len(line) and not end["marks"] and goes_on:
             continue
-        found.append(sentence)
+        sentences.append(sentence)
         start = end.end()
-    return [part for part in (*found, line[start:].strip()) if part]
+    return [part for part in (*sentences, line[start:].strip()) if part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ def split_chunks(
         raise ValueError(f"{overlap} of {minimum} to {maximum} tokens")
     minimum, maximum, overlap = minimum * _TOKEN, maximum * _TOKEN, overlap * _TOKEN
     waiting = deque(_split_blocks(blocks))
-    found, current, fresh = list[Chunk](), list[_Piece](), 0
+    chunks, current, fresh = list[Chunk](), list[_Piece](), 0
     while waiting:
         piece = waiting.popleft()
         size = sum(each.weight for each in current)
@@ -131,10 +131,10 @@ def split_chunks(
             while current[-1].heading and size - current[-1].weight >= minimum:
                 size -= current[-1].weight
                 waiting.appendleft(current.pop())
-        found.append(_build_chunk(current, fresh))
+        chunks.append(_build_chunk(current, fresh))
         current = _choose_tail(current, overlap)
         fresh = len(current)
-    return (*found, _build_chunk(current, fresh)) if len(current) > fresh else tuple(found)
+    return (*chunks, _build_chunk(current, fresh)) if len(current) > fresh else tuple(chunks)
 
 
 def _is_chunk_complete(
@@ -172,7 +172,7 @@ def _split_sentences(text: str, block: Block, *, heading: bool = False) -> Itera
 def _split_piece(piece: _Piece, room: int) -> tuple[_Piece, _Piece]:
     """Cut a piece so that its first part has at most the weight `room`."""
     end = _count_fitting_characters(piece.text, room - len(piece.joint))
-    cut = max((found.end() for found in _BREAK.finditer(piece.text, 0, end + 1)), default=0)
+    cut = max((match.end() for match in _BREAK.finditer(piece.text, 0, end + 1)), default=0)
     cut = cut if 0 < cut <= end + 1 else end
     head, rest = piece.text[:cut].rstrip(), piece.text[cut:].lstrip()
     return replace(piece, text=head), replace(piece, text=rest, joint=" ")
@@ -180,20 +180,20 @@ def _split_piece(piece: _Piece, room: int) -> tuple[_Piece, _Piece]:
 
 def _choose_tail(current: Sequence[_Piece], overlap: int) -> list[_Piece]:
     """Return the last sentences of a chunk; if they are too short, the last words before too."""
-    kept, size = deque[_Piece](), 0
+    tail, size = deque[_Piece](), 0
     for piece in reversed(current):
         if size + piece.weight > overlap * 3 // 2:
             if size < overlap // 2:
-                kept.appendleft(replace(piece, text=_last_words(piece.text, overlap - size)))
+                tail.appendleft(replace(piece, text=_last_words(piece.text, overlap - size)))
             break
-        kept.appendleft(piece)
+        tail.appendleft(piece)
         size += piece.weight
-    return [*kept]
+    return [*tail]
 
 
 def _last_words(text: str, room: int) -> str:
     start = len(text) - _count_fitting_characters(text[::-1], room)
-    ends = (found.end() for found in _BREAK.finditer(text, start - 1))
+    ends = (match.end() for match in _BREAK.finditer(text, start - 1))
     return text[min(ends, default=start) :]
 
 

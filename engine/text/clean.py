@@ -134,8 +134,8 @@ def without_links(text: str, held: str = "") -> str:
     scheme of an address. Any other address is removed, host names get a space after each dot, and
     names lose their @. Call this last: removing characters may join others into a new link.
     """
-    known = held.casefold()
-    unlinked = _TOKEN.sub(lambda found: _unlink_word(found[0], known), text)
+    folded = held.casefold()
+    unlinked = _TOKEN.sub(lambda match: _unlink_word(match[0], folded), text)
     return _BEFORE_STOP.sub(r"\1", " ".join(unlinked.split()))
 
 
@@ -152,17 +152,17 @@ def _unlink_word(word: str, held: str) -> str:
 def _without_tags(text: str) -> str:
     if "<" not in text:
         return text
-    text = _SLACK_LINK.sub(lambda found: found[1] or " ", text)
+    text = _SLACK_LINK.sub(lambda match: match[1] or " ", text)
     named = [(match[1], (match[2] or "").lower()) for match in _TAG.finditer(text)]
     closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
 
-    def replace_entity(found: re.Match[str]) -> str:
-        name = (found[2] or "").lower()
-        if found[2] is None or (
-            name in _ELEMENTS and (name in _ALONE or name in closed or "=" in found[3])
+    def replace_entity(match: re.Match[str]) -> str:
+        name = (match[2] or "").lower()
+        if match[2] is None or (
+            name in _ELEMENTS and (name in _ALONE or name in closed or "=" in match[3])
         ):
             return " "
-        return found[0]  # "the <b> element" is about one
+        return match[0]  # "the <b> element" is about one
 
     return _TAG.sub(replace_entity, text)
 
@@ -183,9 +183,9 @@ def _seen_character(character: str) -> str:
     return "" if category.startswith("C") else character
 
 
-def _keep_link_text(found: re.Match[str]) -> str:
+def _keep_link_text(match: re.Match[str]) -> str:
     """Keep the text of a link; a linked number is still a citation."""
-    words = found[1]
+    words = match[1]
     return f"[{words}]" if words.strip().isdigit() else words
 
 
@@ -239,11 +239,11 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     `searched` is its search text from before single-word handles were searchable, made from the
     text, from title and text, or from something not stored, such as a text without file names.
     """
-    known = make_searchable(searched)
+    respelled = make_searchable(searched)
     for source in (text, f"{title}\n\n{text}") if title else (text,):
-        if _join_words(known) == _join_words(_build_search_text(source, _write_tag_as_before)):
+        if _join_words(respelled) == _join_words(_build_search_text(source, _write_tag_as_before)):
             return make_searchable(clean_for_display(source))
-    return known
+    return respelled
 
 
 def normalise_form(form: Form, text: str) -> str:
@@ -256,12 +256,12 @@ def normalise_form(form: Form, text: str) -> str:
 
 
 def _thin_marks(run: re.Match[str]) -> str:
-    kept, marks = [], 0
+    characters, marks = [], 0
     for character in run[0]:
         marks = marks + 1 if _decomposes_to_mark(character) else 0
         if marks <= _MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            characters.append(character)
+    return "".join(characters)
 
 
 def _decomposes_to_mark(character: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tells which posts go on from the one before: parts of a thread, which are one text together.
+"""Detects threads: which posts go on from the one before.
 
 The rules were read off real archives of posts in English and Spanish.
 """

@@ -1,4 +1,4 @@
-"""Tells the language of a text by its script and its function words. Pure.
+"""Detects the language of a text by its script and its function words (stop words). Pure.
 
 Function words are the most frequent words of a language, so a sentence of a dozen words is enough.
 A shorter one, or one that several languages share, gets no answer rather than a guess.
@@ -127,11 +127,11 @@ def is_function_word(word: str) -> bool:
 @cache
 def _languages_by_word() -> Mapping[str, Collection[str]]:
     """Return the languages of each function word; made when first needed, as it takes a while."""
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for name, words in _FUNCTION_WORDS.items():
         for word in words.split():
-            found[word][name] = None
-    return dict(found)
+            by_word[word][name] = None
+    return dict(by_word)
 
 
 @cache
@@ -184,30 +184,30 @@ def _language_of_script(text: str) -> str | None:
     letters = sum(counts.values())
     if not letters or letters == counts["LATIN"]:
         return None
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for script, count in counts.items():
         if language := _SCRIPTS.get(script):
-            found[language] += count
-    if found["ja"] > _KANA_SHARE * letters:
+            totals[language] += count
+    if totals["ja"] > _KANA_SHARE * letters:
         return "ja"
-    best = max(found, key=lambda name: found[name], default=None)
-    return best if best and found[best] >= _MIN_SCRIPT * letters else None
+    best = max(totals, key=lambda name: totals[name], default=None)
+    return best if best and totals[best] >= _MIN_SCRIPT * letters else None
 
 
 def _language_of_words(text: str) -> str | None:
     words = {word.replace("’", "'") for word in _WORD.findall(_NO_WORDS.sub(" ", text.casefold()))}
-    known = _languages_by_word()
-    found: Counter[str] = Counter()
+    by_word = _languages_by_word()
+    counts: Counter[str] = Counter()
     scores: dict[str, float] = {}
     for word in words:
-        languages = known.get(word) or known.get(word.partition("'")[0] + "'", ())
+        languages = by_word.get(word) or by_word.get(word.partition("'")[0] + "'", ())
         for name in languages:
-            found[name] += len(word) > 1
+            counts[name] += len(word) > 1
             scores[name] = scores.get(name, 0.0) + 1 / len(
                 languages
             )  # a word of many languages tells little
     ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-    if not ranked or found[ranked[0][0]] < _FEWEST_WORDS:
+    if not ranked or counts[ranked[0][0]] < _FEWEST_WORDS:
         return None
     next_best = ranked[1][1] if len(ranked) > 1 else 0.0
     return ranked[0][0] if ranked[0][1] >= _MARGIN * next_best else None

@@ -82,9 +82,9 @@ def searched_words(text: str) -> list[Spot]:
     return _find_spots(text, _LINK, _SIGNED_WORD)
 
 
-def _find_spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[Spot]:
-    plain = left_out.sub(lambda found: " " * len(found[0]), text[:_LONGEST_READ])
-    return [Spot(found.start(), found.end(), found[0]) for found in kept.finditer(plain)]
+def _find_spots(text: str, left_out: re.Pattern[str], pattern: re.Pattern[str]) -> list[Spot]:
+    plain = left_out.sub(lambda match: " " * len(match[0]), text[:_LONGEST_READ])
+    return [Spot(match.start(), match.end(), match[0]) for match in pattern.finditer(plain)]
 
 
 def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -> bool:
@@ -115,12 +115,12 @@ def choose_window(text: str, matches: Sequence[tuple[Spot, float]], radius: int 
     return _cut_window(text, best, radius)
 
 
-def narrow_excerpt(text: str, found: Excerpt, longest: int) -> Excerpt:
+def narrow_excerpt(text: str, excerpt: Excerpt, longest: int) -> Excerpt:
     """Return an excerpt of `text` narrowed to at most `longest` characters."""
-    if len(found.text) <= longest:
-        return found
-    taken = min(longest, len(found.match.word)) if found.match else 0
-    return _cut_window(text, found.match, (longest - taken) // 2)
+    if len(excerpt.text) <= longest:
+        return excerpt
+    taken = min(longest, len(excerpt.match.word)) if excerpt.match else 0
+    return _cut_window(text, excerpt.match, (longest - taken) // 2)
 
 
 def _cut_window(text: str, match: Spot | None, radius: int) -> Excerpt:
@@ -179,7 +179,7 @@ def _last_border(text: str, at: int, limit: int) -> int:
 
 
 def voice_terms(
-    text: str, known: Mapping[str, Known], documents: int, *, maximum: int = MAX_VOICE_TERMS
+    text: str, statistics: Mapping[str, Known], documents: int, *, maximum: int = MAX_VOICE_TERMS
 ) -> tuple[str, ...]:
     """Return the top collocations of a text against its corpus, best first, as they are written.
 
@@ -194,7 +194,7 @@ def voice_terms(
     with documents for the background model). It is high for pairs repeated in the text and rare in
     the corpus.
     """
-    spots = [(spot, known.get(spot.word)) for spot in find_words(text)]
+    spots = [(spot, statistics.get(spot.word)) for spot in find_words(text)]
     written: dict[tuple[str, ...], str] = {}
     counted: Counter[tuple[str, ...]] = Counter()
     rarity: dict[tuple[str, ...], float] = {}
@@ -213,8 +213,8 @@ def voice_terms(
     return tuple(written[pair] for pair in best[:maximum])
 
 
-def _is_telling(spot: Spot, known: Known) -> bool:
-    return known.telling and len(spot.word) > 1 and any(map(str.isalpha, spot.word))
+def _is_telling(spot: Spot, statistics: Known) -> bool:
+    return statistics.telling and len(spot.word) > 1 and any(map(str.isalpha, spot.word))
 
 
 def _measure_rarity(word: Known, documents: int) -> float:

@@ -121,8 +121,8 @@ class Slot:
     @property
     def only_known(self) -> "Slot":
         """The same slot with only the fresh lexemes that are in some document, if there are any."""
-        known = {name: r for name, r in self.fresh.items() if r.document_frequency}
-        return replace(self, fresh=known or self.fresh)
+        readings = {name: r for name, r in self.fresh.items() if r.document_frequency}
+        return replace(self, fresh=readings or self.fresh)
 
     def term(self, word: str, documents: int, *, weight: float = 1.0) -> Term:
         """Return the term for the fresh lexemes; its document frequency counts all lexemes."""
@@ -182,24 +182,24 @@ def headline_terms(
     if own := find_own_language(words, firsts):
         telling = {r.unit for r in firsts if r.language == own}
         firsts = [r for r in firsts if r.unit in telling]
-    kept = [r for r in firsts if r.language in languages]
+    candidates = [r for r in firsts if r.language in languages]
     # What stands alone counts in full, though it also stands in a hyphenated word.
     order = sorted(range(len(words)), key=lambda place: "-" in words[place])
     # If an earlier word already has one lexeme of this word, another lexeme may still be new:
     # "nación nacional" is one stem in English and two in Spanish.
-    found = [
+    slots = [
         replace(slot, place=order[slot.place])
-        for slot in assign_slots(kept, order)
+        for slot in assign_slots(candidates, order)
         if len(slot.fresh) == len(slot.lexemes)
         or any(term.document_frequency for term in slot.fresh.values())
     ]
-    found.sort(key=lambda slot: slot.place)
+    slots.sort(key=lambda slot: slot.place)
     terms = [
         slot.only_known.term(_word_to_show(slot, words[place]), documents, weight=weight)
-        for place, of_word in groupby(found, key=lambda slot: slot.place)
+        for place, of_word in groupby(slots, key=lambda slot: slot.place)
         for slot, weight in _weigh_parts(list(of_word), words[place])
     ]
-    return _note_languages(terms, kept) if len(languages) > 1 else terms
+    return _note_languages(terms, candidates) if len(languages) > 1 else terms
 
 
 def _note_languages(terms: Sequence[Term], readings: Iterable[Reading]) -> list[Term]:
@@ -216,28 +216,28 @@ def _note_languages(terms: Sequence[Term], readings: Iterable[Reading]) -> list[
 def find_own_language(words: Sequence[str], readings: Iterable[Reading]) -> str | None:
     """Return the language that drops most of a headline's words as stop words, if only one does."""
     made = Counter(language for language, _ in {(r.language, r.unit) for r in readings})
-    (own, kept), *others = [*sorted(made.items(), key=lambda pair: pair[1]), ("", len(words))]
-    return own if kept < len(words) and others[0][1] > kept else None
+    (own, count), *others = [*sorted(made.items(), key=lambda pair: pair[1]), ("", len(words))]
+    return own if count < len(words) and others[0][1] > count else None
 
 
-def _weigh_parts(found: Sequence[Slot], word: str) -> Iterator[tuple[Slot, float]]:
+def _weigh_parts(slots: Sequence[Slot], word: str) -> Iterator[tuple[Slot, float]]:
     """Yield what to look for of a word, with weights that make one word of a hyphenated one.
 
     A text that has "Wi-Fi" is found by this alone, for "Fi" tells little. One that has "state-run"
     is found by both halves, which it has too. Either may also be written together: "WiFi".
     """
-    if len(found) == 1 or has_unspaced(word):
-        yield from ((slot, 1.0) for slot in found)
+    if len(slots) == 1 or has_unspaced(word):
+        yield from ((slot, 1.0) for slot in slots)
         return
-    whole, *parts = found
+    whole, *parts = slots
     if not any("-" in lexeme for lexeme in whole.lexemes):  # "94,8", "32-Bit"
-        yield from ((slot, 1 / len(found)) for slot in found)
+        yield from ((slot, 1 / len(slots)) for slot in slots)
         return
-    known = {name: r for name, r in whole.fresh.items() if r.document_frequency}
-    if known and any(len(lexeme) < _SHORTEST_PART for part in parts for lexeme in part.lexemes):
+    readings = {name: r for name, r in whole.fresh.items() if r.document_frequency}
+    if readings and any(len(lexeme) < _SHORTEST_PART for part in parts for lexeme in part.lexemes):
         yield whole, 1.0
         return
-    if joined := {name: r for name, r in known.items() if "-" not in name}:
+    if joined := {name: r for name, r in readings.items() if "-" not in name}:
         yield replace(whole, fresh=joined, lexemes=joined), 1.0
     yield from ((part, 1 / (1 + word.count("-"))) for part in parts)
 
@@ -256,12 +256,12 @@ def find_misspelt(terms: Sequence[Term]) -> list[Term]:
 def without_repeats(terms: Sequence[Term]) -> list[Term]:
     """Drop neighbours that are in the headline itself or that repeat an earlier neighbour."""
     seen = {name for term in terms if term.neighbour_of is None for name in term.lexemes}
-    kept = []
+    distinct = []
     for term in terms:
         if term.neighbour_of is None or not seen & set(term.lexemes):
-            kept.append(term)
+            distinct.append(term)
         seen |= set(term.lexemes)
-    return kept
+    return distinct
 
 
 def _may_be_misspelt(term: Term) -> bool:

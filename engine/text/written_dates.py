@@ -81,10 +81,10 @@ def find_day_order(values: Iterable[object]) -> DayOrder:
     """Return what dates such as 23/05/2019 show about the order in a column."""
     seen, is_open = set[DayOrder](), False
     for value in values:
-        found = isinstance(value, str) and _YEAR_LAST.fullmatch(_day_part(value))
-        if not found or found[2] == ".":
+        match = isinstance(value, str) and _YEAR_LAST.fullmatch(_day_part(value))
+        if not match or match[2] == ".":
             continue
-        first, second = int(found[1]), int(found[3])
+        first, second = int(match[1]), int(match[3])
         if first > 12 >= second:
             seen.add(DayOrder.DAY_FIRST)
         elif second > 12 >= first:
@@ -192,8 +192,8 @@ def _read_words(text: str, is_day_first: bool | None) -> datetime:
     if clock is None:
         return datetime(*read_day(_ZONE_OF_DAY.sub("", text), is_day_first), tzinfo=UTC)
     after = text[clock.end() :]
-    found = _ZONE.match(after)
-    zone, rest = (_read_zone(found), after[found.end() :]) if found else (None, after)
+    match = _ZONE.match(after)
+    zone, rest = (_read_zone(match), after[match.end() :]) if match else (None, after)
     year, month, day = read_day(f"{text[: clock.start()]} {rest}", is_day_first)
     fraction = int((clock[4] or "0").ljust(6, "0")[:6])
     return datetime(
@@ -210,13 +210,13 @@ def _read_hour(clock: re.Match[str]) -> int:
     return hour % 12 + (12 if clock[5].lower() == "p" else 0)
 
 
-def _read_zone(found: re.Match[str]) -> tzinfo | None:
-    name, offset = found["name"], found["offset"]
+def _read_zone(match: re.Match[str]) -> tzinfo | None:
+    name, offset = match["name"], match["offset"]
     if name and "/" in name:
         return _zone_at(name)
     hours = _HOURS.get(name.upper()) if name else 0
     if hours is None or (offset and hours):
-        raise ValueError(found[0])
+        raise ValueError(match[0])
     if not name and not offset:
         return None
     return timezone(timedelta(hours=hours) + _read_offset(offset or "+0"))
@@ -250,14 +250,14 @@ def _trim_day(day: str) -> str:
 def read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
     """Return year, month and day. Raises ValueError, RecordError."""
     text = _trim_day(text)
-    if found := _YEAR_FIRST.fullmatch(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    if found := _YEAR_LAST.fullmatch(text):
-        return _read_year_last(found, is_day_first)
+    if match := _YEAR_FIRST.fullmatch(text):
+        return int(match[1]), int(match[2]), int(match[3])
+    if match := _YEAR_LAST.fullmatch(text):
+        return _read_year_last(match, is_day_first)
     words = [folded for word in _BETWEEN.split(text) if (folded := _fold(word))]
     left = _drop_weekday([word for word in words if word not in _FILLERS], text)
     months = [number for word in left if (number := _month_named(word))]
-    numbers = [found[1] for word in left if (found := _DAY.fullmatch(word))]
+    numbers = [match[1] for word in left if (match := _DAY.fullmatch(word))]
     years = [word for word in left if len(word) == 4 and word.isascii() and word.isdigit()]
     if len(left) == 3 and len(months) == len(numbers) == len(years) == 1:
         return int(years[0]), months[0], int(numbers[0])
@@ -283,9 +283,9 @@ def _drop_weekday(words: list[str], text: str) -> list[str]:
     return left
 
 
-def _read_year_last(found: re.Match[str], is_day_first: bool | None) -> tuple[int, int, int]:
-    first, second, year = int(found[1]), int(found[3]), _whole_year(found[4])
-    if found[2] == "." or first == second:
+def _read_year_last(match: re.Match[str], is_day_first: bool | None) -> tuple[int, int, int]:
+    first, second, year = int(match[1]), int(match[3]), _whole_year(match[4])
+    if match[2] == "." or first == second:
         return year, second, first
     if is_day_first is None:
         if first <= 12 and second <= 12:
@@ -293,7 +293,7 @@ def _read_year_last(found: re.Match[str], is_day_first: bool | None) -> tuple[in
                 Message(
                     "in {value} the day or the month may come first; say which with --day-first or"
                     " --month-first",
-                    value=found[0],
+                    value=match[0],
                 )
             )
         is_day_first = first > 12

@@ -54,8 +54,8 @@ class BlueskyReader:
             label, citation = source.label(name), source.citation(name)
             with source.open(name) as stream:
                 content = read_whole(stream, LARGEST + 1)
-            did, found = _read_repository(label, content)
-            for number, (key, value) in enumerate(found, start=1):
+            did, entries = _read_repository(label, content)
+            for number, (key, value) in enumerate(entries, start=1):
                 identity = f"at://{did}/{key}"
                 payload = {
                     "record": value, "uri": identity, "did": did, "author": defaults.author,
@@ -196,15 +196,15 @@ def _describe_card(card: Mapping[str, object]) -> str:
 
 def _read_facets(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
     """Return the facets of the text, by the byte ranges that they mark."""
-    found: list[tuple[int, int, Mapping[str, object]]] = []
+    spans: list[tuple[int, int, Mapping[str, object]]] = []
     for facet in read_mappings(record.get("facets")):
         index = as_mapping(facet.get("index"))
         start, end = index.get("byteStart"), index.get("byteEnd")
         if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
             features = read_mappings(facet.get("features"))
-            known = (f for f in features if str(f.get("$type")).startswith(_FACET))
-            found.extend((start, end, feature) for feature in known)
-    return found
+            facet_features = (f for f in features if str(f.get("$type")).startswith(_FACET))
+            spans.extend((start, end, feature) for feature in facet_features)
+    return spans
 
 
 def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object]]]) -> str:
@@ -212,8 +212,8 @@ def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object
     raw = text.encode("utf-8", "replace")
     for start, end, feature in sorted(facets, key=lambda facet: facet[0], reverse=True):
         address = read_string(feature.get("uri"))
-        shown = raw[start:end].decode("utf-8", "replace").removesuffix("...").removesuffix("…")
-        if address and shown and shown in address:
+        words = raw[start:end].decode("utf-8", "replace").removesuffix("...").removesuffix("…")
+        if address and words and words in address:
             raw = raw[:start] + address.encode("utf-8", "replace") + raw[end:]
     return raw.decode("utf-8", "replace").strip()
 

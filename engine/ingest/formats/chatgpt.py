@@ -57,10 +57,10 @@ class ChatGptReader(JsonReader):
             and b'"message"' in sample.head
         )
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        nodes = as_mapping(found.get("mapping"))
-        return "inserted_at" not in found and bool(
-            nodes or {"mapping", "current_node"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        nodes = as_mapping(value.get("mapping"))
+        return "inserted_at" not in value and bool(
+            nodes or {"mapping", "current_node"} <= value.keys()
         )
 
     def translate(self, node: Mapping[str, object]) -> Mapping[str, object]:
@@ -75,18 +75,18 @@ class ChatGptReader(JsonReader):
             file = source.citation(name)
             with source.open(name) as stream:
                 label = source.label(name)
-                for found in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
-                    if isinstance(found, Reject):
-                        yield found
+                for item in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
+                    if isinstance(item, Reject):
+                        yield item
                     else:
-                        yield from self._read_messages(found, file, digest)
+                        yield from self._read_messages(item, file, digest)
 
     def _read_messages(
-        self, found: JsonObject, file: str, digest: Callable[[bytes], int]
+        self, item: JsonObject, file: str, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        conversation = found.value
+        conversation = item.value
         if not isinstance(conversation.get("mapping"), dict):
-            yield found.reject("no conversation of ChatGPT: it has no mapping")
+            yield item.reject("no conversation of ChatGPT: it has no mapping")
             return
         thread = conversation.get("conversation_id") or conversation.get("id")
         context = {
@@ -100,7 +100,7 @@ class ChatGptReader(JsonReader):
             if _is_shown(message):
                 payload = {"message": message, "before": before, **context}
                 raw = orjson.dumps(payload)
-                yield found.record(
+                yield item.record(
                     self.name, message.get("id"), digest(raw), {**payload, "file": file}
                 )
                 before = message.get("id")
@@ -184,9 +184,9 @@ def _is_shown(message: Mapping[str, object]) -> bool:
 def _read_content(message: Mapping[str, object]) -> tuple[str, bool]:
     """Return the words, and whether there is an attachment."""
     parts = as_mapping(message.get("content")).get("parts")
-    found = parts if isinstance(parts, list) else []
-    said = (p if isinstance(p, str) else read_string(as_mapping(p).get("text")) for p in found)
-    shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
+    pieces = parts if isinstance(parts, list) else []
+    said = (p if isinstance(p, str) else read_string(as_mapping(p).get("text")) for p in pieces)
+    shows = any("asset_pointer" in p for p in pieces if isinstance(p, dict))
     text = "\n\n".join(filter(None, said)) or _read_canvas(message)
     return _CITED.sub("", _ENTITY.sub(r"\1", text)), shows
 
@@ -219,8 +219,8 @@ class DeepSeekReader(ChatGptReader):
             and b'"inserted_at"' in sample.head
         )
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return {"mapping", "inserted_at"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return {"mapping", "inserted_at"} <= value.keys()
 
     def translate(self, node: Mapping[str, object]) -> Mapping[str, object]:
         message = as_mapping(node.get("message"))

@@ -29,8 +29,8 @@ class ClaudeReader(JsonReader):
             sample.head.lstrip().startswith(b"[") and b'"chat_messages"' in sample.head
         )
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return {"uuid", "chat_messages"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return {"uuid", "chat_messages"} <= value.keys()
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -39,21 +39,21 @@ class ClaudeReader(JsonReader):
         for name in names:
             label, file = source.label(name), source.citation(name)
             with source.open(name) as stream:
-                for found in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
-                    if isinstance(found, Reject):
-                        yield found
+                for item in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
+                    if isinstance(item, Reject):
+                        yield item
                         continue
                     before: object = None
-                    for message in read_mappings(found.value.get("chat_messages")):
+                    for message in read_mappings(item.value.get("chat_messages")):
                         context = {
-                            "title": found.value.get("name"),
-                            "thread": found.value.get("uuid"),
-                            "began": found.value.get("created_at"),
+                            "title": item.value.get("name"),
+                            "thread": item.value.get("uuid"),
+                            "began": item.value.get("created_at"),
                         }
                         payload = {"message": message, "before": before, **context}
                         # ChatGPT's ids have the same form.
                         identity = f"{self.name}/{message['uuid']}" if message.get("uuid") else None
-                        yield found.record(
+                        yield item.record(
                             self.name,
                             identity,
                             digest(orjson.dumps(payload)),

@@ -104,8 +104,8 @@ def recognise_content(content: bytes) -> str:
 
 def _document_in(names: Sequence[str]) -> str | None:
     """Return the form of a document whose zip has these members; None if it is not a document."""
-    found = [form for form, member in _MEMBERS.items() if member in names]
-    return found[0] if found else OTHER if _CONTENT_TYPES in names else None
+    forms = [form for form, member in _MEMBERS.items() if member in names]
+    return forms[0] if forms else OTHER if _CONTENT_TYPES in names else None
 
 
 def _recognise_zip(content: bytes) -> str:

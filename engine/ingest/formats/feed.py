@@ -48,12 +48,12 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
 
     Raises FeedUnreadable if it is not a feed, or declares entities.
     """
-    found = parse_markup(markup_text(content))
-    if not found.version and not found.entries:
+    parsed = parse_markup(markup_text(content))
+    if not parsed.version and not parsed.entries:
         raise FeedUnreadable(Message("This is not a feed."))
-    base = str(found.feeddata.get("link") or "")
-    lang = feed_language(found.feeddata.get("language"))
-    return [{**_entry_fields(entry, base), "lang": lang} for entry in found.entries]
+    base = str(parsed.feeddata.get("link") or "")
+    lang = feed_language(parsed.feeddata.get("language"))
+    return [{**_entry_fields(entry, base), "lang": lang} for entry in parsed.entries]
 
 
 def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
 
 def _choose_longest_text(entry: Mapping[str, Any]) -> str:
     """Return the markup of the whole text, if the feed holds more than a summary."""
-    found = [str(part.get("value") or "") for part in entry.get("content") or ()]
-    return max((*found, str(entry.get("summary") or "")), key=len)
+    texts = [str(part.get("value") or "") for part in entry.get("content") or ()]
+    return max((*texts, str(entry.get("summary") or "")), key=len)
 
 
 def _read_date(entry: Mapping[str, Any]) -> str | None:
@@ -118,8 +118,8 @@ class BlogFeedReader:
                 )
             for number, entry in enumerate(_feed_entries(label, content), start=1):
                 raw = orjson.dumps(entry)
-                found = JsonObject(label, number, "record", raw, {**entry, "file": file})
-                yield found.record(self.name, entry["id"], digest(raw))
+                item = JsonObject(label, number, "record", raw, {**entry, "file": file})
+                yield item.record(self.name, entry["id"], digest(raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         title, url = read_string(payload.get("title")), read_string(payload.get("url"))

@@ -93,23 +93,23 @@ class TableReader(JsonReader):
         """Return how the file is read; None if nothing in it shows that."""
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        lists = b"lists" if any(found.value.get(name) for name in _LISTS) else b""
+        lists = b"lists" if any(item.value.get(name) for name in _LISTS) else b""
         try:
-            value = self._translate(found)
+            value = self._translate(item)
         except RecordError as exc:
-            yield found.reject(str(exc))
+            yield item.reject(str(exc))
             return
-        yield found.record(self.name, value.get("id"), digest(found.raw + lists), value)
+        yield item.record(self.name, value.get("id"), digest(item.raw + lists), value)
 
-    def _translate(self, found: JsonObject) -> Mapping[str, object]:
+    def _translate(self, item: JsonObject) -> Mapping[str, object]:
         """Return a record with our fields. Raises RecordError."""
         if self.layout is None:
-            return found.value
-        if self.layout.delimiter and is_exported(found.value):
-            return read_cells(found.value)
-        value = translate_row(found.value, self.layout) if self.mark else found.value
+            return item.value
+        if self.layout.delimiter and is_exported(item.value):
+            return read_cells(item.value)
+        value = translate_row(item.value, self.layout) if self.mark else item.value
         return {**value, _OF_X: True} if self.layout.is_of_x else value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -155,13 +155,13 @@ class JsonlReader(TableReader):
             return True
         return bool(sample.objects) and (
             bool(sample.columns)
-            or any(found.keys() >= _NEEDED or names_fields(found) for found in sample.objects)
+            or any(value.keys() >= _NEEDED or names_fields(value) for value in sample.objects)
         )
 
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name).removeprefix(BOM)
-        found = json_objects(name, io.BufferedReader(io.BytesIO(head)))
-        rows = [row.value for row in islice(found, _SAMPLED) if isinstance(row, JsonObject)]
+        items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
+        rows = [row.value for row in islice(items, _SAMPLED) if isinstance(row, JsonObject)]
         if not rows:  # the first is longer than what was looked at
             return TableLayout(delimiter="", kind=kind_at(head)) if kind_at(head) else None
         base = TableLayout(
@@ -202,20 +202,20 @@ class JsonlCsvReader(TableReader):
     def recognises(self, sample: Sample) -> bool:
         if sample.objects:
             return False
-        found = sniff_table(sample.head)
-        if found is None:
+        table = sniff_table(sample.head)
+        if table is None:
             return False
-        layout, rows = found
+        layout, rows = table
         is_named_so = PurePosixPath(sample.name).suffix.lower() in _SUFFIXES
         is_of_excel = (layout.encoding, layout.delimiter) == (UTF_16, "\t")  # "Unicode text", .txt
         return bool(sample.columns) or is_named_so or is_of_excel or names_fields(rows[0])
 
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name)
-        found = sniff_table(head)
-        if found is None:
+        table = sniff_table(head)
+        if table is None:
             raise no_table(source.name, head)
-        base, rows = found
+        base, rows = table
 
         def read_dates(layout: TableLayout) -> Iterator[object]:
             with suppress(InputError), source.open_ahead(name) as stream:

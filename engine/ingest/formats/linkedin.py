@@ -35,11 +35,11 @@ class LinkedInReader(CsvReader):
         return "\\" if set(header) >= _COMMENTS else None
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        identity = _build_identity(found.value)
-        payload = {"row": found.value, "id": identity}
-        yield found.record(self.name, identity, digest(found.raw), payload)
+        identity = _build_identity(item.value)
+        payload = {"row": item.value, "id": identity}
+        yield item.record(self.name, identity, digest(item.raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
@@ -83,8 +83,8 @@ def _build_identity(row: Mapping[str, object]) -> str:
 
 
 def _share_number(link: str | None) -> str | None:
-    found = _NUMBER.search(unquote(link or ""))
-    return found[1] if found else None
+    match = _NUMBER.search(unquote(link or ""))
+    return match[1] if match else None
 
 
 def _without_line_quotes(text: str) -> str:

@@ -41,15 +41,15 @@ _HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
     for match, read, name in ((_YAML.match, read_yaml, "YAML"), (_TOML.match, read_toml, "TOML")):
-        if found := match(text):
-            if len(found[1]) > _LONGEST:
+        if front := match(text):
+            if len(front[1]) > _LONGEST:
                 raise RecordError(
                     Message(
                         "the front matter is longer than {number:,} characters", number=_LONGEST
                     )
                 )
-            fields = as_mapping(_parse_header(read, found[1], name))
-            return {str(name).lower(): value for name, value in fields.items()}, text[found.end() :]
+            fields = as_mapping(_parse_header(read, front[1], name))
+            return {str(name).lower(): value for name, value in fields.items()}, text[front.end() :]
     return {}, text
 
 
@@ -67,8 +67,8 @@ def moment(value: object) -> datetime:
 
 def read_names(value: object) -> tuple[str, ...]:
     """Return the words of a list, or of a text separated by commas."""
-    found = value.split(",") if isinstance(value, str) else value
-    items = found if isinstance(found, list) else []
+    values = value.split(",") if isinstance(value, str) else value
+    items = values if isinstance(values, list) else []
     return tuple(text for item in items if (text := str(item).strip()))
 
 
@@ -143,13 +143,13 @@ class MarkdownReader:
 def _make_record(
     source: Source, name: str, raw: bytes, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
-    found = JsonObject(source.label(name), 1, "line", raw, {})
+    item = JsonObject(source.label(name), 1, "line", raw, {})
     try:
         fields, text = split_front_matter(raw.decode("utf-8", "replace").replace("\r\n", "\n"))
     except RecordError as exc:
-        return found.reject(str(exc))
+        return item.reject(str(exc))
     payload = {"fields": fields, "text": text, "path": name, "file": source.citation(name)}
-    return found.record(MarkdownReader.name, name, digest(raw), payload)
+    return item.record(MarkdownReader.name, name, digest(raw), payload)
 
 
 def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:

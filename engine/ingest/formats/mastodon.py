@@ -47,14 +47,14 @@ class MastodonReader:
             citation = source.citation(name)
             with source.open(name) as stream:
                 for _header, items in named_arrays(stream, "orderedItems"):
-                    for found in parse_objects(source.label(name), "record", items):
-                        if isinstance(found, JsonObject):
-                            payload = {"activity": found.value, "file": citation}
-                            yield found.record(
-                                self.name, _read_identity(found.value), digest(found.raw), payload
+                    for item in parse_objects(source.label(name), "record", items):
+                        if isinstance(item, JsonObject):
+                            payload = {"activity": item.value, "file": citation}
+                            yield item.record(
+                                self.name, _read_identity(item.value), digest(item.raw), payload
                             )
                         else:
-                            yield found
+                            yield item
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         activity, file = as_mapping(payload.get("activity")), payload.get("file")
@@ -138,8 +138,8 @@ def _join_descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
 
 
 def _join_options(note: Mapping[str, object]) -> str:
-    asked = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
-    return "\n".join(str(option.get("name")) for option in asked)
+    options = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
+    return "\n".join(str(option.get("name")) for option in options)
 
 
 def _list_images(attachments: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:

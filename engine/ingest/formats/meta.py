@@ -81,14 +81,14 @@ class MetaReader(JsonReader):
         for name in names:
             file = source.citation(name)
             with source.open(name) as stream:
-                for found in self.read_posts(source.label(name), stream):
-                    if isinstance(found, Reject):
-                        yield found
+                for item in self.read_posts(source.label(name), stream):
+                    if isinstance(item, Reject):
+                        yield item
                         continue
-                    post = as_mapping(repair_encoding(found.value))
+                    post = as_mapping(repair_encoding(item.value))
                     identity = self.identity(post)
                     payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
-                    yield found.record(self.name, identity, digest(found.raw), payload)
+                    yield item.record(self.name, identity, digest(item.raw), payload)
 
     def read_posts(self, label: str, stream: io.BufferedReader) -> Iterator[JsonObject | Reject]:
         """Yield the posts of one file, in order."""
@@ -105,12 +105,14 @@ class MetaReader(JsonReader):
     def find_owner(self, source: Source) -> str | None:
         """Return the name of the account, if the export has it."""
         for name in members_named(self.profile, source.names()):
-            with source.open(name, counted=False) as stream:
+            with source.open_ahead(name) as stream:
                 try:
-                    found = as_mapping(repair_encoding(orjson.loads(stream.read(_LARGEST_PROFILE))))
+                    profile = as_mapping(
+                        repair_encoding(orjson.loads(stream.read(_LARGEST_PROFILE)))
+                    )
                 except orjson.JSONDecodeError:
                     continue  # the posts do not depend on it
-            if account := self.account(found):
+            if account := self.account(profile):
                 return account
         return None
 
@@ -124,10 +126,10 @@ class FacebookReader(MetaReader):
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(r"your_posts[\w&]*\.json", names)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return "timestamp" in found and (
-            any("post" in part for part in read_mappings(found.get("data")))
-            or any(part.keys() & _SHOWN for part in _list_attachments(found))
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return "timestamp" in value and (
+            any("post" in part for part in read_mappings(value.get("data")))
+            or any(part.keys() & _SHOWN for part in _list_attachments(value))
         )
 
     def identity(self, post: Mapping[str, object]) -> str:
@@ -136,8 +138,8 @@ class FacebookReader(MetaReader):
         return made_id(str(post.get("timestamp")), text, *files)
 
     def account(self, profile: Mapping[str, object]) -> str | None:
-        known = as_mapping(profile.get("profile_v2") or profile.get("profile"))
-        return read_string(as_mapping(known.get("name")).get("full_name"))
+        details = as_mapping(profile.get("profile_v2") or profile.get("profile"))
+        return read_string(as_mapping(details.get("name")).get("full_name"))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         post = as_mapping(payload.get("post"))
@@ -211,9 +213,9 @@ class InstagramReader(MetaReader):
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(r"posts_\d+\.json", names)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
+    def fits(self, value: Mapping[str, object]) -> bool:
         return any(
-            {"uri", "creation_timestamp"} <= m.keys() for m in read_mappings(found.get("media"))
+            {"uri", "creation_timestamp"} <= m.keys() for m in read_mappings(value.get("media"))
         )
 
     def identity(self, post: Mapping[str, object]) -> str:
@@ -285,12 +287,12 @@ class ThreadsReader(InstagramReader):
         )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        found = super().post(payload)
+        fields = super().post(payload)
         media = read_mappings(as_mapping(payload.get("post")).get("media"))
         answers = any(as_mapping(item.get("text_app_post")).get("is_reply") for item in media)
         # A post of words alone is a medium without a file.
-        flags = Flag.MEDIA if found.meta["attachments"] else Flag.NONE
-        return replace(found, flags=flags | (Flag.REPLY if answers else Flag.NONE))
+        flags = Flag.MEDIA if fields.meta["attachments"] else Flag.NONE
+        return replace(fields, flags=flags | (Flag.REPLY if answers else Flag.NONE))
 
 
 READERS: tuple[Reader, ...] = (

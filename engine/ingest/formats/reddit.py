@@ -34,8 +34,8 @@ class RedditReader(CsvReader):
     columns = "id, permalink, date, subreddit and body"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        found = members_named(r"posts\.csv|comments\.csv", names)
-        return found if members_named(_BESIDE, names) else ()
+        files = members_named(r"posts\.csv|comments\.csv", names)
+        return files if members_named(_BESIDE, names) else ()
 
     def is_header(self, row: Sequence[str]) -> bool:
         return set(row) >= _NEEDED
@@ -47,13 +47,13 @@ class RedditReader(CsvReader):
         digest = build_fingerprint(defaults, self.name, author or "")
         for name in names:
             with source.open(name) as stream:
-                for found in self.objects(source, name, stream):
-                    if isinstance(found, Reject):
-                        yield found
+                for item in self.objects(source, name, stream):
+                    if isinstance(item, Reject):
+                        yield item
                         continue
-                    payload = {"row": found.value, "author": author}
-                    yield found.record(
-                        self.name, _build_identity(found.value), digest(found.raw), payload
+                    payload = {"row": item.value, "author": author}
+                    yield item.record(
+                        self.name, _build_identity(item.value), digest(item.raw), payload
                     )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -86,9 +86,9 @@ def _is_post(row: Mapping[str, object]) -> bool:
 
 
 def _build_identity(row: Mapping[str, object]) -> str | None:
-    known = (read_string(row.get("id")) or "").strip()
+    identity = (read_string(row.get("id")) or "").strip()
     prefix = _POST if _is_post(row) else _COMMENT
-    return (known if known.startswith(prefix) else prefix + known) if known else None
+    return (identity if identity.startswith(prefix) else prefix + identity) if identity else None
 
 
 def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
@@ -102,7 +102,7 @@ def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | N
 def _read_account(source: Source) -> str | None:
     """Return the name of the account, which stands among the statistics of the export."""
     for name in members_named(r"statistics\.csv", source.names()):
-        with source.open(name, counted=False) as stream:
+        with source.open_ahead(name) as stream:
             text = stream.read(_LARGEST_STATISTICS).decode("utf-8", "replace")
         for row in csv.reader(StringIO(text)):
             if len(row) > 1 and row[0].strip().lower() == "account name":

@@ -44,14 +44,14 @@ class SnscrapeReader(JsonReader):
     name = "snscrape"
     kinds = (Kind.TWEETS, Kind.SOCIAL)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        has_text = "rawContent" in found or "content" in found
-        return has_text and {"id", "date", "user", "likeCount"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        has_text = "rawContent" in value or "content" in value
+        return has_text and {"id", "date", "user", "likeCount"} <= value.keys()
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         original = as_mapping(payload.get("retweetedTweet"))
@@ -114,8 +114,8 @@ class NitterReader(JsonReader):
         is_whole = _WHOLE.match(sample.head) and b'"is-retweet"' in sample.head
         return bool(is_whole) or super().recognises(sample)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return {"link", "text", "user", "date", "is-retweet"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return {"link", "text", "user", "date", "is-retweet"} <= value.keys()
 
     def objects(
         self, source: Source, name: str, stream: io.BufferedReader
@@ -126,10 +126,10 @@ class NitterReader(JsonReader):
         return _tweets_within(label, read_whole(stream, _LARGEST))
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        status = _STATUS.search(str(found.value.get("link")))
-        yield found.record(self.name, status[1] if status else None, digest(found.raw))
+        status = _STATUS.search(str(item.value.get("link")))
+        yield item.record(self.name, status[1] if status else None, digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         stats, link = as_mapping(payload.get("stats")), read_string(payload.get("link"))

@@ -47,8 +47,8 @@ class SlackReader(JsonReader):
             return ()
         return sorted(filter(_DAY.fullmatch, names))
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return found.get("type") == "message" and {"ts", "text"} <= found.keys()
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return value.get("type") == "message" and {"ts", "text"} <= value.keys()
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -61,12 +61,12 @@ class SlackReader(JsonReader):
                 workspaces[root] = _read_workspace(source, str(folder))
             channel = folder.name or Path(source.name).absolute().parent.name
             with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream):
-                    if isinstance(found, Reject):
-                        yield found
-                    elif found.value.get("subtype") in _WRITTEN:
+                for item in json_objects(source.label(name), stream):
+                    if isinstance(item, Reject):
+                        yield item
+                    elif item.value.get("subtype") in _WRITTEN:
                         yield _message_record(
-                            found, channel, workspaces[root], source.citation(name), defaults
+                            item, channel, workspaces[root], source.citation(name), defaults
                         )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -143,57 +143,57 @@ def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[
     beside = source.beside(folder, file)
     if beside is None:
         return ()
-    with source.open(beside, counted=False) as stream:
-        found = json_objects(source.label(beside), stream)
-        return [item.value for item in found if isinstance(item, JsonObject)]
+    with source.open_ahead(beside) as stream:
+        items = json_objects(source.label(beside), stream)
+        return [item.value for item in items if isinstance(item, JsonObject)]
 
 
 def _user_names(user: Mapping[str, object]) -> list[str]:
     profile = as_mapping(user.get("profile"))
-    found = (
+    names = (
         profile.get("display_name"), profile.get("real_name"), user.get("real_name"),
         user.get("name"),
     )  # fmt: skip
-    return list(dict.fromkeys(name for name in map(read_string, found) if name))
+    return list(dict.fromkeys(name for name in map(read_string, names) if name))
 
 
 def _message_record(
-    found: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
+    item: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
 ) -> SourceRecord | Reject:
-    known = workspace.channels.get(channel, {})
-    ids = read_strings(known.get("members"))
-    place = read_string(known.get("id")) or channel
-    words = f"{_message_text(found.value)} {_shared_text(found.value)}"
-    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(words)}
-    names = {str(known.get("id")): name for name, known in workspace.channels.items()}
+    fields = workspace.channels.get(channel, {})
+    ids = read_strings(fields.get("members"))
+    place = read_string(fields.get("id")) or channel
+    words = f"{_message_text(item.value)} {_shared_text(item.value)}"
+    wanted = {str(item.value.get("user")), *_REFERENCE_IDS.findall(words)}
+    names = {str(fields.get("id")): name for name, fields in workspace.channels.items()}
     channels = {each: names[each] for each in _CHANNEL_IDS.findall(words) if each in names}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
     # Anybody may be a member of a channel; a conversation is defined by its members.
-    few = ids if "creator" not in known or len(ids) <= _FEW else []
+    few = ids if "creator" not in fields or len(ids) <= _FEW else []
     context: dict[str, object] = {
         "channel": channel, "place": place, "people": people, "owner": defaults.author,
         **({"channels": channels} if channels else {}),
         "members": [next(iter(workspace.people.get(user, [])), user) for user in few],
     }  # fmt: skip
     digest = build_fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
-    ts = read_string(found.value.get("ts"))
-    return found.record(
+    ts = read_string(item.value.get("ts"))
+    return item.record(
         SlackReader.name,
         f"{place}/{ts}" if ts else None,
-        digest(found.raw),
-        {"message": found.value, "file": file, **context},
+        digest(item.raw),
+        {"message": item.value, "file": file, **context},
     )
 
 
 def _list_author_names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
-    if known := read_strings(people.get(str(message.get("user")))):
-        return known
+    if names := read_strings(people.get(str(message.get("user")))):
+        return names
     profile = as_mapping(message.get("user_profile")) or as_mapping(message.get("bot_profile"))
-    found = (
+    candidates = (
         profile.get("display_name"), profile.get("real_name"), profile.get("name"),
         message.get("username"),
     )  # fmt: skip
-    return [name for name in map(read_string, found) if name]
+    return [name for name in map(read_string, candidates) if name]
 
 
 def _message_text(message: Mapping[str, object]) -> str:
@@ -272,8 +272,8 @@ def _resolve_references(
     """Return the text with names in place of ids, and the people it mentions."""
     mentions: list[str] = []
 
-    def show_link(found: re.Match[str]) -> str:
-        target, label = found[1], found[2]
+    def show_link(match: re.Match[str]) -> str:
+        target, label = match[1], match[2]
         if target.startswith("@"):
             name = next(iter(read_strings(people.get(target[1:]))), label or target[1:])
             mentions.append(name)

@@ -74,13 +74,13 @@ class TelegramReader:
                     digest = build_fingerprint(
                         defaults, self.name, owner or "", orjson.dumps(chat).decode()
                     )
-                    for found in parse_objects(source.label(name), "record", items):
-                        if isinstance(found, Reject):
-                            yield found
-                        elif found.value.get("type") != "service":
-                            identity = build_identity(chat, found.value.get("id"))
-                            payload = {"message": found.value, **context}
-                            yield found.record(self.name, identity, digest(found.raw), payload)
+                    for item in parse_objects(source.label(name), "record", items):
+                        if isinstance(item, Reject):
+                            yield item
+                        elif item.value.get("type") != "service":
+                            identity = build_identity(chat, item.value.get("id"))
+                            payload = {"message": item.value, **context}
+                            yield item.record(self.name, identity, digest(item.raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, chat = as_mapping(payload.get("message")), as_mapping(payload.get("chat"))
@@ -125,10 +125,10 @@ def _chat_fields(header: bytes) -> dict[str, object]:
     start = len(header)
     while (start := header.rfind(b"{", 0, start)) >= 0:
         try:
-            found = orjson.loads(header[start:] + b"}")
+            fields = orjson.loads(header[start:] + b"}")
         except orjson.JSONDecodeError:
             continue  # a bracket inside a name
-        return {name: found.get(name) for name in ("id", "name", "type")}
+        return {name: fields.get(name) for name in ("id", "name", "type")}
     return {}
 
 
@@ -172,9 +172,9 @@ def _read_poll(message: Mapping[str, object]) -> str | None:
 
 def _read_titles(message: Mapping[str, object]) -> Iterator[str]:
     """Yield the words of what a message holds beside its text: lists, places, games, bills."""
-    for name, kept in _TITLES.items():
+    for name, fields in _TITLES.items():
         holder = as_mapping(message.get(name)) if name else message
-        titles = [title for field in kept if (title := read_string(holder.get(field)))]
+        titles = [title for field in fields if (title := read_string(holder.get(field)))]
         items = (read_string(a.get("text")) for a in read_mappings(holder.get("answers")))
         if titles:
             yield "\n".join((*titles, *(filter(None, items) if name else ())))
@@ -189,8 +189,8 @@ def _stand_in(message: Mapping[str, object]) -> str | None:
 
 
 def _list_file_names(message: Mapping[str, object]) -> list[str]:
-    found = [read_string(message.get(name)) for name in ("photo", "file_name", "file")]
-    names = [PurePosixPath(f).name for f in found if f and not f.startswith(_NOT_INCLUDED)]
+    files = [read_string(message.get(name)) for name in ("photo", "file_name", "file")]
+    names = [PurePosixPath(f).name for f in files if f and not f.startswith(_NOT_INCLUDED)]
     return list(dict.fromkeys(names))
 
 

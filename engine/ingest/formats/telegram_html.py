@@ -33,8 +33,8 @@ class TelegramHtmlReader(TelegramReader):
     name = "telegram-html"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        found = members_named(r"messages\d*\.html", names)
-        return sorted(found, key=lambda name: (name.rpartition("/")[0], _number_of(name)))
+        files = members_named(r"messages\d*\.html", names)
+        return sorted(files, key=lambda name: (name.rpartition("/")[0], _number_of(name)))
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_SIGN.search(sample.head))
@@ -70,14 +70,14 @@ class TelegramHtmlReader(TelegramReader):
 
 
 def _number_of(name: str) -> int:
-    found = _PART.fullmatch(name)
-    return int(found[1] or 1) if found else 0
+    match = _PART.fullmatch(name)
+    return int(match[1] or 1) if match else 0
 
 
 def _read_message(node: LexborNode, sender: str | None) -> dict[str, object]:
     """Return a message as the JSON export writes it."""
     answered = node.css_first(".reply_to a")
-    found = (
+    match = (
         _ANSWERED.search(str(answered.attributes.get("href") or answered.attributes))
         if answered
         else None
@@ -86,7 +86,7 @@ def _read_message(node: LexborNode, sender: str | None) -> dict[str, object]:
         "id": (node.attributes.get("id") or "").removeprefix("message"),
         "from": sender,
         "text": "\n".join(_read_texts(node)),
-        "reply_to_message_id": found[1] if found else None,
+        "reply_to_message_id": match[1] if match else None,
     }
     if forwarded := node.css_first(".forwarded"):
         message["forwarded_from"] = _text_of(forwarded.css_first(".from_name"))
@@ -110,14 +110,14 @@ def _read_texts(node: LexborNode) -> Iterator[str]:
 
 def _own(node: LexborNode, selector: str) -> LexborNode | None:
     """Return what is the message's own, and not that of a message that it forwards."""
-    for found in node.css(selector):
-        parent = found.parent
+    for element in node.css(selector):
+        parent = element.parent
         while parent is not None and parent != node:
             if "forwarded" in (parent.attributes.get("class") or "").split():
                 break
             parent = parent.parent
         else:
-            return found
+            return element
     return None
 
 

@@ -68,8 +68,8 @@ def _list_versions(payload: Mapping[str, object]) -> list[str]:
     tweet = as_mapping(payload.get("tweet")) or payload
     info = as_mapping(tweet.get("edit_info"))
     control = as_mapping(as_mapping(info.get("edit")).get("editControlInitial"))
-    known = as_mapping(info.get("initial")) or control
-    ids = read_strings(known.get("editTweetIds") or tweet.get("edit_history_tweet_ids"))
+    edits = as_mapping(info.get("initial")) or control
+    ids = read_strings(edits.get("editTweetIds") or tweet.get("edit_history_tweet_ids"))
     return sorted(ids, key=lambda each: (len(each), each))
 
 
@@ -119,8 +119,8 @@ def is_from_x(post_id: str, created_at: datetime, *, archive_of_x: bool) -> bool
 def read_device(source: object) -> str | None:
     """Return the name in '<a href="...">Twitter for iPhone</a>', or the text itself."""
     text = read_string(source)
-    found = _DEVICE.search(text) if text else None
-    return found[1] if found else text
+    match = _DEVICE.search(text) if text else None
+    return match[1] if match else text
 
 
 def _read_content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
@@ -192,8 +192,8 @@ class Includes:
     @classmethod
     def of(cls, value: object) -> "Includes":
         """Read the `includes` of a page."""
-        found = as_mapping(value)
-        return cls(_by_id(found.get("users")), _by_id(found.get("tweets")))
+        includes = as_mapping(value)
+        return cls(_by_id(includes.get("users")), _by_id(includes.get("tweets")))
 
 
 def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
@@ -283,15 +283,15 @@ class ApiReader(JsonReader):
     def recognises(self, sample: Sample) -> bool:
         return bool(_PAGE.match(sample.head)) or super().recognises(sample)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        if tweets := _tweets_of(found):
+    def fits(self, value: Mapping[str, object]) -> bool:
+        if tweets := _tweets_of(value):
             return any("text" in tweet or "full_text" in tweet for tweet in tweets)
-        if {"id", "text"} <= found.keys() and ("author_id" in found or "public_metrics" in found):
+        if {"id", "text"} <= value.keys() and ("author_id" in value or "public_metrics" in value):
             return True
         # Other programs write some of these fields, and others in place of these two.
-        has_parts = any(as_mapping(found.get(part)) for part in ("user", "entities"))
-        has_text = "full_text" in found or {"id_str", "text", "entities"} <= found.keys()
-        return "created_at" in found and has_text and has_parts
+        has_parts = any(as_mapping(value.get(part)) for part in ("user", "entities"))
+        has_text = "full_text" in value or {"id_str", "text", "entities"} <= value.keys()
+        return "created_at" in value and has_text and has_parts
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -299,16 +299,16 @@ class ApiReader(JsonReader):
         yield from keep_last_versions(super().records(source, names, defaults))
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        if not (tweets := _tweets_of(found.value)):
-            if not isinstance(found.value.get("data"), list):
-                yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+        if not (tweets := _tweets_of(item.value)):
+            if not isinstance(item.value.get("data"), list):
+                yield item.record(self.name, tweet_id(item.value), digest(item.raw))
             return
-        includes = Includes.of(found.value.get("includes"))
+        includes = Includes.of(item.value.get("includes"))
         for tweet in tweets:
             whole = tweet if "id_str" in tweet else with_includes(tweet, includes)
-            yield found.record(self.name, tweet_id(tweet), digest(orjson.dumps(whole)), whole)
+            yield item.record(self.name, tweet_id(tweet), digest(orjson.dumps(whole)), whole)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         if "author_id" in payload or "public_metrics" in payload:
@@ -322,15 +322,15 @@ class TrumpArchiveJsonReader(JsonReader):
     name = "trump-archive-json"
     kinds = (Kind.TWEETS, Kind.SOCIAL)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        newer = {"id", "text", "date", "isRetweet"} <= found.keys()
-        older = {"id_str", "text", "created_at", "is_retweet"} <= found.keys()
-        return newer or (older and "entities" not in found)
+    def fits(self, value: Mapping[str, object]) -> bool:
+        newer = {"id", "text", "date", "isRetweet"} <= value.keys()
+        older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
+        return newer or (older and "entities" not in value)
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return _read_post(payload)
@@ -351,9 +351,9 @@ class TrumpArchiveCsvReader(CsvReader):
         )
 
     def split(
-        self, found: JsonObject, digest: Callable[[bytes], int]
+        self, item: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return _read_post(payload)

@@ -279,17 +279,17 @@ def _chat_name(source: Source, name: str) -> str:
     stem = PurePosixPath(name).stem
     if not source.packed or stem == "_chat":
         stem = PurePath(source.name).stem
-    found = _TITLE.fullmatch(_COPY.sub("", stem))
-    return found[1].strip() if found else stem
+    match = _TITLE.fullmatch(_COPY.sub("", stem))
+    return match[1].strip() if match else stem
 
 
 def _identify_messages(
-    found: Generator[WrittenMessage], order: str
+    messages: Generator[WrittenMessage], order: str
 ) -> Generator[tuple[WrittenMessage, str]]:
     """Yield people's messages with ids; the same words in the same minute are numbered."""
     again: Counter[str] = Counter()
     minute: object = None
-    for message in found:
+    for message in messages:
         if message.author is None or is_notice(message.text, message.author):
             continue
         moment, written = _moment_of(message, order), f"{message.date} {message.time}"

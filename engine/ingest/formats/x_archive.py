@@ -88,8 +88,8 @@ def _read_note(core: Mapping[str, object]) -> _Note | None:
 
 def _split_handles(text: str) -> tuple[str, str]:
     """Split a cut text into the handles it addresses and the rest."""
-    found = _ADDRESSED.match(text)
-    addressed = found[0] if found else ""
+    match = _ADDRESSED.match(text)
+    addressed = match[0] if match else ""
     beginning = text[len(addressed) :].rstrip()
     end = max(
         (links.start() for links in _LINKS.finditer(beginning) if links.end() == len(beginning)),
@@ -105,14 +105,14 @@ class XArchiveReader(JsonReader):
     kinds: tuple[Kind, ...] = (Kind.TWEETS, Kind.SOCIAL)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        parts = [(int(found[1] or 0), name) for name in names if (found := _POSTS.fullmatch(name))]
+        parts = [(int(match[1] or 0), name) for name in names if (match := _POSTS.fullmatch(name))]
         return [name for _part, name in sorted(parts)] + sorted(filter(_MONTH.fullmatch, names))
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_ASSIGNMENT.match(sample.head)) or super().recognises(sample)
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return "id_str" in as_mapping(found.get("tweet"))
+    def fits(self, value: Mapping[str, object]) -> bool:
+        return "id_str" in as_mapping(value.get("tweet"))
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -128,11 +128,11 @@ class XArchiveReader(JsonReader):
             notes = NoteTweets(_read_note_tweets(source, name))
             digest = build_fingerprint(defaults, self.name, author or "")
             with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream):
+                for item in json_objects(source.label(name), stream):
                     yield (
-                        found
-                        if isinstance(found, Reject)
-                        else _tweet_record(found, author, notes, digest)
+                        item
+                        if isinstance(item, Reject)
+                        else _tweet_record(item, author, notes, digest)
                     )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -144,23 +144,23 @@ class XArchiveReader(JsonReader):
 
 
 def _tweet_record(
-    found: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
+    item: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
-    tweet = as_mapping(found.value.get("tweet")) or found.value
+    tweet = as_mapping(item.value.get("tweet")) or item.value
     whole_text = notes.whole_text(tweet)
-    raw = found.raw + whole_text.encode("utf-8", "replace") if whole_text else found.raw
+    raw = item.raw + whole_text.encode("utf-8", "replace") if whole_text else item.raw
     payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
-    return found.record(XArchiveReader.name, tweet_id(tweet), digest(raw), payload)
+    return item.record(XArchiveReader.name, tweet_id(tweet), digest(raw), payload)
 
 
 def _require_posts(source: Source, name: str) -> None:
-    found = _ASSIGNMENT.match(source.head(name))
-    if found and found[1] not in _OF_POSTS:
+    match = _ASSIGNMENT.match(source.head(name))
+    if match and match[1] not in _OF_POSTS:
         raise InputError(
             Message(
                 "{label} holds {found}, not tweets.",
                 label=source.label(name),
-                found=found[1].decode(),
+                found=match[1].decode(),
             ),
             fix=Message("Give the folder of the export, or its tweets.js."),
         )
@@ -171,16 +171,16 @@ def _read_note_tweets(source: Source, name: str) -> Iterator[Mapping[str, object
         beside = source.beside(name, companion)
         if beside is None:
             return
-        with source.open(beside, counted=False) as stream:
-            for found in json_objects(source.label(beside), stream):
-                if isinstance(found, JsonObject):
-                    yield found.value
+        with source.open_ahead(beside) as stream:
+            for item in json_objects(source.label(beside), stream):
+                if isinstance(item, JsonObject):
+                    yield item.value
 
 
 def _read_account(source: Source, name: str) -> str | None:
     """Return the screen name of the export's account, if the export contains it."""
     if manifest := source.beside(name, "manifest.js"):
-        with source.open(manifest, counted=False) as stream:
+        with source.open_ahead(manifest) as stream:
             text = stream.read(_LARGEST_MANIFEST)
         try:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
@@ -189,10 +189,10 @@ def _read_account(source: Source, name: str) -> str | None:
         if user := read_string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
             return user
     if account := source.beside(name, "account.js"):
-        with source.open(account, counted=False) as stream:
-            for found in json_objects(source.label(account), stream):
-                if isinstance(found, JsonObject):
-                    return read_string(as_mapping(found.value.get("account")).get("username"))
+        with source.open_ahead(account) as stream:
+            for item in json_objects(source.label(account), stream):
+                if isinstance(item, JsonObject):
+                    return read_string(as_mapping(item.value.get("account")).get("username"))
     return None
 
 

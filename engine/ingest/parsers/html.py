@@ -1,4 +1,4 @@
-"""Reads HTML: its text, and its paragraphs, headings and tables."""
+"""Parses HTML documents: text, paragraphs, headings and tables."""
 
 import re
 from collections.abc import Iterator
@@ -126,8 +126,8 @@ def _is_note_mark(node: LexborNode) -> bool:
         return False
     link = node if node.tag == "a" else node.css_first("a")
     target = "#" in ((link.attributes.get("href") if link else "") or "")
-    shown = (node.text() or "").strip()
-    return target and bool(_BACK.fullmatch(shown) or (_is_raised(node) and _MARK.fullmatch(shown)))
+    text = (node.text() or "").strip()
+    return target and bool(_BACK.fullmatch(text) or (_is_raised(node) and _MARK.fullmatch(text)))
 
 
 def _is_raised(node: LexborNode) -> bool:
@@ -180,12 +180,12 @@ def _read_cells(row: LexborNode) -> list[tuple[str, int, int]] | None:
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     if any(cell.css_first("table, h1, h2, h3") for cell in cells):
         return None
-    found = [(_cell_text(cell), *_read_spans(cell)) for cell in cells]
-    if any(len(text) > _LONGEST_CELL for text, _, _ in found):
+    contents = [(_cell_text(cell), *_read_spans(cell)) for cell in cells]
+    if any(len(text) > _LONGEST_CELL for text, _, _ in contents):
         return None
     return [
         (text, across, down) if len(text) <= _LONGEST_REPEATED else (text, 1, 1)
-        for text, across, down in found
+        for text, across, down in contents
     ]
 
 
@@ -216,17 +216,17 @@ def _line_end(tag: str | None) -> str:
     return _LINE if tag in _BLOCKS else ""
 
 
-def _break_between(found: re.Match[str]) -> str:
-    return "\n\n" if _PARAGRAPH in found[0] else "\n"
+def _break_between(match: re.Match[str]) -> str:
+    return "\n\n" if _PARAGRAPH in match[0] else "\n"
 
 
 def _find_shown_address(link: LexborNode) -> str | None:
     """Return the target of a link that shows its address, which networks shorten for display."""
-    address, shown = link.attributes.get("href"), link.text().strip()
+    address, text = link.attributes.get("href"), link.text().strip()
     classes = (link.attributes.get("class") or "").split()
-    if not address or not shown or address.startswith("#") or _NAMES.intersection(classes):
+    if not address or not text or address.startswith("#") or _NAMES.intersection(classes):
         return None
-    return address if shown.rstrip("…").removesuffix("...") in address else None
+    return address if text.rstrip("…").removesuffix("...") in address else None
 
 
 def parse_page(content: bytes) -> ParsedDocument:
@@ -235,19 +235,19 @@ def parse_page(content: bytes) -> ParsedDocument:
     A longer page is a book or a report, which has no menus to leave out.
     """
     try:
-        found = read_article(content) if len(content) <= LONGEST_PAGE else None
+        article = read_article(content) if len(content) <= LONGEST_PAGE else None
     except ExtraMissing as exc:
         raise missing_extra_error() from exc
-    if found is None:
+    if article is None:
         return _parse_whole_page(content)
-    date, dated_by = first_date((said_date(found.date), found.dated_by))
+    date, dated_by = first_date((said_date(article.date), article.dated_by))
     return ParsedDocument(
-        blocks=[Block(text=block.text, headings=block.headings) for block in found.blocks],
-        title=found.title,
-        author=found.author,
+        blocks=[Block(text=block.text, headings=block.headings) for block in article.blocks],
+        title=article.title,
+        author=article.author,
         date=date,
         dated_by=dated_by,
-        language=found.language,
+        language=article.language,
     )
 
 

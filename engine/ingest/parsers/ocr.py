@@ -1,4 +1,4 @@
-"""Reads the text of pictures with a program, where one is installed."""
+"""OCR: reads the text of pictures with tesseract, where that is installed."""
 
 import ctypes
 import os

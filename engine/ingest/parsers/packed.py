@@ -1,4 +1,4 @@
-"""Reads documents that are zips of XML: EPUB and Word."""
+"""Parses EPUB and Word (.docx) files, which are zips of XML."""
 
 import io
 import posixpath
@@ -57,8 +57,8 @@ def packed_xml(archive: zipfile.ZipFile, name: str) -> Element | None:
 
 def text_at(root: Element | None, path: str) -> str | None:
     """Return the text of the first element at a path, without blanks around it, or None."""
-    found = None if root is None else root.find(f".//{path}")
-    return ((found.text or "").strip() or None) if found is not None else None
+    element = None if root is None else root.find(f".//{path}")
+    return ((element.text or "").strip() or None) if element is not None else None
 
 
 def parse_epub(content: bytes) -> ParsedDocument:

@@ -1,4 +1,4 @@
-"""What a parser finds in a document, plain text and its lines, and the faults all parsers name."""
+"""Types and errors of parsed documents, and parsing of plain text, Markdown and page headers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,13 +54,13 @@ def without_running_titles(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     those from the first to the last: the pages of a book, or the left ones of a chapter.
     """
     edges = [_find_edge_lines(lines) for lines in pages]
-    found: dict[str, list[int]] = {}
+    pages_by_name: dict[str, list[int]] = {}
     for page, own in enumerate(edges):
         for name in set(own.values()):
-            found.setdefault(name, []).append(page)
+            pages_by_name.setdefault(name, []).append(page)
     running = {
         name
-        for name, places in found.items()
+        for name, places in pages_by_name.items()
         if len(places) >= max(_FEWEST_PAGES, (places[-1] - places[0] + 1) / 2)
     }
     return [
@@ -88,8 +88,8 @@ def _find_edge_lines(lines: Sequence[str]) -> dict[int, str]:
     filled = [place for place, line in enumerate(lines) if line.strip()]
     if len(filled) < _FEWEST_LINES:
         return {}
-    chosen = {*filled[:_EDGE], *filled[-_EDGE:]}
-    return {place: _NUMBER.sub("#", " ".join(lines[place].split())) for place in chosen}
+    edges = {*filled[:_EDGE], *filled[-_EDGE:]}
+    return {place: _NUMBER.sub("#", " ".join(lines[place].split())) for place in edges}
 
 
 def full_line(lines: Sequence[str]) -> int:
@@ -232,12 +232,12 @@ def _split_blocks(text: str) -> Iterator[Heading | Block]:
         fenced = _FENCE.match(line)
         if fenced and fence in (None, fenced[1]):
             fence = None if fence else fenced[1]
-        found = None if fence else _HEADING.fullmatch(line.rstrip())
-        title = found[2].rstrip("#").strip() if found else ""
-        if found is None or not title:
+        match = None if fence else _HEADING.fullmatch(line.rstrip())
+        title = match[2].rstrip("#").strip() if match else ""
+        if match is None or not title:
             lines.append(line)
             continue
         yield from text_blocks("\n".join(lines))
         lines = []
-        yield Heading(text=title, level=len(found[1]))
+        yield Heading(text=title, level=len(match[1]))
     yield from text_blocks("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Reads PDF files; pages without text are recognised by OCR."""
+"""Parses PDF files; pages without text are recognised by OCR."""
 
 import ctypes
 import re
@@ -173,17 +173,17 @@ class _Line(str):
 
 def _split_lines(text: str, words: Any) -> list[_Line]:
     """Return the lines of a page; one that ends within a word or a fraction goes on."""
-    found: list[_Line] = []
+    lines: list[_Line] = []
     start = 0
     pending = ""
     for end in (*(line.span() for line in _LINE_END.finditer(text)), (len(text), len(text))):
         part = text[start : end[0]]
         pending += _WITHIN_WORD.sub("", part)
         if not part.endswith(_CUT_WORD) and not text.startswith(_FRACTION, end[1]):
-            found.append(_measure_line(pending, words, text, start, end[0]))
+            lines.append(_measure_line(pending, words, text, start, end[0]))
             pending = ""
         start = end[1]
-    return [*found, *([_Line(pending)] if pending else [])]
+    return [*lines, *([_Line(pending)] if pending else [])]
 
 
 def _measure_line(line: str, words: Any, text: str, start: int, end: int) -> _Line:
@@ -224,15 +224,15 @@ def render_page(page: Any) -> bytes:
 
 def _read_headings(document: Any) -> _Headings:
     """Return the levels of the outline's titles, by page and the words of the title."""
-    found: _Headings = {}
+    headings: _Headings = {}
     for entry in document.get_toc():
         target = entry.get_dest()
         place = target.get_index() if target else None
         if place is not None and (name := _fold_title(entry.get_title())):
-            found.setdefault((place + 1, name), entry.level)
-        if len(found) == _MAX_HEADINGS:
+            headings.setdefault((place + 1, name), entry.level)
+        if len(headings) == _MAX_HEADINGS:
             break
-    return found
+    return headings
 
 
 def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
@@ -298,21 +298,21 @@ def _changes_style(line: _Line, following: _Line) -> bool:
 
 def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
     """Join paragraphs that continue on the next page, or behind the notes below them."""
-    found: list[Block] = []
+    paragraphs: list[Block] = []
     notes: list[Block] = []  # that stand below the last paragraph
     for block in blocks:
         if isinstance(block, _Note):
             notes.append(block)
-        elif found and _is_continuation(found[-1], block, notes):
-            last = found[-1]
-            found[-1] = replace(
+        elif paragraphs and _is_continuation(paragraphs[-1], block, notes):
+            last = paragraphs[-1]
+            paragraphs[-1] = replace(
                 last,
                 text=f"{last.text} {block.text}",
                 last_page=block.page,
                 recognised=last.recognised or block.recognised,
             )
         else:
-            found += [*notes, block]
+            paragraphs += [*notes, block]
             notes = []
     return [
         Block(
@@ -322,7 +322,7 @@ def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
             last_page=each.last_page,
             recognised=each.recognised,
         )
-        for each in (*found, *notes)
+        for each in (*paragraphs, *notes)
     ]
 
 
@@ -341,10 +341,10 @@ def _fold_title(text: str) -> str:
 
 
 def _parse_pdf_date(text: str) -> datetime | None:
-    found = _DATE.match(text)
-    if not found:
+    match = _DATE.match(text)
+    if not match:
         return None
-    year, month, day, hour, minute, second, zone, zone_minutes = found.groups()
+    year, month, day, hour, minute, second, zone, zone_minutes = match.groups()
     clock = f"{hour or '00'}:{minute or '00'}:{second or '00'}"
     offset = f"{zone}:{zone_minutes or '00'}" if zone else "+00:00"
     try:

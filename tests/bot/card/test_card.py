@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bench.cards import PLAIN, SAMPLES
 from bot.card import Card, Shape, draw_apart, draw_card
 from engine.errors import NotDrawn
-from engine.isolation.process import Isolation, Limits
+from engine.process_pool import Limits, ProcessPool
 from tests.png import make_png, read_pixels, read_size
 
 PAPER = (244, 239, 230)
@@ -117,7 +117,7 @@ def test_naming_a_card_loads_no_compiler() -> None:
 
 async def test_another_process_draws_the_same_picture() -> None:
     hostile = replace(PLAIN, headline="\ud800\u202e", marks=("a", "b"), avatar=b"\x89PNG\0")
-    async with Isolation() as isolation:
+    async with ProcessPool() as isolation:
         for card in (PLAIN, hostile):
             assert await draw_apart(isolation, card) == draw_card(card)
 
@@ -143,7 +143,7 @@ async def test_a_crash_a_hang_and_greed_raise_not_drawn(
     monkeypatch: pytest.MonkeyPatch, draws: object, reason: str
 ) -> None:
     monkeypatch.setattr("bot.card._draw", draws)
-    async with Isolation(Limits(seconds=0.5, patience=20, memory=1_500_000_000)) as isolation:
+    async with ProcessPool(Limits(seconds=0.5, patience=20, memory=1_500_000_000)) as isolation:
         with pytest.raises(NotDrawn, match=reason):
             await draw_apart(isolation, PLAIN)
 
@@ -152,7 +152,7 @@ async def test_a_process_that_cannot_start_raises_not_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    async with Isolation() as isolation:
+    async with ProcessPool() as isolation:
         with pytest.raises(NotDrawn, match="cannot be started"):
             await draw_apart(isolation, PLAIN)
 

@@ -15,7 +15,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import Glossaries, LexicalIndex
 from engine.answer.answer import Answerer
-from engine.isolation.process import Isolation
+from engine.process_pool import ProcessPool
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts
 
@@ -36,7 +36,7 @@ async def app(database_url: str) -> AsyncIterator[App]:
         embeddings=Embeddings(storage),
         embedders=no_embedder,
         glossaries=Glossaries(storage),
-        isolation=Isolation(),
+        isolation=ProcessPool(),
         answerer=Answerer,
     )
     await storage.close()

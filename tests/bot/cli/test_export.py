@@ -88,7 +88,7 @@ def test_every_import_format_round_trips(
         if isinstance(content, bytes):  # in which each tweet has an id of its own
             file.write_bytes(content.replace(str(TWEET["id_str"]).encode(), b"9%d" % number))
         with open_source(str(file)) as stream:
-            files[stream.kinds[0].value].append(str(file))
+            files[stream.opened.kinds[0].value].append(str(file))
     assert {*files} == {"tweets", "social", "personal", "published"}
     for kind, paths in files.items():
         assert invoke("ingest", *paths, "--kind", kind, "--author", "ana").code == 0

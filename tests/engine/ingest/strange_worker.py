@@ -13,8 +13,8 @@ from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.reader import Reader, members_named
 from engine.ingest.records import PostFields
 from engine.ingest.sources import Source
-from engine.ingest.worker import Desk
-from engine.isolation.worker import Owner
+from engine.ingest.worker import SourceSession
+from engine.process_worker import Owner
 
 
 def act(deed: object) -> None:
@@ -58,8 +58,8 @@ class StrangeReader(JsonlReader):
         return super().post(payload)
 
 
-class StrangeDesk(Desk):
-    """Takes the place of the desk."""
+class StrangeSession(SourceSession):
+    """Takes the place of the session."""
 
     def __init__(self, owner: Owner) -> None:
         super().__init__(owner)

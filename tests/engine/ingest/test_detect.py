@@ -12,7 +12,7 @@ import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.detect import READERS, open_source
-from engine.ingest.files import ZipFiles
+from engine.ingest.sources import source_at
 from engine.ingest.streams import refused_by_system
 from tests.engine.ingest.formats.test_trump_archive import (
     COLUMNS,
@@ -54,11 +54,11 @@ PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}
 def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path: Path) -> None:
     for content in (data, b"\xef\xbb\xbf" + data, b"\n " + data, gzip.compress(data)):
         with open_source("-", stdin=io.BytesIO(content)) as stream:
-            assert stream.format == form
+            assert stream.opened.format == form
             found = list(stream)
         (tmp_path / "file").write_bytes(content)
         with open_source(str(tmp_path / "file")) as stream:
-            assert (stream.format, len(list(stream))) == (form, len(found))
+            assert (stream.opened.format, len(list(stream))) == (form, len(found))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_zip_that_unpacks_to_too_much_is_stopped(
     tweets = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 2_000)
     path = zip_of(tmp_path / "a.zip", tweets)
     assert len(records(path)[0]) == 2_000
-    monkeypatch.setattr("engine.ingest.files.LARGEST_MEMBER", len(tweets) - 1)
+    monkeypatch.setattr("engine.ingest.sources.LARGEST_MEMBER", len(tweets) - 1)
     with pytest.raises(InputError, match="unpacks to far more than an export holds"):
         records(path)
 
@@ -217,9 +217,9 @@ def test_progress_of_a_file_counts_its_own_bytes(pack: object, tmp_path: Path) -
     path.write_bytes(pack(b"\n".join([orjson.dumps(PLAIN)] * 50_000)))  # type: ignore[operator]
     with open_source(str(path)) as stream:
         next(stream)
-        assert 0 < stream.bytes_read <= path.stat().st_size == stream.total_bytes
+        assert 0 < stream.bytes_read <= path.stat().st_size == stream.opened.total_bytes
         assert sum(1 for _ in stream) == 49_999
-        assert stream.bytes_read == stream.total_bytes
+        assert stream.bytes_read == stream.opened.total_bytes
 
 
 def test_standard_input_has_no_known_length_and_stays_open() -> None:
@@ -227,7 +227,7 @@ def test_standard_input_has_no_known_length_and_stays_open() -> None:
     stdin = io.BytesIO(data)
     with open_source("-", stdin=stdin) as stream:
         assert len(list(stream)) == 1
-        assert (stream.total_bytes, stream.bytes_read) == (None, len(data))
+        assert (stream.opened.total_bytes, stream.bytes_read) == (None, len(data))
     assert not stdin.closed
 
 
@@ -248,4 +248,4 @@ def test_stopping_early_closes_all_files(tmp_path: Path) -> None:
         with open_source(str(path)):
             pass
     assert _open_files() == before
-    assert ZipFiles(archive).holds("data/tweets.js")
+    assert source_at(str(archive), io.BytesIO()).holds("data/tweets.js")

@@ -175,10 +175,10 @@ def test_an_export_states_the_kind_of_its_corpus(kind: Kind, write: object, tmp_
     document = Document(external_id="1", text="a", search_text="a", created_at=MOMENT, digest=0)
     (tmp_path / "export").write_bytes(write([document], kind))  # type: ignore[operator]
     with open_source(str(tmp_path / "export")) as stream:
-        assert stream.kinds[0] is kind
-        assert (stream.kinds == (kind,)) == (kind is Kind.PERSONAL)
-        assert stream.table
-        assert stream.table.guessed == ()
+        assert stream.opened.kinds[0] is kind
+        assert (stream.opened.kinds == (kind,)) == (kind is Kind.PERSONAL)
+        assert stream.opened.table
+        assert stream.opened.table.guessed == ()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ import pytest
 from engine.corpora import Document
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import isolated_reader
-from engine.ingest.files import StandardInput
-from engine.ingest.isolated_reader import ReadSource, SourceReader
+from engine.ingest.isolated_reader import ReadSource, SourceReader, StandardInput
 from engine.ingest.load import BatchLost
 from engine.ingest.records import Defaults, Reject
 from engine.settings.fetching import IngestSettings
@@ -62,7 +61,9 @@ async def reader() -> AsyncIterator[SourceReader]:
 @pytest.fixture
 async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader]:
     """Reads a format whose records do harm."""
-    monkeypatch.setattr(isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
+    monkeypatch.setattr(
+        isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
+    )
     async with SourceReader(LIMITS) as reader:
         yield reader
 
@@ -251,7 +252,7 @@ class TestHarmfulFiles:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk"
+            isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
         )
         asleep = tmp_path / "asleep"
         write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
@@ -310,7 +311,7 @@ class TestAllFilesTogether:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(
-            isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk"
+            isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
         )
         for number in range(30):
             write(tmp_path / f"{number:02}.strange", line(f"{number}", read="loop"))

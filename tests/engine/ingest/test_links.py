@@ -3,6 +3,7 @@
 A test that opened a pipe would wait for ever, so each of these ends by not doing so.
 """
 
+import io
 import os
 import socket
 import stat
@@ -14,7 +15,6 @@ import orjson
 import pytest
 
 from engine.errors import InputError
-from engine.ingest.files import FolderFiles
 from engine.ingest.sources import source_at
 from engine.ingest.streams import regular_file
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
@@ -84,7 +84,7 @@ def test_a_link_or_pipe_inside_a_folder_is_rejected_by_name(
     expected = [] if (folder / "notes.md").is_dir() else [(f"{folder}/notes.md", reason)]
     assert [(reject.file, reject.reason) for reject in rejects] == expected
     with pytest.raises(InputError, match=reason):
-        FolderFiles(folder).open("notes.md")
+        source_at(str(folder), io.BytesIO()).open("notes.md")
 
 
 def test_a_link_through_another_folder_is_followed_to_its_end(folder: Path) -> None:

@@ -15,9 +15,9 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import Document
 from engine.errors import InputError, RecordError, StorageError, StorageInterrupted
-from engine.ingest.load import Batch, BatchLost, IngestReport, Loader
+from engine.ingest.load import BatchLost, IngestReport, Loader
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject, SourceRecord, build_fingerprint
+from engine.ingest.records import Batch, Defaults, Reject, SourceRecord, build_fingerprint
 from engine.values import Corpus, Kind
 from tests.patience import PATIENCE
 

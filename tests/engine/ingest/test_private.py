@@ -83,8 +83,8 @@ def test_a_text_without_messages_is_a_document(tmp_path: Path, text: str) -> Non
     assert not looks_like_chat(text)
     (tmp_path / "a.txt").write_text(text)
     with open_source(str(tmp_path / "a.txt")) as stream:
-        assert (stream.format, stream.kinds[0]) == ("documents", Kind.LIBRARY)
-        assert "--kind personal" in stream.guesses[0]
+        assert (stream.opened.format, stream.opened.kinds[0]) == ("documents", Kind.LIBRARY)
+        assert "--kind personal" in stream.opened.guesses[0]
 
 
 def test_in_a_folder_of_documents_the_chat_alone_is_left_out(tmp_path: Path) -> None:
@@ -145,4 +145,4 @@ def test_messages_that_are_not_read_are_refused_by_name(tmp_path: Path, what: st
 def test_a_table_of_messages_is_personal(tmp_path: Path, table: str, kind: Kind) -> None:
     (tmp_path / "a.csv").write_text(table)
     with open_source(str(tmp_path / "a.csv")) as stream:
-        assert stream.kinds[0] is kind
+        assert stream.opened.kinds[0] is kind

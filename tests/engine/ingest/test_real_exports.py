@@ -38,7 +38,7 @@ def test_every_record_of_a_real_export_becomes_a_document(
     assert rejects == []
     assert len(stored) == len({document.external_id for document in stored}) == number
     with open_source(str(shared_data / path)) as stream:
-        assert stream.format == form
+        assert stream.opened.format == form
         assert not [d for d in stored if "&amp;" in d.text or "t.co/" in d.search_text]
 
 

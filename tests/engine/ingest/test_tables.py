@@ -38,8 +38,8 @@ HAND = "2015-03-02, Bread will be dear, very dear\n2015-03-03, A canal is narrow
 
 def layout_of(path: Path, defaults: Defaults | None = None) -> TableLayout:
     with open_source(str(path), defaults=defaults) as stream:
-        assert stream.table
-        return stream.table
+        assert stream.opened.table
+        return stream.opened.table
 
 
 @pytest.fixture

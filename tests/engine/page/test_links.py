@@ -20,9 +20,9 @@ from engine.errors import (
 )
 from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
-from engine.isolation.process import Isolation
 from engine.page import Page, article
 from engine.page.article import first_link, headline_from_link
+from engine.process_pool import ProcessPool
 from engine.search import Headline
 from engine.settings.fetching import FetchSettings
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
@@ -260,7 +260,7 @@ async def test_the_time_for_fetching_and_reading_is_limited(
         await headline_from_link(fetcher, HERE, web.url("/slow"), now=NOW)
 
     web.pages["/fast"] = page("<title>It happened</title>")
-    async with Isolation() as isolation:  # the process takes longer to start
+    async with ProcessPool() as isolation:  # the process takes longer to start
         monkeypatch.setattr(article, "PAGE_LIMITS", FetchLimits(seconds=0.02, bytes=1000))
         with pytest.raises(FetchTimeout, match=r"0\.02 s"):
             await headline_from_link(fetcher, isolation, web.url("/fast"), now=NOW)
@@ -270,7 +270,7 @@ async def test_a_crash_while_reading_a_page_is_isolated(
     web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/a"] = page(BRITISH)
-    async with Isolation() as isolation:
+    async with ProcessPool() as isolation:
         assert (
             "tunnel" in (await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)).text
         )

@@ -26,7 +26,7 @@ _PAGE = (
 def _read(where: Path) -> tuple[list[Document], list[Reject]]:
     documents, rejects = [], []
     with open_source(str(where)) as stream:
-        assert stream.format == "documents"
+        assert stream.opened.format == "documents"
         for found in stream:
             if isinstance(found, Reject):
                 rejects.append(found)
@@ -137,7 +137,7 @@ def test_an_explicit_documents_format_includes_markdown(tmp_path: Path) -> None:
     with open_source(str(tmp_path), format="documents") as stream:
         assert len(list(stream)) == 2
     with open_source(str(tmp_path)) as stream:
-        assert stream.format == "markdown"
+        assert stream.opened.format == "markdown"
 
 
 def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:

@@ -197,9 +197,9 @@ def test_a_damaged_tweet_does_not_hide_the_rest_of_its_file_or_the_next(tmp_path
 def test_progress_reaches_its_end(tmp_path: Path) -> None:
     for source in (write(tmp_path / "export", NEWEST), packed(tmp_path, NEWEST)):
         with open_source(str(source)) as stream:
-            assert stream.bytes_read <= (stream.total_bytes or 0)
+            assert stream.bytes_read <= (stream.opened.total_bytes or 0)
             assert len(list(stream)) == 4
-            assert stream.bytes_read == stream.total_bytes
+            assert stream.bytes_read == stream.opened.total_bytes
 
 
 @pytest.mark.parametrize("order", [1, -1])

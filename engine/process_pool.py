@@ -1,7 +1,8 @@
-"""The owner's side: a process that is started on demand and replaced when it ends.
+"""A pool of worker processes for untrusted input: limits of memory, CPU and time a task, notes.
 
-Processes are started afresh, not forked, so they hold no socket, secret or lock of their owner, and
-what they read can neither hang nor crash it.
+Parsers of archives, feeds and pages, pictures and models run in it. A process is started on demand
+and replaced when it ends. It is started afresh, not forked, so it holds no socket, secret or lock
+of its owner, and what it reads can neither hang nor crash that.
 """
 
 import asyncio
@@ -12,35 +13,34 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from signal import Signals
-from types import MappingProxyType
 from typing import ParamSpec, TypeAlias, TypeVar, get_type_hints
 
-from engine.errors import ProcessUnstarted
-from engine.isolation.worker import (
-    ANSWER,
+from engine.errors import PresagioError, ProcessUnstarted
+from engine.messages import Message
+from engine.process_worker import (
+    ERROR,
     FAULT,
-    GREEDY,
     HEADER,
     LARGEST,
     NOTE,
-    ORDER,
+    OUT_OF_MEMORY,
     READY,
-    REFUSAL,
     REPLY,
+    RESULT,
+    TASK,
+    Task,
     pack,
     pack_frame,
-    pack_order,
     unpack,
-    unpack_refusal,
 )
-from engine.messages import Message
 from engine.values import Closable
 
-Heard: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
+# Receives each note as it came, and may return a reply.
+NoteHandler: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
 # Imports what its owner would import, but reads neither its environment nor the user's files.
-_START = "import sys; sys.path[:] = sys.argv[2:]; from engine.isolation.worker import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[2:]; from engine.process_worker import main; main()"
 _OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows lacks
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
@@ -51,19 +51,19 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a worker is and may take. Memory and processor time count where the system allows."""
+    """What a task may take, and its process is. Memory and CPU count where the system allows."""
 
-    seconds: float = 0.0  # processor time of an order; 0 = it limits itself
-    seconds_per_megabyte: float = 0.0  # and for each megabyte of bytes in the order
+    seconds: float = 0.0  # CPU time of a task; 0 = it limits itself
+    seconds_per_megabyte: float = 0.0  # and for each megabyte of bytes in its arguments
     patience: float = 30.0  # seconds of wall-clock time that it may be silent
     memory: int = 0  # bytes of address space; 0 = any
     niceness: int = 0
-    modules: Sequence[str] = ()  # imported before the first order, if they are installed
+    modules: Sequence[str] = ()  # imported before the first task, if they are installed
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ending(Enum):
-    """How a worker ended without an answer."""
+    """How a worker ended without a result."""
 
     SLOW = "it was over its time"
     GREEDY = "it was over its memory"
@@ -72,7 +72,7 @@ class Ending(Enum):
 
 
 class WorkerEnded(Exception):
-    """The process ended without an answer. `detail` names the signal or the error."""
+    """The process ended without a result. `detail` names the signal or the error."""
 
     def __init__(self, ending: Ending, detail: str = "") -> None:
         super().__init__(ending.value)
@@ -80,7 +80,7 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """At most one process, which runs engine.isolation.worker.
+    """At most one process, which runs engine.process_worker.
 
     `close` waits for the processes that have ended.
     """
@@ -95,35 +95,55 @@ class Worker:
         """Whether a process was started and has not been seen to end."""
         return self._process is not None
 
-    async def ask(
-        self, order: bytes, heard: Heard | None = None, *, patience: float | None = None
-    ) -> bytes:
-        """Return the answer to `order`. `heard` receives the notes, and may reply to them.
+    async def run(
+        self,
+        kind: type[_Result],
+        task: Task,
+        hear: NoteHandler | None = None,
+        *,
+        patience: float | None = None,
+    ) -> _Result:
+        """Return the result of a task, which is of that type. `hear` receives the notes.
 
         `patience` takes the place of that of the limits. Raises WorkerEnded, the PresagioError that
-        the worker raised, and ProcessUnstarted.
+        the task raised, and ProcessUnstarted.
         """
         patience = patience or self.limits.patience
         process = self._process or await self._start_process()
         try:
-            await self._send_frame(process, pack_frame(ORDER, order), patience)
-            kind, content = await self._hold_conversation(process, heard, patience)
+            await self._send_frame(process, pack_frame(TASK, pack(task)), patience)
+            ending, content = await self._pass_notes(process, hear, patience)
         except TimeoutError as exc:
             self._kill()
             raise WorkerEnded(Ending.SLOW) from exc
         except (ConnectionError, asyncio.IncompleteReadError) as exc:
             raise await self._explain_end(process) from exc
-        except BaseException:  # cancelled: the next order would get this one's answer
+        except BaseException:  # cancelled: the next task would get this one's result
             self._kill()
             raise
-        if kind == ANSWER:
-            return content
-        if kind == REFUSAL:
-            raise unpack_refusal(content)
+        if ending == RESULT:
+            return unpack(kind, content)
+        if ending == ERROR:
+            raise unpack(PresagioError, content)
         self._kill()  # its state is unknown
-        if kind == GREEDY:
+        if ending == OUT_OF_MEMORY:
             raise WorkerEnded(Ending.GREEDY)
-        raise WorkerEnded(Ending.BROKEN, content.decode() if kind == FAULT else "")
+        raise WorkerEnded(Ending.BROKEN, content.decode() if ending == FAULT else "")
+
+    async def run_again(
+        self, kind: type[_Result], task: Task, hear: NoteHandler | None = None
+    ) -> _Result:
+        """Return the result of a task, tried once more if its process had run before and died.
+
+        An earlier task or the system may have killed it. Raises as `run` does.
+        """
+        if self.running:
+            try:
+                return await self.run(kind, task, hear)
+            except WorkerEnded as exc:
+                if exc.ending not in (Ending.KILLED, Ending.BROKEN):
+                    raise
+        return await self.run(kind, task, hear)
 
     async def close(self) -> None:
         """End the process, and wait until all that were killed are gone."""
@@ -132,8 +152,8 @@ class Worker:
             await process.communicate()  # drains its output: otherwise the pipe stays open
         self._killed.clear()
 
-    async def _hold_conversation(
-        self, process: Process, heard: Heard | None, patience: float
+    async def _pass_notes(
+        self, process: Process, hear: NoteHandler | None, patience: float
     ) -> tuple[bytes, bytes]:
         """Pass on the notes, and return the frame that follows them."""
         while True:
@@ -142,14 +162,14 @@ class Worker:
             if kind != NOTE:
                 return kind, content
             # The time the owner takes to reply does not count against the worker.
-            if heard and (reply := await heard(content)) is not None:
+            if hear and (reply := await hear(content)) is not None:
                 await self._send_frame(process, pack_frame(REPLY, reply), patience)
 
     async def _send_frame(self, process: Process, frame: bytes, patience: float) -> None:
-        orders = _require_pipe(process.stdin)
+        tasks = _require_pipe(process.stdin)
         async with asyncio.timeout(patience):
-            orders.write(frame)
-            await orders.drain()
+            tasks.write(frame)
+            await tasks.drain()
 
     async def _start_process(self) -> Process:
         await self.close()
@@ -192,12 +212,12 @@ class Worker:
 
 
 async def _spawn_process(limits: Limits) -> Process:
-    given = pack([limits.memory, limits.niceness, limits.modules])
+    settings = pack([limits.memory, limits.niceness, limits.modules])
     # Windows needs its own environment.
     environment = None if sys.platform == "win32" else limits.environment
     try:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-c", _START, given.decode(), *sys.path),
+            *(sys.executable, "-I", "-c", _START, settings.decode(), *sys.path),
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,  # what native code says when it breaks down is no news for a terminal
@@ -209,11 +229,11 @@ async def _spawn_process(limits: Limits) -> Process:
         raise _build_start_error() from exc
 
 
-async def _read_frame(answers: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    kind, length = HEADER.unpack(await answers.readexactly(HEADER.size))
+async def _read_frame(results: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    kind, length = HEADER.unpack(await results.readexactly(HEADER.size))
     if length > LARGEST:
-        return GREEDY, b""
-    return kind, await answers.readexactly(length)
+        return OUT_OF_MEMORY, b""
+    return kind, await results.readexactly(length)
 
 
 def _require_pipe(pipe: _Pipe | None) -> _Pipe:
@@ -233,7 +253,7 @@ def _build_start_error() -> ProcessUnstarted:
 SMALL = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
 
 
-class Isolation(Closable):
+class ProcessPool(Closable):
     """Up to `workers` processes; each starts on first use. Use `async with`."""
 
     def __init__(self, limits: Limits = SMALL, *, workers: int = 1) -> None:
@@ -247,51 +267,30 @@ class Isolation(Closable):
         """End the processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
-    async def run_isolated(
+    async def run(
         self, function: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> _Result:
         """Return what a function of a module returns, once a process is idle.
 
-        What it takes and returns has to cross (engine.isolation.worker), as its annotations say.
+        What it takes and returns has to cross (engine.process_worker), as its annotations say.
         Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
-        size = sum(
-            len(argument) for argument in (*args, *kwargs.values()) if isinstance(argument, bytes)
-        )
+        size = sum(len(value) for value in (*args, *kwargs.values()) if isinstance(value, bytes))
         seconds = self._limits.seconds + size / 1e6 * self._limits.seconds_per_megabyte
-        order = pack_call(function, args, kwargs, seconds=seconds)
+        task = Task(name_function(function), args, kwargs, seconds)
         worker = await self._idle.get()
         try:
-            answer = await _await_answer(worker, order)
+            return await worker.run_again(result_type(function), task)
         finally:
             self._idle.put_nowait(worker)
-        return unpack_result(function, answer)
 
 
-def pack_call(
-    function: Callable[..., object],
-    args: Sequence[object],
-    kwargs: Mapping[str, object] = MappingProxyType({}),
-    *,
-    seconds: float,
-) -> bytes:
-    """Return the order to call a function of a module, for so much processor time; 0 = any."""
-    name = f"{function.__module__}:{function.__qualname__}"
-    return pack_order(name, args, kwargs, seconds=seconds)
+def name_function(function: Callable[..., object]) -> str:
+    """Return the name of a function of a module, as a task has it."""
+    return f"{function.__module__}:{function.__qualname__}"
 
 
-def unpack_result(function: Callable[..., _Result], answer: bytes) -> _Result:
-    """Return what the function returned."""
+def result_type(function: Callable[..., _Result]) -> type[_Result]:
+    """Return the type of what a function returns, as its annotation says."""
     kind: type[_Result] = get_type_hints(function)["return"]
-    return unpack(kind, answer)
-
-
-async def _await_answer(worker: Worker, order: bytes) -> bytes:
-    if worker.running:
-        try:
-            return await worker.ask(order)
-        except WorkerEnded as exc:
-            if exc.ending not in (Ending.KILLED, Ending.BROKEN):
-                raise
-        # An earlier order or the system may have killed the worker: try once more with a new one.
-    return await worker.ask(order)
+    return kind

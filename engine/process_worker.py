@@ -1,11 +1,12 @@
-"""The worker's side, and what passes between it and its owner: frames, and the values in them.
+"""The worker process of a pool: runs tasks, limits its own memory and CPU time, streams notes.
 
-It takes orders on standard input, and sends notes and answers to its output. An order names a
-function of a module, or a method of a class, of which the process makes one object with its owner,
-and gives the processor time and the arguments.
+Tasks come on standard input; notes and results go to standard output. A task names a function of a
+module, or a method of a class, of which the process makes one object with its owner. What crosses
+is JSON, and comes out by the types that it is declared to have: pickle would let a parser that was
+taken over run code in its owner.
 
 The process ends with its input. It also limits itself where the system allows, so that it ends even
-if its owner is gone: its address space on Linux, its processor time on every system but Windows.
+if its owner is gone: its address space on Linux, its CPU time on every system but Windows.
 Elsewhere the owner's clock is the only limit.
 """
 
@@ -16,9 +17,9 @@ import signal
 import struct
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -52,15 +53,13 @@ from engine.errors import (
 from engine.messages import message_from_json, message_json
 
 READY = b"!"  # the first byte of a worker's output: everything is imported
-# A frame is one letter, a length of four bytes, and the content. Values cross as JSON, and come out
-# by the types that they are declared to have: pickle would let a parser that was taken over run
-# code in its owner.
+# A frame is one letter, a length of four bytes, and the content.
 HEADER = struct.Struct(">cI")
 LARGEST = 1 << 28  # bytes of content
-# From the owner: an order, and the reply to a note.
-ORDER, REPLY = b"o", b"r"
-# From the worker: any number of notes, then one of the other kinds to end each order.
-NOTE, ANSWER, REFUSAL, GREEDY, FAULT = b"n", b"a", b"e", b"m", b"f"
+# From the owner: a task, and the reply to a note.
+TASK, REPLY = b"t", b"r"
+# From the worker: any number of notes, then one of the other kinds to end each task.
+NOTE, RESULT, ERROR, OUT_OF_MEMORY, FAULT = b"n", b"a", b"e", b"m", b"f"
 _CROSSING: tuple[type[PresagioError], ...] = (
     *(FeedUnreadable, InputError, UnknownFormat, UsageError, SettingsError, ModelError),
     PresagioError,
@@ -68,7 +67,16 @@ _CROSSING: tuple[type[PresagioError], ...] = (
 _AS_THEY_ARE = (Any, object, str, int, float, bool, NoneType)
 _Value = TypeVar("_Value")
 _Converter: TypeAlias = Callable[[Any], Any]
-Answer: TypeAlias = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is to call, with what, for how many seconds of CPU time; 0 = any."""
+
+    function: str  # "module:function", or "module:Class.method"
+    args: Sequence[object] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 def pack_frame(kind: bytes, content: bytes = b"") -> bytes:
@@ -82,13 +90,6 @@ def pack(value: object) -> bytes:
         return orjson.dumps(value, default=_as_json)
     except TypeError:  # a text that is none, such as the name of a file; an integer beyond 64 bits
         return json.dumps(value, default=_as_json).encode()
-
-
-def pack_order(
-    name: str, args: Sequence[object], kwargs: Mapping[str, object], *, seconds: float = 0.0
-) -> bytes:
-    """Return the content of an order: what to call, with what, for how much processor time."""
-    return pack([name, seconds, args, kwargs])
 
 
 def unpack(kind: type[_Value], content: bytes) -> _Value:
@@ -116,6 +117,8 @@ def _as_json(value: object) -> object:
         return list(value)
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, PresagioError):
+        return _list_error_parts(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     raise TypeError(f"{type(value).__name__} does not cross")
@@ -151,6 +154,8 @@ def _convert_single(kind: type[Any]) -> _Converter:
         return datetime.fromisoformat
     if issubclass(kind, Enum):
         return kind
+    if issubclass(kind, PresagioError):
+        return _build_error
     if is_dataclass(kind):
         return _convert_record(kind)
     raise TypeError(f"{kind} does not cross")
@@ -186,8 +191,8 @@ def _convert_several(
 def _convert_record(kind: type[Any]) -> _Converter:
     """Return what makes a data class from its fields by name; most of them are as they are."""
     types = get_type_hints(kind)
-    known = {field.name: _build_converter(types[field.name]) for field in fields(kind)}
-    converters = [(name, converter) for name, converter in known.items() if converter]
+    by_name = {field.name: _build_converter(types[field.name]) for field in fields(kind)}
+    converters = [(name, converter) for name, converter in by_name.items() if converter]
 
     def made(values: dict[str, Any]) -> Any:
         for name, converter in converters:
@@ -197,16 +202,14 @@ def _convert_record(kind: type[Any]) -> _Converter:
     return made
 
 
-def pack_refusal(error: PresagioError) -> bytes:
-    """Return an error as JSON: its class, or the nearest base that can be sent, and its message."""
+def _list_error_parts(error: PresagioError) -> list[object]:
+    """Return the class of an error, or the nearest base that can be sent, and its message."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind in _CROSSING)
-    fix = error.fix and message_json(error.fix)
-    return pack([name, message_json(error.message), fix])
+    return [name, message_json(error.message), error.fix and message_json(error.fix)]
 
 
-def unpack_refusal(content: bytes) -> PresagioError:
-    """Return the error that was packed."""
-    name, message, fix = unpack(list[Any], content)
+def _build_error(parts: Sequence[Any]) -> PresagioError:
+    name, message, fix = parts
     kind = next(kind for kind in _CROSSING if kind.__name__ == name)
     return kind(message_from_json(message), fix=fix and message_from_json(fix))
 
@@ -216,16 +219,16 @@ if sys.platform != "win32":
 
 
 class Owner:
-    """The owner as the worker sees it: gets notes, and replies, while an order is handled."""
+    """The owner as the worker sees it: gets notes, and replies, while a task runs."""
 
-    def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
-        self._orders, self._answers = orders, answers
+    def __init__(self, tasks: BinaryIO, results: BinaryIO) -> None:
+        self._tasks, self._results = tasks, results
 
-    def tell(self, note: bytes) -> None:
+    def tell(self, note: object) -> None:
         """Send the owner a note. Blocks while the owner is behind."""
-        self.send(pack_frame(NOTE, note))
+        self.send(pack_frame(NOTE, pack(note)))
 
-    def ask(self, note: bytes) -> bytes:
+    def ask(self, note: object) -> bytes:
         """Send the owner a note and return the reply. Raises EOFError if there is none."""
         self.tell(note)
         reply = self.receive()
@@ -233,40 +236,38 @@ class Owner:
             raise EOFError("the owner is gone")
         return reply
 
-    def send(self, frames: bytes) -> None:
-        """Write packed frames."""
-        self._answers.write(frames)
-        self._answers.flush()
+    def send(self, frame: bytes) -> None:
+        """Write a packed frame."""
+        self._results.write(frame)
+        self._results.flush()
 
     def receive(self) -> bytes | None:
         """Return the next content, or None if the input has ended or is cut off."""
-        header = self._orders.read(HEADER.size)
+        header = self._tasks.read(HEADER.size)
         if len(header) < HEADER.size:
             return None
         _, length = HEADER.unpack(header)
-        content = self._orders.read(length)
+        content = self._tasks.read(length)
         return content if len(content) == length else None
 
 
-def work(owner: Owner, answer: Answer) -> None:
-    """Answer orders until there are no more. `answer` may raise PresagioError."""
+def work(owner: Owner) -> None:
+    """Run tasks until there are no more."""
     owner.send(READY)
-    for order in _receive_orders(owner):
-        owner.send(_answer_order(order, answer))
+    objects: dict[type, object] = {}
+    while (content := owner.receive()) is not None:
+        owner.send(_run_task(content, owner, objects))
 
 
-def _receive_orders(owner: Owner) -> Iterator[bytes]:
-    while (order := owner.receive()) is not None:
-        yield order
-
-
-def _answer_order(order: bytes, answer: Answer) -> bytes:
+def _run_task(content: bytes, owner: Owner, objects: dict[type, object]) -> bytes:
+    """Return the frame that ends a task."""
     try:
-        return pack_frame(ANSWER, answer(order))
+        task = unpack(Task, content)
+        return pack_frame(RESULT, _call_function(task, owner, objects))
     except PresagioError as exc:
-        return pack_frame(REFUSAL, pack_refusal(exc))
+        return pack_frame(ERROR, pack(exc))
     except MemoryError:
-        return pack_frame(GREEDY)
+        return pack_frame(OUT_OF_MEMORY)
     except (BrokenPipeError, EOFError):  # the owner is gone
         raise
     except Exception as exc:
@@ -276,19 +277,54 @@ def _answer_order(order: bytes, answer: Answer) -> bytes:
         return pack_frame(FAULT, fault.encode("utf-8", "replace"))
 
 
-def allow(seconds: float) -> None:
-    """End this process after `seconds` more of processor time; 0 means never."""
+def _call_function(task: Task, owner: Owner, objects: dict[type, object]) -> bytes:
+    """Return what the function returns, packed. Raises whatever it raises."""
+    function = _find_function(task.function, owner, objects)
+    types = _list_parameter_types(getattr(function, "__func__", function))
+    args = [convert(kind, value) for kind, value in zip(types.values(), task.args, strict=False)]
+    kwargs = {name: convert(types[name], value) for name, value in task.kwargs.items()}
+    if not task.seconds:  # it may limit itself, beyond its end
+        return pack(function(*args, **kwargs))
+    limit_cpu(task.seconds)
+    try:
+        return pack(function(*args, **kwargs))
+    finally:
+        limit_cpu(0)
+
+
+def _find_function(name: str, owner: Owner, objects: dict[type, object]) -> Callable[..., object]:
+    module, _, path = name.partition(":")
+    attribute: Any = import_module(module)
+    for part in path.split("."):
+        attribute = getattr(attribute, part)
+        if isinstance(attribute, type):
+            if attribute not in objects:
+                objects[attribute] = attribute(owner)
+            attribute = objects[attribute]
+    function: Callable[..., object] = attribute
+    return function
+
+
+@cache
+def _list_parameter_types(function: Callable[..., object]) -> Mapping[str, Any]:
+    """Return the types of a function's parameters, in order."""
+    types = get_type_hints(function)
+    return {name: types[name] for name in inspect.signature(function).parameters if name in types}
+
+
+def limit_cpu(seconds: float) -> None:
+    """End this process after `seconds` more of CPU time; 0 means never."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def seconds_left() -> float:
-    """Return the processor time left, in seconds; 0 if there is no limit."""
+    """Return the CPU time left, in seconds; 0 if there is no limit."""
     return 0.0 if sys.platform == "win32" else signal.getitimer(signal.ITIMER_PROF)[0]
 
 
 def seconds_used() -> float:
-    """Return the processor time that this process has taken, in seconds."""
+    """Return the CPU time that this process has taken, in seconds."""
     times = os.times()
     return times.user + times.system
 
@@ -305,58 +341,16 @@ def limit_process(memory: int, niceness: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-class Calls:
-    """Calls what orders name."""
-
-    def __init__(self, owner: Owner) -> None:
-        self._owner = owner
-        self._objects: dict[type, object] = {}
-
-    def answer(self, order: bytes) -> bytes:
-        """Return what the call of an order returns. Raises whatever it raises."""
-        name, seconds, args, kwargs = unpack(list[Any], order)
-        call = self._find_function(name)
-        types = _list_parameter_types(getattr(call, "__func__", call))
-        given = [convert(kind, value) for kind, value in zip(types.values(), args, strict=False)]
-        named = {key: convert(types[key], value) for key, value in kwargs.items()}
-        if not seconds:
-            return pack(call(*given, **named))
-        allow(seconds)
-        try:
-            return pack(call(*given, **named))
-        finally:
-            allow(0)
-
-    def _find_function(self, name: str) -> Callable[..., object]:
-        module, _, path = name.partition(":")
-        found: Any = import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-            if isinstance(found, type):
-                found = self._objects.get(found) or self._objects.setdefault(
-                    found, found(self._owner)
-                )
-        called: Callable[..., object] = found
-        return called
-
-
-@cache
-def _list_parameter_types(function: Callable[..., object]) -> Mapping[str, Any]:
-    """Return the types of a function's parameters, in order."""
-    types = get_type_hints(function)
-    return {name: types[name] for name in inspect.signature(function).parameters if name in types}
-
-
 def main() -> None:
     """Work for the process at the other end of the pipes, as the first argument says."""
     memory, niceness, modules = unpack(list[Any], sys.argv[1].encode())
     limit_process(memory, niceness)
     for module in modules:
-        with suppress(ImportError):  # the order that needs it will say so
+        with suppress(ImportError):  # the task that needs it will say so
             import_module(module)
     owner = Owner(sys.stdin.buffer, sys.stdout.buffer)
     try:
-        work(owner, Calls(owner).answer)
+        work(owner)
     except (BrokenPipeError, EOFError):  # the owner was killed
         # Python flushes the output once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

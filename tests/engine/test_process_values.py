@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.feeds.feed import FeedEntry, ParsedFeed
-from engine.isolation.worker import pack, unpack
+from engine.process_worker import pack, unpack
 
 
 class Colour(StrEnum):

@@ -1,1 +1,0 @@
-"""Runs work on untrusted input in processes that may hang, grow and die."""
