@@ -1,7 +1,7 @@
 """Checks what is posted while processes die, the database restarts and platforms fail.
 
 `python -m bench.chaos [--stories N] [--chats N] [--kills N] [--restarts N] [--rate N] [--seed N]
-[--log FILE] [--quick]`
+[--refuse MINUTES] [--log FILE] [--quick]`
 
 Three processes of `presagio serve` read feeds, search, ask a stand-in model and post to stand-ins
 for Telegram and Slack, on a separate database. Their clocks run fast, so that leases and pauses
@@ -88,6 +88,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pause", type=float, default=4.0, help="seconds between two kills (4)")
     parser.add_argument("--rate", type=float, default=6.0, help="of the clock (6)")
     parser.add_argument("--seed", type=int, default=4, help="of what happens at random (4)")
+    parser.add_argument(
+        "--refuse",
+        type=float,
+        default=0,
+        metavar="MINUTES",
+        help="of the clock, for which the platforms take no post at the end (0)",
+    )
     parser.add_argument("--log", type=Path, help="where to keep what the processes say")
     parser.add_argument("--quick", action="store_true", help="60 stories, 5 kills: half a minute")
     arguments = parser.parse_args(argv)
@@ -102,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pause=arguments.pause,
         rate=arguments.rate,
         seed=arguments.seed,
+        refused_minutes=arguments.refuse,
     )
     # It logs at length that the server is away.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)

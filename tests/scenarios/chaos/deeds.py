@@ -48,6 +48,19 @@ class Deeds(World):
         await self._kills(said)
         for trouble in self.trouble.values():
             trouble.cease()
+        if self.size.refused_minutes:
+            await self._refuse(said)
+
+    async def _refuse(self, said: Callable[[str], None]) -> None:
+        """Let the platforms refuse each post for a while, in which the last stories come."""
+        for trouble in self.trouble.values():
+            trouble.refuses = True
+        self.publish(self.size.stories)
+        said("the platforms refuse")
+        await asyncio.sleep(self.refused_seconds)
+        for trouble in self.trouble.values():
+            trouble.refuses = False
+        said("the platforms take posts again")
 
     async def _kills(self, said: Callable[[str], None]) -> None:
         """Kill at random, and every other time a process whose post has just been shown.
@@ -56,8 +69,9 @@ class Deeds(World):
         """
         chance, size = random.Random(self.size.seed), self.size
         every = max(1, size.kills // (size.restarts + 1))
+        early = size.stories * 2 // 3 if size.refused_minutes else size.stories
         for number in range(1, size.kills + 1):
-            self.publish(size.stories * number // size.kills)
+            self.publish(early * number // size.kills)
             await asyncio.sleep(size.pause * chance.uniform(0.3, 1.7))
             if number % 2:
                 await self._kill(chance.choice(self.processes.running), "killed at random")

@@ -19,7 +19,14 @@ from tests.scenarios.chaos.deeds import Deeds
 from tests.scenarios.chaos.hurried import HurriedClock
 from tests.scenarios.chaos.processes import processes
 from tests.scenarios.chaos.server import CARELESS
-from tests.scenarios.chaos.trouble import Known, Trouble, slack_slows_down, telegram_slows_down
+from tests.scenarios.chaos.trouble import (
+    Known,
+    Trouble,
+    slack_refuses,
+    slack_slows_down,
+    telegram_refuses,
+    telegram_slows_down,
+)
 from tests.scenarios.chaos.world import Size
 from tests.scenarios.stage import judged_by_words
 
@@ -33,7 +40,8 @@ class Chaos(Deeds):
 
     async def settled(self) -> None:
         """Return when every chat was told of all that it is to be told, or too much time went."""
-        await self.until(self._all_told, "everything was told", 5 * PATIENCE)
+        longest = 5 * PATIENCE + 2 * self.refused_seconds  # pauses grow with the attempts
+        await self.until(self._all_told, "everything was told", longest)
 
     async def _all_told(self) -> bool:
         rows = await self.rows(
@@ -69,8 +77,8 @@ async def chaos(size: Size, folder: Path, *, url: str = "") -> AsyncIterator[Cha
     yet."""
     clock = HurriedClock(time.time(), size.rate)
     trouble = {
-        "telegram": Trouble(telegram_slows_down, size.seed),
-        "slack": Trouble(slack_slows_down, size.seed + 1),
+        "telegram": Trouble(telegram_slows_down, telegram_refuses, size.seed),
+        "slack": Trouble(slack_slows_down, slack_refuses, size.seed + 1),
     }
     server = EmbeddedServer(folder / "data", extra=CARELESS)
     if url:

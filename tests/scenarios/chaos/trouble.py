@@ -15,7 +15,7 @@ from typing import NoReturn
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from tests.fakes.telegram.errors import too_many_requests
+from tests.fakes.telegram.errors import bad_request, too_many_requests
 from tests.scenarios.chaos.omens import codes
 
 _SENDING = ("sendMessage", "chat.postMessage")
@@ -48,13 +48,16 @@ SHARES: Mapping[str, float] = {
 class Trouble:
     """Stands before the methods of one platform that send, and those that tell what was sent.
 
-    `slow_down` makes the platform's 429. `happened` counts what went wrong, `unknown` the posts
-    that were shown without their sender learning of it.
+    `slow_down` makes the platform's 429, `refuse` what it says where nobody may write for a while,
+    which it says of every post while `refuses` is true. `happened` counts what went wrong,
+    `unknown` the posts that were shown without their sender learning of it.
     """
 
     slow_down: Callable[[int], web.Response]
+    refuse: Callable[[], web.Response]
     seed: int
     shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
+    refuses: bool = False
     seconds: float = 0.0  # between the moment when a post is shown and the answer
     happened: Counter[str] = field(default_factory=Counter)
     unknown: Counter[Known] = field(default_factory=Counter)
@@ -105,6 +108,9 @@ class Trouble:
         method = request.path.rpartition("/")[2]
         if method not in _SENDING + _ASKING:
             return await handler(request)
+        if self.refuses and method in _SENDING:
+            self.happened["refused for a while"] += 1
+            return self.refuse()
         wrong = self._wrong()
         if wrong and (method in _ASKING or not wrong.startswith("shown")):
             self.happened[wrong] += 1
@@ -178,3 +184,14 @@ def slack_slows_down(seconds: int) -> web.Response:
     """The 429 of Slack."""
     body = {"ok": False, "error": "ratelimited"}
     return web.json_response(body, status=429, headers={"Retry-After": str(seconds)})
+
+
+def telegram_refuses() -> web.Response:
+    """What Telegram says in a group where only admins may write just now."""
+    refusal = bad_request("CHAT_WRITE_FORBIDDEN")
+    return web.json_response(refusal.payload(), status=refusal.code)
+
+
+def slack_refuses() -> web.Response:
+    """What Slack says in a channel where only some may post just now."""
+    return web.json_response({"ok": False, "error": "restricted_action"})

@@ -43,6 +43,7 @@ class Size:
     rate: float  # of the clock
     processes: int = 3
     seed: int = 4
+    refused_minutes: float = 0  # of the hurried clock, for which the platforms take no post
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class World:
     done: Counter[str] = field(default_factory=Counter)  # kills and restarts, by kind
     _published: int = 0
     _restarts: int = 0
+
+    @property
+    def refused_seconds(self) -> float:
+        """For how long the platforms refuse, in seconds of the machine's own clock."""
+        return self.size.refused_minutes * 60 / self.size.rate
 
     @property
     def categories(self) -> list[str]:
