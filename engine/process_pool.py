@@ -249,14 +249,14 @@ def _build_start_error() -> ProcessUnstarted:
     )
 
 
-# Most of the memory is for a portrait on a picture, which may have a hundred million pixels.
-SMALL = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
+# For pages, lists and pictures; a portrait on a picture may have a hundred million pixels.
+DEFAULT_LIMITS = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
 
 
 class ProcessPool(Closable):
     """Up to `workers` processes; each starts on first use. Use `async with`."""
 
-    def __init__(self, limits: Limits = SMALL, *, workers: int = 1) -> None:
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, *, workers: int = 1) -> None:
         self._workers = [Worker(limits) for _ in range(workers)]
         self._limits = limits
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()

@@ -35,7 +35,10 @@ _HTML_TYPE = re.compile(r"^(?:\s*$|.*html)")
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
 _JSON_DATES = ("date_published", "date_modified")
 _DATES = ("published", "updated", "created")
-_PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
+# Ordinary feeds take a third of a second of CPU time a megabyte.
+FEED_LIMITS = Limits(
+    seconds=2.0, seconds_per_megabyte=1.0, memory=512_000_000, modules=["engine.feeds.read"]
+)
 
 
 def read_json_feed(text: str, url: str) -> ParsedFeed:
@@ -219,27 +222,9 @@ def _choose_identity(entry: FeedEntry, shared_guids: set[str], shared_links: set
 
 
 class FeedParser(ProcessPool):
-    """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
+    """Reads feeds, `workers` at a time. Use `async with`; processes start on first use."""
 
-    One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
-    of wall-clock time, and `memory` bytes.
-    """
-
-    def __init__(
-        self,
-        *,
-        workers: int = 2,
-        seconds: float = 2.0,
-        patience: float = 30.0,
-        memory: int = 512_000_000,
-    ) -> None:
-        limits = Limits(
-            seconds=seconds,
-            seconds_per_megabyte=_PER_MEGABYTE,
-            patience=patience,
-            memory=memory,
-            modules=["engine.feeds.read"],
-        )
+    def __init__(self, limits: Limits = FEED_LIMITS, *, workers: int = 2) -> None:
         super().__init__(limits, workers=workers)
 
     async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:

@@ -4,6 +4,7 @@ import itertools
 import re
 import sys
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePosixPath
@@ -98,7 +99,7 @@ class RecordStream:
     def _take_up(self, after: Bookmark) -> None:
         """Skip what was read before. Raises InputError."""
         self._source.missed()
-        if self._source.is_skipped_place(after.file):
+        if after.file in self._source.skipped:
             return
         for _ in itertools.islice(self, after.taken):
             if self._file != after.file:
@@ -407,15 +408,11 @@ def list_exports(
 ) -> Contents:
     """Return the exports at a path, and what is there and not read. Raises InputError."""
     defaults = defaults or Defaults()
-    if where == "-" or format != AUTO:
-        return Contents(exports=(ExportPart(where=where, format=format),))
-    source = source_at(where, sys.stdin.buffer, watch=watch)
-    try:
-        if not source.packed:
-            return Contents(exports=(ExportPart(where=where, format=format),))
-        return _list_contents(source, defaults, watch)
-    finally:
-        source.close()
+    if where != "-" and format == AUTO:
+        with closing(source_at(where, sys.stdin.buffer, watch=watch)) as source:
+            if source.packed:
+                return _list_contents(source, defaults, watch)
+    return Contents(exports=(ExportPart(where=where, format=format),))
 
 
 def _list_contents(source: Source, defaults: Defaults, watch: Watch | None) -> Contents:

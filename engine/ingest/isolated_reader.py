@@ -73,40 +73,37 @@ class ReadingCost:
         maximum = settings.total_minutes * 60
         maximum += self._bytes_read / 1e6 * settings.total_seconds_per_megabyte
         if seconds > maximum:
-            return InputError(
-                Message(
-                    "Reading stopped before the end of {source}: all files of a command may take"
-                    " {minutes:.1f} minutes of processor time.",
-                    source=source,
-                    minutes=maximum / 60,
-                ),
-                fix=self._way_on("total_minutes"),
+            message = Message(
+                "Reading stopped before the end of {source}: all files of a command may take"
+                " {minutes:.1f} minutes of processor time.",
+                source=source,
+                minutes=maximum / 60,
             )
+            return self._build_error(message, "total_minutes")
         if self._bytes_new > settings.total_megabytes * 1_000_000:
-            return InputError(
-                Message(
-                    "Reading stopped before the end of {source}: all files of a command may bring"
-                    " {megabytes:,} MB that are not stored yet.",
-                    source=source,
-                    megabytes=settings.total_megabytes,
-                ),
-                fix=self._way_on("total_megabytes"),
+            message = Message(
+                "Reading stopped before the end of {source}: all files of a command may bring"
+                " {megabytes:,} MB that are not stored yet.",
+                source=source,
+                megabytes=settings.total_megabytes,
             )
+            return self._build_error(message, "total_megabytes")
         return None
 
-    def _way_on(self, setting: str) -> Message:
-        goes_on = Message(
+    def _build_error(self, message: Message, setting: str) -> InputError:
+        fix = Message(
             "What is stored stays, and the same command goes on with the rest;"
             " {setting} in [ingest] allows more.",
             setting=setting,
         )
-        if not self.files_given_up:
-            return goes_on
-        tried_again = Message(
-            "Files that cannot be read are tried again each time: take them out first ({number}).",
-            number=self.files_given_up,
-        )
-        return join_messages(goes_on, tried_again)
+        if self.files_given_up:
+            tried_again = Message(
+                "Files that cannot be read are tried again each time: take them out first"
+                " ({number}).",
+                number=self.files_given_up,
+            )
+            fix = join_messages(fix, tried_again)
+        return InputError(message, fix=fix)
 
 
 class SourceReader(Closable):
@@ -398,11 +395,8 @@ def _build_error(where: str, exc: WorkerEnded, settings: IngestSettings) -> Inpu
 def _describe_ending(ended: WorkerEnded, settings: IngestSettings) -> str:
     match ended.ending:
         case Ending.SLOW:
-            seconds, more = (
-                f"{settings.seconds:g} s",
-                f"{settings.seconds_per_megabyte:g} s a megabyte",
-            )
-            return f"it takes longer to read than {seconds} and {more}"
+            more = f"{settings.seconds_per_megabyte:g} s a megabyte"
+            return f"it takes longer to read than {settings.seconds:g} s and {more}"
         case Ending.GREEDY:
             return f"it takes more than {settings.memory_mb:,} MB of memory to read"
         case Ending.KILLED:

@@ -192,7 +192,7 @@ def parse_objects(
         except orjson.JSONDecodeError as exc:
             yield reject_record(label, unit, number, _describe_json_error(raw, exc))
             continue
-        if _is_deep(raw, value):
+        if sum(map(raw.count, (b"{", b"["))) > _DEEPEST and _is_deep(value):
             yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
         elif isinstance(value, dict):
             yield JsonObject(label, number, unit, raw, value)
@@ -200,22 +200,12 @@ def parse_objects(
             yield reject_record(label, unit, number, "not an object")
 
 
-def _is_deep(raw: bytes, value: object) -> bool:
+def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
     """Tell whether a value is nested too deeply for recursive functions."""
-    if sum(map(raw.count, (b"{", b"["))) <= _DEEPEST:
-        return False
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in _list_containers(each)]
-        if not level:
-            return False
-    return True
-
-
-def _list_containers(value: object) -> list[object]:
-    """Return the objects and lists directly inside one."""
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [inner for inner in values if isinstance(inner, dict | list)]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not levels or any(
+        _is_deep(each, levels - 1) for each in inner if isinstance(each, dict | list)
+    )
 
 
 def _describe_json_error(raw: bytes, exc: orjson.JSONDecodeError) -> str:

@@ -63,7 +63,7 @@ class Source(ABC):
         self.name, self.bytes_read = name, 0
         self.reading: str | None = None
         self._watch = watch or Watch()
-        self._skipped = skipped
+        self.skipped = skipped
         self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []
 
@@ -105,11 +105,7 @@ class Source(ABC):
 
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
-        return bool(self._skipped) and self.is_skipped_place(self.place(name))
-
-    def is_skipped_place(self, place: str) -> bool:
-        """Tell whether the file at that place is to be left out."""
-        return place in self._skipped
+        return bool(self.skipped) and self.place(name) in self.skipped
 
     def miss(self, names: Sequence[str]) -> None:
         """Record refused files that would have been read; `missed` returns them."""
@@ -364,9 +360,8 @@ def source_at(
     """Return the source at a path, or standard input for "-". Raises InputError."""
     if where == "-":
         return InputSource(stdin, watch=watch)
-    path = Path(where)
-    if not where:  # as of a variable that is not set; Path takes it for the working folder
-        raise _no_path(where)
+    # Nothing, as of a variable that is not set, would be the working folder.
+    path = Path(where or "\0")
     try:
         if path.is_dir():
             return FolderSource(where, watch=watch, skipped=skipped)
@@ -377,12 +372,10 @@ def source_at(
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
-        raise _no_path(where) from exc
+        raise InputError(
+            Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
+        ) from exc
     return FolderSource(where, only=path.name, watch=watch, skipped=skipped)
-
-
-def _no_path(where: str) -> InputError:
-    return InputError(Message("{where!r} is no path.", where=where), fix=Message("Check the path."))
 
 
 def _begins_like_zip(path: Path) -> bool:

@@ -172,25 +172,25 @@ class _ArrayScanner:
 
     def _read_object(self) -> tuple[bytes, str | None]:
         depth = 0
-        while True:
-            if match := _TO_BRACKET.match(self._buffer, self._position):
-                self._position = match.end()
-                depth += 1 if match[1] in b"{[" else -1
-                if depth == 0:
-                    raw = self._buffer[self._start : self._position]
-                    if len(raw) > self._longest:
-                        return b"", f"longer than {self._longest:,} bytes"
-                    return raw, None
-            elif not self._read_more():
-                return self._give_up(_NO_END)
+        while match := self._match(_TO_BRACKET):
+            depth += 1 if match[1] in b"{[" else -1
+            if depth == 0:
+                raw = self._buffer[self._start : self._position]
+                if len(raw) > self._longest:
+                    return b"", f"longer than {self._longest:,} bytes"
+                return raw, None
+        return self._give_up(_NO_END)
 
     def _skip_scalar(self) -> tuple[bytes, str | None]:
-        while True:
-            if match := _SCALAR.match(self._buffer, self._position):
-                self._position = match.end()
-                return b"", "not an object"
+        return (b"", "not an object") if self._match(_SCALAR) else self._give_up(_NO_END)
+
+    def _match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        """Return the match at the position, and go past it; None if there is none to the end."""
+        while not (match := pattern.match(self._buffer, self._position)):
             if not self._read_more():
-                return self._give_up(_NO_END)
+                return None
+        self._position = match.end()
+        return match
 
     def _give_up(self, problem: str) -> tuple[bytes, str]:
         self._over = True

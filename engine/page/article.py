@@ -44,6 +44,10 @@ _LINE_ENDS = re.compile(r" ?\n[ \n]*")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
 _NO_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000, is_cut=True)  # titles come first
+# Of extracting an article; ordinary pages take a tenth of a second of CPU time.
+ARTICLE_LIMITS = Limits(
+    seconds=3.0, memory=1_000_000_000, modules=["engine.page.article", "trafilatura.core"]
+)
 _MAX_REFRESHES = 2
 _LATER = frozenset({429, *range(500, 600)})  # the page may come with another attempt
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
@@ -216,26 +220,9 @@ def _read_date(text: str | None) -> datetime | None:
 
 
 class ArticleReader(ProcessPool):
-    """Extracts articles, `workers` at a time. Use `async with`; processes start on first use.
+    """Extracts articles, `workers` at a time. Use `async with`; processes start on first use."""
 
-    One page may take `seconds` of processor time, `patience` seconds of wall-clock time, and
-    `memory` bytes. Ordinary pages take a tenth of a second.
-    """
-
-    def __init__(
-        self,
-        *,
-        workers: int = 2,
-        seconds: float = 3.0,
-        patience: float = 30.0,
-        memory: int = 1_000_000_000,
-    ) -> None:
-        limits = Limits(
-            seconds=seconds,
-            patience=patience,
-            memory=memory,
-            modules=["engine.page.article", "trafilatura.core"],
-        )
+    def __init__(self, limits: Limits = ARTICLE_LIMITS, *, workers: int = 2) -> None:
         super().__init__(limits, workers=workers)
 
     async def read(

@@ -6,14 +6,14 @@ import sys
 import textwrap
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import FeedUnreadable, PresagioError
-from engine.feeds import read as parsing
-from engine.feeds.read import FeedParser, read_feed
+from engine.feeds.read import FEED_LIMITS, FeedParser, read_feed
 from tests.engine.feeds.documents import URL, item, rss
 from tests.isolation import forked_workers
 from tests.patience import PATIENCE, movable_time
@@ -163,11 +163,10 @@ async def test_endless_nesting_is_refused_at_once(parser: FeedParser) -> None:
 
 
 @pytest.mark.usefixtures("forked")
-async def test_feed_using_too_much_cpu_is_refused_and_the_next_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(parsing, "_PER_MEGABYTE", 0.0)
-    async with FeedParser(workers=1, seconds=0.3, patience=PATIENCE) as parser:
+async def test_feed_using_too_much_cpu_is_refused_and_the_next_is_read() -> None:
+    async with FeedParser(
+        replace(FEED_LIMITS, seconds=0.3, seconds_per_megabyte=0.0, patience=PATIENCE), workers=1
+    ) as parser:
         with pytest.raises(FeedUnreadable, match="too long"):
             await parser.parse(ENDLESS, None, URL)
         assert await titles(parser) == ["The port is closed"]
@@ -175,7 +174,9 @@ async def test_feed_using_too_much_cpu_is_refused_and_the_next_is_read(
 
 @pytest.mark.usefixtures("forked")
 async def test_a_feed_that_takes_too_long_is_refused_and_the_next_is_read() -> None:
-    async with FeedParser(workers=1, seconds=PATIENCE, patience=PATIENCE) as parser:
+    async with FeedParser(
+        replace(FEED_LIMITS, seconds=PATIENCE, patience=PATIENCE), workers=1
+    ) as parser:
         await titles(parser)
         with movable_time() as move:
             reading = asyncio.create_task(parser.parse(ENDLESS, None, URL))
@@ -195,7 +196,7 @@ async def test_ten_megabytes_are_read(parser: FeedParser) -> None:
 
 async def test_a_feed_that_takes_too_much_memory_is_refused() -> None:
     greedy = rss("<item " + 'a="1" ' * 1_500_000)
-    async with FeedParser(workers=1, memory=200_000_000) as parser:
+    async with FeedParser(replace(FEED_LIMITS, memory=200_000_000), workers=1) as parser:
         with pytest.raises(FeedUnreadable, match=r"memory|broke down"):
             await parser.parse(greedy, None, URL)
         assert await titles(parser) == ["The port is closed"]

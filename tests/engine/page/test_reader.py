@@ -5,13 +5,14 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import PageUnreadable, PresagioError
-from engine.page.article import Article, ArticleReader, read_article
+from engine.page.article import ARTICLE_LIMITS, Article, ArticleReader, read_article
 from tests.fakes.articles import REPORT
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -33,7 +34,7 @@ def _is_worker(process: psutil.Process) -> bool:
 
 @pytest.fixture
 async def reader() -> AsyncIterator[ArticleReader]:
-    async with ArticleReader(workers=1, seconds=0.7) as reader:
+    async with ArticleReader(replace(ARTICLE_LIMITS, seconds=0.7), workers=1) as reader:
         yield reader
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine.budget import Budget, BudgetSource
 from engine.errors import StorageError
 from engine.fetch.client import Fetcher
 from engine.llm.spending import Account
-from engine.page.article import Article, ArticleReader, read_article
+from engine.page.article import ARTICLE_LIMITS, Article, ArticleReader, read_article
 from engine.settings.fetching import FetchSettings, WebSearchSettings
 from engine.values import Usage
 from engine.web.gather import RESULTS, WebGatherer
@@ -473,7 +473,7 @@ async def test_a_database_that_fails_is_not_taken_for_an_empty_web(
 
 
 async def test_a_hostile_page_does_not_prevent_reading_the_others(build: Build) -> None:
-    async with ArticleReader(workers=1, seconds=0.7) as reader:
+    async with ArticleReader(replace(ARTICLE_LIMITS, seconds=0.7), workers=1) as reader:
         world = await build(reader=reader)
         world.publish("/a", "/b")
         world.found("/hostile")
