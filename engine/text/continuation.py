@@ -15,10 +15,13 @@ LONGEST_GAP = timedelta(hours=1)
 _LONGEST_UNANSWERED = timedelta(minutes=20)  # of posts that do not answer one another
 MAX_PARTS = 25  # of one text
 MAX_LENGTH = 4_000  # characters of one text
+_LONGEST_END = 100  # characters in which a post ends with a mark and a link
 _MINUTE = timedelta(minutes=1)
 _LINKS = re.compile(r"(?<!\s)(?:\s*+(?:https?://|pic\.twitter\.com/)\S++)++")
 _TRAILS_OFF = re.compile(r"(?:\.\.|…|,)$")
 _POINTS_ON = re.compile(r"(?:\(cont\.?\)|\(sigue\)|[-–—]>|→|⬇\ufe0f?)$", re.IGNORECASE)
+# A program wrote this where a text was too long: the rest is on the page that the link leads to.
+_GOES_ON_ELSEWHERE = re.compile(r"\(cont\.?\)\s+https?://\S+$", re.IGNORECASE)
 _BEGINS_AMID = re.compile(r"[\"“\s]{0,2}(?:\.{2,}|…|\(?cont(?:inued|\.)?[):.…])", re.IGNORECASE)
 # "1/", "(2/5)", "3)" at the beginning, or "2/5" at the end.
 _NUMBER_AT_BEGINNING = re.compile(r"\(?(\d{1,2})\s?(?:/\s?(?:\d{1,2}|n|x)?\)?|\)|\.)\s")
@@ -105,6 +108,8 @@ def _drop_last_links(text: str) -> str:
 def _is_marked(before: str, after: str, gap: timedelta) -> bool:
     """Return whether the marks of two texts say that one goes on in the other."""
     before, after = before.strip(), after.strip()
+    if _GOES_ON_ELSEWHERE.search(before, max(0, len(before) - _LONGEST_END)):
+        return False
     end = _drop_last_links(before)
     number = _read_number(before, end)
     if number is not None and number + 1 == _read_number(after, _drop_last_links(after)):

@@ -63,6 +63,7 @@ def test_a_post_whose_marks_say_so_goes_on(before: str, after: str, minutes: flo
         ("In 1984 it rained...", "1984 was wet", 1),
         ('"@fan: he is right..."', "...thank you!", 1),
         ("RT @news: the storm...", "...is coming", 1),
+        ("He is right about the (cont) http://t.co/L7NuAMWi", "... of the harbour!", 1),
     ],
 )
 def test_other_neighbours_are_texts_of_their_own(before: str, after: str, minutes: float) -> None:
