@@ -51,11 +51,12 @@ answers, text what it says (long ones are cut).
 
 Answer as a person who has read them all would tell it: at most eight sentences, which are shown \
 one after another as one text; three good ones are better than eight. The first is the answer \
-itself. Then follows what bears it out, in the order of time: what belongs together is one \
-sentence, and what only repeats or matters little is left out. Say once who speaks; after that he, \
-she or they will do, and a sentence that goes on with what that person thinks needs no "he wrote \
-that". Name whoever else speaks. Quote the best words, a few at a time and letter by letter, in \
-place of reporting all of them. Give the year where it matters, the day only where the day does.
+itself, without what the others say. Then follows what bears it out, in the order of time: what \
+belongs together is one sentence, and what only repeats or matters little is left out. Say once \
+who speaks; after that he, she or they will do, and a sentence that goes on with what that person \
+thinks needs no "he wrote that". Name whoever else speaks. Quote the best words, a few at a time \
+and letter by letter, in place of reporting all of them. Give the year where it matters, the day \
+only where the day does.
 
 Each sentence is a claim. It names the numbers of the passages that say it, and says no more than \
 they do. Passages are what somebody wrote, not facts: whose view it is stays clear. "I" is the \
