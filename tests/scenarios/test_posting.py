@@ -25,6 +25,7 @@ from engine.errors import StorageError
 from engine.extras import how_to_install
 from engine.messages import message_from_json
 from engine.posting.delivery import PostingMode, Subscription
+from engine.search import HitKind
 from tests.ages import read_years
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
@@ -84,7 +85,9 @@ async def test_a_daily_post_holds_the_best_of_the_day(coffee_url: str, platform:
     async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour, threshold=3)
+        await room.subscribe(
+            process, platform, mode=PostingMode.DAILY, at=hour, threshold=HitKind.EARLIER_CASE
+        )
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other, DULL)
         assert await process.jobs.digest() == 0
@@ -619,7 +622,9 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
     async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, threshold=3)
+        await room.subscribe(
+            process, "telegram", mode=PostingMode.DAILY, at=hour, threshold=HitKind.EARLIER_CASE
+        )
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other)
         room.clock.wind(3 * HOUR)
