@@ -4,11 +4,11 @@
 [--data FOLDER] [--url URL] [--print]`
 
 Rows: `words`, every real headline of a year on its own day, posted by words alone to a chat that
-wants that (`unjudged on`). A recording and a language: the headlines of bench.forward, each the only
-story of its day, with a model's recorded answers, at each threshold. These were chosen by hand, so
-that their number in a week says nothing, but what they are worth does. `weeks`: whole weeks of that
-year, drawn at random, of each day the stories that promise most, with a recording of their own:
-posts a week, and their worth as far as the texts are rated.
+wants that (`unjudged on`). A recording and a language: the headlines of bench.forward, each the
+only story of its day, with a model's recorded answers, at each threshold. These were chosen by
+hand, so that their number in a week says nothing, but what they are worth does. `weeks`: whole
+weeks of that year, drawn at random, of each day the stories that promise most, with a recording
+of their own: posts a week, and their worth as far as the texts are rated.
 
 `--ask FOLDER --stage phrases|judgments --recording year` writes what the model is asked about the
 weeks, and `--record FOLDER` reads its answers, as in bench.forward. Texts that are posted without a

@@ -207,11 +207,10 @@ def check_sentence(
     if not cited:
         return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text, language) else ()
     earlier = tuple(passages[number - 1] for number in before)
-    found = _compare_text(sentence.text, _read_passages(tuple(cited), earlier), language)
     told = _tell_language(tuple(cited)) or _tell_language(tuple(passages))
-    if language in {told, None} or told is None:
-        return found
-    return tuple(finding for finding in found if finding.fault is not GuardFault.NAME)
+    foreign = language is not None and told not in {language, None}
+    witness = _read_passages(tuple(cited), earlier)
+    return _compare_text(sentence.text, witness, language, foreign=foreign)
 
 
 # Sentences of several variants cite the same passages.
@@ -245,7 +244,10 @@ def makes_claim(text: str, language: str | None = None) -> bool:
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Finding, ...]:
+def _compare_text(
+    text: str, witness: Witness, language: str | None, *, foreign: bool
+) -> tuple[Finding, ...]:
+    """Return the faults of a text; `foreign` tells that the passages are in another language."""
     # Where nothing tells what was to be written, the passages do.
     in_words = language in _WORDS_READ and (witness.words_read or language is not None)
     quantities = witness.quantities if in_words and witness.words_read else None
@@ -276,8 +278,11 @@ def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Fi
     ]
     quoted += filter(None, [open_quotation(text)])
     found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
-    superlatives = quantities.find_unsupported_superlatives(plain) if quantities else ()
-    found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
+    if quantities:
+        superlatives = quantities.find_unsupported_superlatives(plain, foreign=foreign)
+        found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
+    if foreign:
+        return tuple(found)
     found += [
         Finding(GuardFault.NAME, name)
         for name in names_in(text)
