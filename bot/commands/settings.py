@@ -13,8 +13,8 @@ from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
     THRESHOLD_OPTION,
-    THRESHOLDS,
     read_threshold,
     type_threshold,
 )
@@ -75,7 +75,7 @@ _CORPUS = "corpus"
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
     **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
-    "threshold": {word: f"threshold {word}" for word in THRESHOLDS},
+    "threshold": THRESHOLD_LABELS,
     "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
 
@@ -313,7 +313,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
     buttons = tuple(
         tuple(
-            _build_button(label, name, value)
+            _build_button(words.say(label), name, value)
             for value, label in values.items()
             if value != shown_value(chat, name)
         )

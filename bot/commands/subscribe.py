@@ -10,7 +10,12 @@ from bot.commands.feeds import name_feeds
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.commands.subscription_parser import THRESHOLD_OPTION, as_typed, read_subscription
+from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
+    THRESHOLD_OPTION,
+    as_typed,
+    read_subscription,
+)
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.replies.post import write_day
@@ -60,12 +65,7 @@ _BUTTONS = (
         (marked("The best 3"), "best 3"),
         (marked("The best 5"), "best 5"),
     ),
-    (
-        (marked("Only what was foretold"), "threshold foretold"),
-        (marked("Demands too"), "threshold demands"),
-        (marked("Mirrors too"), "threshold mirrors"),
-        (marked("Earlier cases too"), "threshold earlier"),
-    ),
+    tuple((label, f"threshold {word}") for word, label in THRESHOLD_LABELS.items()),
 )
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _DAYS = (

@@ -18,6 +18,12 @@ THRESHOLD_OPTION = marked(
     "threshold foretold, demands, mirrors or earlier: what I speak of unasked, in posts too; each"
     " includes those before it."
 )
+THRESHOLD_LABELS: Mapping[str, str] = {
+    "foretold": marked("Only what was foretold"),
+    "demands": marked("Demands too"),
+    "mirrors": marked("Mirrors too"),
+    "earlier": marked("Earlier cases too"),
+}
 # The last kind of which the bot speaks unasked, as it is typed.
 THRESHOLDS: Mapping[str, HitKind] = {
     "foretold": HitKind.PREDICTION,

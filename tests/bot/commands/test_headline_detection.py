@@ -102,7 +102,7 @@ def test_a_judged_hit_has_to_be_good_and_of_a_kind_that_is_wanted(
 def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expected: bool) -> None:
     words = ("fee", "school", "city", "budget")
     hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0}, matched=words)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expect
 )
 def test_an_unjudged_hit_has_to_share_four_words(matched: tuple[str, ...], expected: bool) -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.9}, matched=matched)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
 
 
 def test_prophecy_without_hits_is_not_worth_saying() -> None:
-    assert not worth_saying(make_prophecy(), 0, 0.0)
+    assert not worth_saying(make_prophecy(), HitKind.MIRROR, 0.0)
