@@ -20,9 +20,9 @@ from bot.commands.headline_detection import (
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
 from engine.page.article import find_links, first_link
-from engine.posting.choose import is_quiet
+from engine.posting.choose import find_shortfall, is_quiet, judgment_of
 from engine.prophecy.headline import read_headline
-from engine.search import HIGHEST_JUDGMENT, Prophecy
+from engine.search import HitKind, Prophecy
 
 _FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
 _THANKS_WORDS = "thanks thank thx ty cheers gracias"
@@ -152,21 +152,20 @@ def may_be_answered(request: Request) -> bool:
             return listening.headlines and not is_quiet(chat, request.now)
 
 
-def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:
+def worth_saying(prophecy: Prophecy, threshold: HitKind, unjudged_coverage: float) -> bool:
     """Return whether the best hit is good enough to be posted unasked.
 
-    Its judgment (0..6) must reach `threshold`. If it was not judged, it must share four words with
-    the headline, and the share of the headline that it covers must reach `unjudged_coverage`.
+    It must be good enough for a post, and of no later kind than `threshold`. If it was not judged,
+    it must share four words with the headline, and cover `unjudged_coverage` of it.
     """
     if not prophecy.hits:
         return False
     best = prophecy.hits[0]
-    judgment = best.parts.get("judgment")
-    if judgment is None:
+    if judgment_of(best) is None:
         in_common = len(set(best.matched))
         covered = best.parts.get("lexical") or 0.0
         return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
-    return round(judgment * HIGHEST_JUDGMENT) >= threshold
+    return find_shortfall(best, threshold) is None
 
 
 class Plain(Enum):

@@ -12,6 +12,12 @@ from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
+from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
+    THRESHOLD_OPTION,
+    read_threshold,
+    type_threshold,
+)
 from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
@@ -26,7 +32,6 @@ from engine.chat import (
     zone_or_utc,
 )
 from engine.errors import UsageError
-from engine.search import HIGHEST_JUDGMENT
 
 _AUTO, _ON, _OFF = "auto", "on", "off"
 _COMPACT, _FULL = "compact", "full"
@@ -70,7 +75,7 @@ _CORPUS = "corpus"
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
     **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
-    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+    "threshold": THRESHOLD_LABELS,
     "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
 
@@ -94,8 +99,7 @@ def _set_heard(name: str, chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(str(number) for number in range(HIGHEST_JUDGMENT + 1))
-    return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
+    return replace(chat, threshold=read_threshold(value, words))
 
 
 def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
@@ -150,7 +154,7 @@ def shown_value(chat: Chat, name: str) -> str:
     return {
         "language": chat.language or _AUTO,
         **{name: _ON if getattr(chat.listening, name) else _OFF for name in LISTENING_NAMES},
-        "threshold": str(chat.threshold),
+        "threshold": type_threshold(chat.threshold),
         "timezone": chat.time_zone,
         "quiet": quiet,
         "picture": chat.picture.value,
@@ -163,7 +167,12 @@ _EXPLAINED: Mapping[str, Mapping[str, str]] = {
         _AUTO: marked("I answer everybody in their own language"),
         _OTHER: marked("I speak English"),
     },
-    "threshold": {_OTHER: marked("I speak unasked of tweets that score {value} or more (of 6)")},
+    "threshold": {
+        "foretold": marked("I speak unasked only of what was foretold"),
+        "demands": marked("I speak unasked of what was foretold or asked for"),
+        "mirrors": marked("I speak unasked of what was foretold, asked for or said of others"),
+        "earlier": marked("I speak unasked also of what has happened before"),
+    },
     "timezone": {_OTHER: marked("it is {time} there")},
     "quiet": {
         _OFF: marked("I may post at any hour"),
@@ -304,7 +313,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
     buttons = tuple(
         tuple(
-            _build_button(label, name, value)
+            _build_button(words.say(label), name, value)
             for value, label in values.items()
             if value != shown_value(chat, name)
         )
@@ -330,7 +339,7 @@ SETTINGS = Command(
             "headlines on or off: whether I read along there, and speak when a tweet fits well."
         ),
         marked("listening all, mentions or commands: those three at once."),
-        marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+        THRESHOLD_OPTION,
         marked("timezone Madrid: the city whose clock times are by."),
         marked("quiet 23:00-08:00 or off: hours in which I say nothing unasked."),
         marked("picture on, post or off: a picture after a post, or as the post itself."),

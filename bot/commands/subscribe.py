@@ -1,7 +1,7 @@
 """/subscribe and /unsubscribe: when the bot posts in a chat, and how that is said."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +10,12 @@ from bot.commands.feeds import name_feeds
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.commands.subscription_parser import as_typed, read_subscription
+from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
+    THRESHOLD_OPTION,
+    as_typed,
+    read_subscription,
+)
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.replies.post import write_day
@@ -21,16 +26,17 @@ from engine.errors import UsageError
 from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
+from engine.search import HitKind
 
 _EXAMPLES = (
     marked("/subscribe daily 8:30 weekdays mon-fri best 5"),
-    marked("/subscribe instant threshold 6 must coffee, tea not football"),
+    marked("/subscribe instant threshold foretold must coffee, tea not football"),
     marked("/subscribe languages en, es categories news unjudged on nothing on"),
 )
 _OPTIONS = (
     marked("daily 9:00, instant or off: when I post."),
     marked("best N: at most so many in a daily post (1 to 10)."),
-    marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+    THRESHOLD_OPTION,
     marked("weekdays mon-fri: only on these days."),
     marked("must A, B: only news with one of these words; not C: none with this one."),
     marked("languages en, es and categories news, tech: only such news."),
@@ -59,11 +65,7 @@ _BUTTONS = (
         (marked("The best 3"), "best 3"),
         (marked("The best 5"), "best 5"),
     ),
-    (
-        (marked("From 4 of 6"), "threshold 4"),
-        (marked("From 5 of 6"), "threshold 5"),
-        (marked("Only 6 of 6"), "threshold 6"),
-    ),
+    tuple((label, f"threshold {word}") for word, label in THRESHOLD_LABELS.items()),
 )
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _DAYS = (
@@ -83,6 +85,12 @@ _LANGUAGES = {
     "fr": marked("French"),
     "it": marked("Italian"),
     "pt": marked("Portuguese"),
+}
+_THRESHOLDS: Mapping[HitKind, str] = {
+    HitKind.PREDICTION: marked("I post only predictions."),
+    HitKind.DEMAND: marked("I post predictions and what was asked for."),
+    HitKind.MIRROR: marked("I post predictions, what was asked for, and what was said of others."),
+    HitKind.EARLIER_CASE: marked("I post also what has only happened before, once a week at most."),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MAX_FEEDS, _LONGEST_FEED = 3, 40
@@ -114,14 +122,13 @@ def describe_subscription(
         what = words.say("the best of {feeds}", feeds=named)
     else:
         what = words.say("the best {number} of {feeds}", number=subscription.best, feeds=named)
-    message = marked("{when} I post {what}, if they score {threshold} or more (of 6).")
-    if subscription.threshold == 0:
-        message = marked("{when} I post {what}.")
-    elif subscription.mode is PostingMode.INSTANT or subscription.best == 1:
-        message = marked("{when} I post {what}, if it scores {threshold} or more (of 6).")
     when = _say_when(subscription, words)
-    sentence = words.say(message, when=when, what=what, threshold=subscription.threshold)
-    return [sentence, *_say_filters(subscription, words), *_say_switches(subscription, words)]
+    return [
+        words.say("{when} I post {what}.", when=when, what=what),
+        words.say(_THRESHOLDS[subscription.threshold]),
+        *_say_filters(subscription, words),
+        *_say_switches(subscription, words),
+    ]
 
 
 def say_days(weekdays: Sequence[int], words: Words) -> str:

@@ -11,9 +11,26 @@ from bot.replies.dates import read_time_of_day
 from bot.replies.limits import cut
 from engine.errors import UsageError
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
-from engine.search import HIGHEST_JUDGMENT
+from engine.search import HitKind
 
 MAX_BEST = 10
+THRESHOLD_OPTION = marked(
+    "threshold foretold, demands, mirrors or earlier: what I speak of unasked, in posts too; each"
+    " includes those before it."
+)
+THRESHOLD_LABELS: Mapping[str, str] = {
+    "foretold": marked("Only what was foretold"),
+    "demands": marked("Demands too"),
+    "mirrors": marked("Mirrors too"),
+    "earlier": marked("Earlier cases too"),
+}
+# The last kind of which the bot speaks unasked, as it is typed.
+THRESHOLDS: Mapping[str, HitKind] = {
+    "foretold": HitKind.PREDICTION,
+    "demands": HitKind.DEMAND,
+    "mirrors": HitKind.MIRROR,
+    "earlier": HitKind.EARLIER_CASE,
+}
 ANY = "any"  # clears a filter; of weekdays, means all
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # The Spanish abbreviations; none of them is the beginning of an English day.
@@ -50,7 +67,6 @@ _SPANISH = {
     "mejor": "best",
     "mejores": "best",
     "umbral": "threshold",
-    "nota": "threshold",
     "cobertura": "coverage",
     "con": "must",
     "sin": "not",
@@ -63,6 +79,12 @@ _SPANISH = {
     "aqui": "here",
 }
 _SPANISH_VALUES = {"si": "on", "no": "off", "cualquiera": ANY, "todos": ANY, "todas": ANY}
+_SPANISH_THRESHOLDS = {
+    "anunciado": "foretold",
+    "pedido": "demands",
+    "espejos": "mirrors",
+    "anteriores": "earlier",
+}
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
 _HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
 # "at 9", "a las 9", "las 9:30" mean the time alone.
@@ -88,6 +110,26 @@ def read_subscription(
     return _Reader(text, start.thread, words).read(subscription)
 
 
+def read_threshold(value: str, words: Words) -> HitKind:
+    """Return the kind that a word means, English or Spanish. Raises UsageError."""
+    word = value.lower()
+    if kind := THRESHOLDS.get(_SPANISH_THRESHOLDS.get(word, word)):
+        return kind
+    names = _SPANISH_THRESHOLDS if words.language == "es" else THRESHOLDS
+    message = words.say(
+        "{value} does not fit {name}. Use one of: {known}.",
+        value=_format_echo(value),
+        name="threshold",
+        known=", ".join(names),
+    )
+    raise UsageError(message)
+
+
+def type_threshold(threshold: HitKind) -> str:
+    """Return the word for a threshold as it is typed."""
+    return next(word for word, kind in THRESHOLDS.items() if kind is threshold)
+
+
 def as_typed(subscription: Subscription) -> str:
     """Return a subscription as typed text, without filters and switches at their defaults."""
     plain = Subscription(chat=subscription.chat)
@@ -98,7 +140,7 @@ def as_typed(subscription: Subscription) -> str:
     ]
     if subscription.weekdays != EVERY_DAY:
         parts.append(f"weekdays {','.join(DAYS[day] for day in subscription.weekdays)}")
-    parts += [f"best {subscription.best}", f"threshold {subscription.threshold}"]
+    parts += [f"best {subscription.best}", f"threshold {type_threshold(subscription.threshold)}"]
     if subscription.languages:
         parts.append(f"languages {', '.join(subscription.languages)}")
     lists = {
@@ -142,7 +184,8 @@ class _Reader:
                 subscription, best=self._read_integer("best", 1, MAX_BEST)
             ),
             "threshold": lambda subscription: replace(
-                subscription, threshold=self._read_integer("threshold", 0, HIGHEST_JUDGMENT)
+                subscription,
+                threshold=read_threshold(self._take_value("threshold"), self._words),
             ),
             "coverage": lambda subscription: replace(
                 subscription, unjudged_coverage=self._read_integer("coverage", 0, 100) / 100

@@ -19,6 +19,7 @@ from engine.chat import (
     PostPicture,
     Standing,
 )
+from engine.search import HitKind
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)
@@ -315,7 +316,7 @@ class Chats(Store, sql="conversation"):
             chat.time_zone,
             chat.corpus,
             str(chat.listening),
-            chat.threshold,
+            chat.threshold.value,
             chat.quiet_from,
             chat.quiet_to,
             chat.picture.value,
@@ -349,5 +350,6 @@ def chat_from(columns: Mapping[str, Any]) -> Chat:
             **columns,
             "listening": Listening.parse(columns["listening"]),
             "picture": PostPicture(columns["picture"]),
+            "threshold": HitKind(columns["threshold"]),
         }
     )

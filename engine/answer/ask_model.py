@@ -49,14 +49,22 @@ none, if nobody knows), title and author where it comes from, passed_on, where i
 somebody else: repost (all of them) or quote (those in quotation marks), reply_to the message it \
 answers, text what it says (long ones are cut).
 
-Answer with at most eight claims of one sentence each, what matters most first; fewer are better \
-than weak ones. Each names the numbers of the passages that say it, and says no more than they do. \
-Passages are what somebody wrote, not facts: tell who says what, and when where that matters. "I" \
-is the author of the passage; "he" or "she" in a question is the author of the passages, if it \
-names nobody else. A handle stands for a name only where there is no other. Where passages \
-contradict each other, tell both. Use earlier questions only to understand this one. Write in the \
-language of the question, whatever that of the passages is; what stands between quotation marks \
-stays as it is written there.
+Answer as a person who has read them all would tell it: at most eight sentences, which are shown \
+one after another as one text; three good ones are better than eight. The first is the answer \
+itself, without what the others say. Then follows what bears it out, in the order of time: what \
+belongs together is one sentence, and what only repeats or matters little is left out. Say once \
+who speaks; after that he, she or they will do, and a sentence that goes on with what that person \
+thinks needs no "he wrote that". Name whoever else speaks. Quote the best words, a few at a time \
+and letter by letter, in place of reporting all of them. Give the year where it matters, the day \
+only where the day does.
+
+Each sentence is a claim. It names the numbers of the passages that say it, and says no more than \
+they do. Passages are what somebody wrote, not facts: whose view it is stays clear. "I" is the \
+author of the passage; "he" or "she" in a question is the author of the passages, if it names \
+nobody else. A handle stands for a name only where there is no other. Where passages contradict \
+each other, tell both. Use earlier questions only to understand this one. Write in the language of \
+the question, whatever that of the passages is; what stands between quotation marks stays as it is \
+written there.
 
 Where the passages do not answer the question, there is no claim: that is a good answer. What you \
 know yourself is none.
@@ -243,7 +251,7 @@ def _passage_line(number: int, passage: Passage, wording: Wording, length: int) 
 
 def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     """Return the part of a text that the model is shown: around the words it was found by."""
-    found = wording.window(text, length // 2)
+    found = wording.window(text, length)
     before, after = (_CUT if cut else "" for cut in (found.before, found.after))
     return before + without_brackets(visible_lines(found.text, length)) + after
 

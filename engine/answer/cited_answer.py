@@ -28,6 +28,7 @@ _CITATION = re.compile(
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 _BEGINNING = 5  # letters that forms of one word share
 _MAX_MATCHES = 200  # considered for choosing a window
+_SHARE_BEFORE = 5  # of an excerpt, a fifth stands before its best match
 _CUT = "…"
 _QUOTATION_MARKS = tuple('"“”„‟«»‹›')
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
@@ -269,10 +270,14 @@ class Wording:
         found = {_word_beginning(spot.word) for spot in find_words(text)}
         return math.fsum(worth for word, worth in self.worth.items() if word in found)
 
-    def window(self, text: str, radius: int) -> Excerpt:
-        """Return at most `radius` characters on either side of the best match."""
-        text = text[:_LONGEST_READ]
-        return choose_window(text, list(self._find_matches(text))[:_MAX_MATCHES], radius)
+    def window(self, text: str, length: int) -> Excerpt:
+        """Return about `length` characters around the best match, most of them after it.
+
+        What answers a question, such as a list, follows the words that name it.
+        """
+        text, before = text[:_LONGEST_READ], length // _SHARE_BEFORE
+        matches = list(self._find_matches(text))[:_MAX_MATCHES]
+        return choose_window(text, matches, before, after=length - before)
 
     def _find_matches(self, text: str) -> Iterable[tuple[Spot, float]]:
         for spot in find_words(text):
@@ -286,7 +291,7 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
     if len(text) <= longest:
         return text
     claims = [sentence.text for sentence in answer.sentences if source.number in sentence.sources]
-    excerpt = Wording.of_claims(claims, text).window(text, longest // 2 - len(_CUT))
+    excerpt = Wording.of_claims(claims, text).window(text, longest - 2 * len(_CUT))
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
     return f"{before}{excerpt.text.strip()}{after}"
 

@@ -53,8 +53,9 @@ it says.
 For each sentence: supported, if its passages, their titles, authors and dates included, say all \
 of it; partly, if they say some of it; not, if they do not say it or say otherwise; a question, by \
 what it takes for granted. Look for swapped names, wrong numbers and dates, negations left out, \
-opinions told as facts, comparisons and causes that the passages do not draw. What you know \
-yourself counts for nothing.
+opinions told as facts, comparisons and causes that the passages do not draw. A sentence that goes \
+on with the views of the person whom one before it names is that person's: without "he wrote that" \
+it is no opinion told as a fact. What you know yourself counts for nothing.
 
 sources names those of its passages that say it, each read by itself; if only several together say \
 it, all of these; [] if none does. A sentence may lean on those before it, and on what it follows, \

@@ -198,11 +198,14 @@ class Quantities:
             sentences=sentences,
         )
 
-    def find_unsupported_superlatives(self, text: str) -> list[str]:
-        """Return the superlatives of a text, and its "all", for which these texts hold none."""
+    def find_unsupported_superlatives(self, text: str, *, foreign: bool = False) -> list[str]:
+        """Return the superlatives of a text, and its "all", for which these texts hold none.
+
+        `foreign` tells that these are in another language, where words in common settle nothing.
+        """
         about_text = frozenset(stem_words(text))
         common = about_text & frozenset().union(*(sentence.stems for sentence in self.sentences))
-        foreign = len(common) < max(1, len(about_text) // 3)
+        foreign = foreign or len(common) < max(1, len(about_text) // 3)
         found = [
             superlative.shown
             for superlative in find_superlatives(text)

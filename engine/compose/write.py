@@ -46,9 +46,12 @@ Variants differ in what they put first, not in the facts.
 
 Write for people who will check, in the voice asked for: plain is to the point; dry has an \
 understated wit that lies in the choice of words and adds no claim. Begin with what matters, not \
-with a date; give the day only where the day matters, else the year, and join sentences as a \
-person would. The first tweet of a thread says what is at stake, by what a source says or as a \
-question, which needs a source only if it holds a number, a date or a superlative.
+with a date, and tell what follows in the order of time; give the day only where the day matters, \
+else the year. Name a person once in a tweet, then he, she or they; say once whose words these are \
+and let the next sentence go on with that person's view, without "he wrote that" again. Quote the \
+sharpest words, a few at a time, in place of reporting them. The first tweet of a thread says what \
+is at stake, by what a source says or as a question, which needs a source only if it holds a \
+number, a date or a superlative.
 
 Call people by the names in author or text; a handle is a name without its @ only where there is \
 no other. "I" in a source is its author. Plain text: no links, no Markdown, no @, no list of \

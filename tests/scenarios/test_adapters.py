@@ -398,7 +398,7 @@ async def test_an_exhausted_quota_still_allows_uncounted_commands(talk: Talk) ->
         assert "4. " in (await talk.presses("More")).text
         for command, said in {
             "/why": "The model read it as ",
-            "/settings threshold 6": "threshold: 6",
+            "/settings threshold foretold": "threshold: foretold",
             "/subscribe daily 9": "at 9:00",
             "/unsubscribe": "This chat is told nothing unasked.",
             "/help": "There is always a tweet.",
@@ -454,7 +454,7 @@ async def test_a_subscription_understands_the_time(adapter: Talk) -> None:
 
 
 async def test_a_change_is_answered_with_one_line(adapter: Talk) -> None:
-    for command in ("/settings threshold 5", "/settings answers full", "/corpus demo"):
+    for command in ("/settings threshold mirrors", "/settings answers full", "/corpus demo"):
         shown = await adapter.commands(command)
         assert len(shown.text.strip().splitlines()) == 1
         assert not shown.buttons
@@ -503,11 +503,11 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
 
 async def test_the_forget_command_deletes_the_data_of_a_person(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
-    await adapter.commands("/settings threshold 6")
+    await adapter.commands("/settings threshold foretold")
     asked = await adapter.commands("/forget")
     assert "This deletes what I have stored about you:" in asked.text
     assert "Delete it for good" in asked.buttons
     gone = await adapter.presses("Delete it for good")
     assert gone.text.startswith("Deleted.")
-    assert "threshold: 5" in (await adapter.commands("/settings")).text
+    assert "threshold: mirrors" in (await adapter.commands("/settings")).text
     assert "Send me a headline first." in (await adapter.commands("/why")).text

@@ -9,6 +9,7 @@ from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Chat, Listening, PostPicture
+from engine.search import HitKind
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event, news_services
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
@@ -27,8 +28,8 @@ async def yes() -> bool:
         ("mentions off", "listening", Listening(replies=True), "off"),
         ("Replies OFF", "listening", Listening(mentions=True), "off"),
         ("headlines on", "listening", Listening.parse("all"), "on"),
-        ("threshold 0", "threshold", 0, "0"),
-        ("threshold   6", "threshold", 6, "6"),
+        ("threshold earlier", "threshold", HitKind.EARLIER_CASE, "earlier"),
+        ("threshold   Anunciado", "threshold", HitKind.PREDICTION, "foretold"),
         ("timezone europe/madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
         ("timezone Madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
         ("timezone nueva york", "time_zone", "America/New_York", "America/New_York"),
@@ -111,9 +112,10 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("language fr", "fr does not fit language. Use one of: en, es, auto."),
         ("language", "- does not fit language. Use one of: en, es, auto."),
         ("listening some", "some does not fit listening. Use one of: all, mentions, commands."),
-        ("threshold 7", "7 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
-        ("threshold -1", "-1 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
-        ("threshold ٣", "٣ does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
+        (
+            "threshold 5",
+            "5 does not fit threshold. Use one of: foretold, demands, mirrors, earlier.",
+        ),
         ("timezone Mars/Base", "I know no city or time zone Mars/Base. An example: Madrid."),
         ("timezone ../../x", "I know no city or time zone ../../x. An example: Madrid."),
         ("timezone", "I know no city or time zone -. An example: Madrid."),
@@ -153,7 +155,7 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
         "mentions: on · in a group I answer when my name is written",
         "replies: on · in a group I answer headlines in reply to me",
         "headlines: off · in a group I leave headlines alone that are not for me",
-        "threshold: 5 · I speak unasked of tweets that score 5 or more (of 6)",
+        "threshold: mirrors · I speak unasked of what was foretold, asked for or said of others",
         "timezone: UTC · it is 12:00 there",
         "quiet: off · I may post at any hour",
         "picture: off · my posts have no pictures",
@@ -202,12 +204,12 @@ class TestAdmins:
         assert await bot.chat(GROUP) == before
         return reply
 
-    @pytest.mark.parametrize("text", ["/settings", "/settings threshold 0"])
+    @pytest.mark.parametrize("text", ["/settings", "/settings threshold earlier"])
     async def test_settings_in_groups_are_for_admins_only(self, bot: Bot, text: str) -> None:
         assert (await self.refused(bot, text)).text == ADMINS_ONLY.format("settings")
 
     async def test_settings_buttons_in_groups_are_for_admins_only(self, bot: Bot) -> None:
-        reply = await self.refused(bot, "set::threshold=0", trigger=Trigger.BUTTON)
+        reply = await self.refused(bot, "set::threshold=earlier", trigger=Trigger.BUTTON)
         assert (reply.toast, reply.text) == (ADMINS_ONLY.format("settings"), None)
 
     async def test_only_admins_choose_the_corpus_but_everybody_lists_it(self, bot: Bot) -> None:
@@ -215,19 +217,20 @@ class TestAdmins:
         assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
 
     async def test_platform_admin_can_change_settings(self, bot: Bot) -> None:
-        await bot.say("/settings threshold 0", place=GROUP, is_admin=yes)
+        await bot.say("/settings threshold earlier", place=GROUP, is_admin=yes)
         await bot.say("/corpus larga", place=GROUP, is_admin=yes)
         await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
         chat = await bot.chat(GROUP)
-        assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.parse("all"))
+        assert (chat.threshold, chat.corpus) == (HitKind.EARLIER_CASE, "larga")
+        assert chat.listening == Listening.parse("all")
 
     async def test_configured_admin_can_change_settings(self, storage: Database) -> None:
         async with bot_on(storage, admins=frozenset({"test:root"})) as bot:
             root = Person(id="root")
-            await bot.say("/settings threshold 0", place=GROUP, person=root)
-            assert (await bot.chat(GROUP)).threshold == 0
+            await bot.say("/settings threshold earlier", place=GROUP, person=root)
+            assert (await bot.chat(GROUP)).threshold is HitKind.EARLIER_CASE
             other = Person(id="root2")
-            reply = await bot.say("/settings threshold 1", place=GROUP, person=other)
+            reply = await bot.say("/settings threshold earlier", place=GROUP, person=other)
             assert reply.text == ADMINS_ONLY.format("settings")
 
 
@@ -261,14 +264,14 @@ def test_every_setting_can_be_shown() -> None:
 
 
 async def test_threshold_is_shared_by_settings_and_subscription(bot: Bot) -> None:
-    await bot.say("/subscribe daily threshold 6")
-    assert (await bot.chat()).threshold == 6
-    await bot.say("/settings threshold 4")
+    await bot.say("/subscribe daily threshold foretold")
+    assert (await bot.chat()).threshold is HitKind.PREDICTION
+    await bot.say("/settings threshold earlier")
     subscription = await bot.services.news.subscriptions.get(await bot.chat())
     assert subscription
-    assert subscription.threshold == 4
+    assert subscription.threshold is HitKind.EARLIER_CASE
 
 
 async def test_a_change_is_for_one_chat(bot: Bot) -> None:
-    await bot.hear(event("/settings threshold 0"))
-    assert (await bot.chat(GROUP)).threshold == 5
+    await bot.hear(event("/settings threshold earlier"))
+    assert (await bot.chat(GROUP)).threshold is HitKind.MIRROR

@@ -12,6 +12,7 @@ from bot.i18n.words import words_for
 from engine.chat import Chat
 from engine.errors import UsageError
 from engine.posting.delivery import PostingMode, Subscription
+from engine.search import HitKind
 
 CHAT = Chat(id=1, platform="test", external_id="1", private=True)
 NEW = Subscription(chat=CHAT, thread="7")
@@ -43,7 +44,7 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("instant", {"mode": PostingMode.INSTANT}),
         ("off", {"mode": PostingMode.OFF}),
         ("best 5", {"best": 5}),
-        ("THRESHOLD 0", {"threshold": 0}),
+        ("THRESHOLD Demands", {"threshold": HitKind.DEMAND}),
         ("weekdays mon-fri", {"weekdays": (0, 1, 2, 3, 4)}),
         ("weekdays 9:00", {"weekdays": (0, 1, 2, 3, 4), "at": time(9)}),
         ("weekdays at 7:30 best 2", {"weekdays": (0, 1, 2, 3, 4), "at": time(7, 30), "best": 2}),
@@ -67,10 +68,10 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("here", {"thread": "7"}),
         ("here chat", {}),
         (
-            "instant threshold 6 must tea not football",
+            "instant threshold foretold must tea not football",
             {
                 "mode": PostingMode.INSTANT,
-                "threshold": 6,
+                "threshold": HitKind.PREDICTION,
                 "must": ("tea",),
                 "must_not": ("football",),
             },
@@ -83,7 +84,7 @@ def test_typed_options_set_the_subscription(typed: str, changes: dict[str, objec
 
 def test_options_not_typed_are_kept() -> None:
     before = read("instant best 7 must tea here")
-    assert read("threshold 6", before) == replace(before, threshold=6)
+    assert read("threshold foretold", before) == replace(before, threshold=HitKind.PREDICTION)
     assert read("must any chat", before) == replace(before, must=(), thread=None)
     assert read("daily", before) == replace(before, mode=PostingMode.DAILY)
 
@@ -106,8 +107,11 @@ def test_changing_a_switched_off_subscription_makes_it_daily() -> None:
         ("best", "What is best to be?"),
         ("best 0", "best takes a number from 1 to 10."),
         ("best 11", "best takes a number from 1 to 10."),
-        ("threshold 7", "threshold takes a number from 0 to 6."),
-        ("threshold -1", "threshold takes a number from 0 to 6."),
+        ("threshold", "What is threshold to be?"),
+        (
+            "threshold 5",
+            "5 does not fit threshold. Use one of: foretold, demands, mirrors, earlier.",
+        ),
         ("coverage 101", "coverage takes a number from 0 to 100."),
         ("best 99999999999999999999", "best takes a number from 1 to 10."),
         ("weekdays someday", "someday is no weekday. An example: weekdays mon-fri."),
@@ -144,7 +148,7 @@ WISHES = st.builds(
     at=st.times().map(lambda at: at.replace(second=0, microsecond=0)),
     weekdays=st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days))),
     best=st.integers(1, 10),
-    threshold=st.integers(0, 6),
+    threshold=st.sampled_from(HitKind),
     unjudged=st.booleans(),
     unjudged_coverage=st.integers(0, 100).map(lambda share: share / 100),
     say_nothing_found=st.booleans(),

@@ -119,8 +119,8 @@ class TestPreview:
             await news.found(story, 1, text=f"Cow {story.id} will do it")
         lines = ((await news.bot.say("/preview")).text or "").splitlines()
         at = lines.index("Left out:")
-        assert lines[at + 10].endswith(": judged 1 of 6, less than 5")
-        assert lines[at + 11] == "- 3 more: judged less than 5 of 6"
+        assert lines[at + 10].endswith(": judged too weak for a post")
+        assert lines[at + 11] == "- 3 more: judged too weak for a post"
 
     async def test_preview_shows_stories_next_post_and_reasons_for_the_rest(
         self, news: News
@@ -139,7 +139,7 @@ class TestPreview:
             f"   March 1, 2014, {say_years(10, 3)}: Coffee will be dear, mark my words",
             "",
             "Left out:",
-            f"- {TEA}!: judged 3 of 6, less than 5",
+            f"- {TEA}!: judged too weak for a post",
         ]
         assert await owed(news) == []
         assert subscription.best == 3

@@ -14,7 +14,7 @@ from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound, ModelError
-from engine.search import Headline
+from engine.search import Headline, HitKind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read, until
 from tests.bot.prophecies import NOW
 from tests.patience import PATIENCE
@@ -117,13 +117,15 @@ async def test_edit_of_an_unanswered_message_is_ignored(bot: Bot) -> None:
     assert (bot.engine.calls, bot.adapter.changed) == ([], [])
 
 
-@pytest.mark.parametrize("text", ["/settings threshold 6", "/today", "/subscribe off", "thanks"])
+@pytest.mark.parametrize(
+    "text", ["/settings threshold foretold", "/today", "/subscribe off", "thanks"]
+)
 async def test_edit_into_another_command_is_ignored(bot: Bot, text: str) -> None:
     asked = event("/p Coffee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, text))
     assert bot.adapter.changed == []
-    assert (await bot.chat()).threshold == 5
+    assert (await bot.chat()).threshold is HitKind.MIRROR
 
 
 async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
