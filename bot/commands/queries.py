@@ -120,38 +120,46 @@ async def _answer_question(request: Request, services: Services) -> Reply:
     asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
         earlier = await services.stores.questions.earlier(asked)
-    context = await _list_context(request, services, earlier)
+        earlier = await _choose_context(request, services, earlier)
     request.step(services.name_longest_step(words))
     with points_to_corpora():
         answer = await services.searches.ask(
-            question, corpus=corpus, earlier=context, now=request.now
+            question, corpus=corpus, earlier=earlier.texts, now=request.now
         )
     if asked:
-        await services.stores.questions.keep(asked, question, follows=earlier.last)
+        # What follows it is about the same headline.
+        headlines = earlier.texts if earlier.last is None else ()
+        kept = ": ".join((*headlines, question))
+        await services.stores.questions.keep(asked, kept, follows=earlier.last)
     if request.who in services.access.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
 
 
-async def _list_context(
+async def _choose_context(
     request: Request, services: Services, earlier: EarlierQuestions
-) -> tuple[str, ...]:
-    """Return what a question is to be understood by: the questions that it follows, or the headline
-    of the message that it replies to; in private, that of the last answer if it is newer."""
-    if earlier.quoted or not request.place.kept:
-        return earlier.texts
+) -> EarlierQuestions:
+    """Return what a question is to be understood by: those that it follows, or a headline."""
+    if earlier.quoted or (request.in_quoted_thread and earlier.texts):
+        return earlier
+    headline = cut(await _find_headline(request, services, earlier), _LONGEST_CONTEXT)
+    named = headline and headline not in request.text
+    return EarlierQuestions(texts=(headline,)) if named else earlier
+
+
+async def _find_headline(request: Request, services: Services, earlier: EarlierQuestions) -> str:
+    """Return the headline of the message that a question replies to; in private, that of the last
+    answer if it is newer than the `earlier` questions. Else ""."""
     answers, chat, quoted = services.stores.answers, request.known_chat, request.quoted
     if quoted.message and request.quoted_event:
         answer = await answers.about(chat, quoted.message, request.quoted_event, now=request.now)
-        headline = _name_subject(answer) or (
-            read_headline(quoted.text).text if not quoted.mine else ""
-        )
-        follows = earlier.texts if request.in_quoted_thread or not headline else ()
-        return (*filter(None, [cut(headline, _LONGEST_CONTEXT)]), *follows)
-    last = await answers.last(chat, request.place.thread) if request.place.private else None
+        written = "" if quoted.mine else read_headline(quoted.text).text
+        return _name_subject(answer) or written
+    if quoted.text or not request.place.private:
+        return read_headline(quoted.text).text
+    last = await answers.last(chat, request.place.thread)
     since = earlier.asked_at or request.now - _GOES_ON
-    headline = _name_subject(last) if last and last.asked_at >= since else ""
-    return (headline,) if headline else earlier.texts
+    return _name_subject(last) if last and last.asked_at >= since else ""
 
 
 def _name_subject(answer: Answer | Receipt | None) -> str:
