@@ -43,6 +43,7 @@ class Question:
 _MAX_WORDS = 12  # of a question or an instruction
 _MAX_GOING_ON = 7  # of a question that goes on with another
 _MAX_UNMARKED = 3  # of one without a question mark
+_MAX_PLAIN = 4  # of one without it that begins with "who" or "when"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -245,6 +246,7 @@ def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
     """Return what a question without a subject wants to know."""
     kinds = {kind for kind in _KINDS for word in words if _is(word, kind)}
     asks = words[0] in _QUESTION_WORDS
+    marked = marked or (bool(kinds & {"who", "when"}) and asks and len(words) <= _MAX_PLAIN)
     if not (marked or asks or len(words) <= _MAX_UNMARKED):
         return None
     why = words[0] in {"why", "porque"} or [*words[:2]] in (["por", "que"], ["how", "come"])
@@ -254,7 +256,9 @@ def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
         return Wanted.MORE if "more" in kinds else Wanted.SOURCE
     if _asks_for_source(words, kinds, marked=marked):
         return Wanted.SOURCE
-    return Wanted.QUOTED if marked and "pointing" in kinds and "who" not in kinds else None
+    opinion = kinds >= {"persons", "speaking"} and words[0] in {"what", "que"}
+    points = "pointing" in kinds and "who" not in kinds
+    return Wanted.QUOTED if marked and (points or opinion) else None
 
 
 def _asks_for_source(words: Sequence[str], kinds: set[str], *, marked: bool) -> bool:
