@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import dropwhile
 
 from bot.commands.headline_detection import is_laughter, is_plain_news
 from engine.page.article import find_links, first_link
@@ -67,17 +68,17 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |antigu[oa]|antes|despues|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|deleted?|verdad|ciert[oa]|posta
+            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|aut\w*entic\w*|deleted?|verdad|ciert[oa]|posta
             |verdadero|fals[oa]|borr\w+|existe""",
         "finding": r"""
-            find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check|encontr\w+
+            find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check|enc[uo]e?ntr\w+
             |sac\w+|sal(?:e|io)|vino|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*|relacion\w*""",
         "more": "more|else|another|others?|next|mas|otr[oa]s?|siguientes?",
         "pointing": """
             th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
             |est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|nada""",
         "asking": r"""
-            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay
+            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay|mand\w+|envi\w+
             |please|kind|like|can|could|is|are|m(?:o|ue)str\w+|dame|pas[ae]\w*|tene[rs]
             |tiene[ns]?|pod\w+|pued\w+|favor|alguna?|algun[oa]s?|full|complet[oa]|ever|vez|and|re|ve|m|three|two|tres|dos""",
         "persons": r"i|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
@@ -93,7 +94,7 @@ _BEING = _words("is was s whose by es era fue")
 _THIRD_PERSONS = _words("he she they")
 _ADVERBS = _words("ever also really else actually el ella alguna vez mas de verdad que")
 _ABOUT = _words("about on of regarding in before after sobre acerca respecto de del en algo")
-_JOINS = _words("and but so y e pero")
+_JOINS = _words("and but so ok wait well y e pero bueno")
 # What a question begins with that goes on with another: after "and", and by itself.
 _GOING_ON = _words("""
     about in on before after since during with the his her sobre en antes despues desde de del
@@ -126,14 +127,14 @@ _ORDERS = re.compile(
     r"|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
     r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
     r"|redact|silenci)(?:a|as|ar|en|e|ame|anos|ate)|par(?:a|en|ar) (?:de|con)|publique\w*"
-    r"|suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz|anad\w+"
+    r"|(?:de)?suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz|anad\w+"
     r"|danos)\b"
 )
 _STOP = re.compile(r"stop|quit|no m(?:ore|as)|dej|par|basta|no\b.*\bmas\b|.*any ?more")
 _DENIAL = re.compile(r"(?:don t|do not|no) ")
 _ASKS_WHY_NOT = re.compile(
-    r"(?:why|how come|por que) (?:(?:is |was |were )?(?:there )?(?:no|nothing)\b|(?:ayer|hoy) no\b"
-    r"|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
+    r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
+    r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
 _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
 _WHEN = re.compile(
@@ -152,7 +153,7 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
         (r"(?:turn off|no |quit|sac|stop|don t).*\b(?:pictures?|imagen|fotos?)",
          "/settings picture off"),
         (r"\b(?:pictures?|images?|screenshots?|imagen|foto|captura)\b", "/picture"),
-        (r"\bunsubscribe\b|\bbaja\b", "/unsubscribe"),
+        (r"\bunsubscribe\b|\bbaja\b|desuscri", "/unsubscribe"),
         (r"\bsubscribe\b|\bsuscri", "/subscribe"),
         (r"\b(?:time ?zone|zona horaria|huso)\b", "/settings timezone"),
         (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).*\b(?:tweets|tuits de)\b", "/corpus"),
@@ -185,11 +186,11 @@ def read_question(text: str) -> Question | None:
     if subject := _read_wanted_subject(text):
         return Question(Wanted.TEXTS, subject=subject)
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
-    rest = words[1:] if words[0] in _JOINS and words[1:] else words
+    rest = [*dropwhile(_JOINS.__contains__, words)] or words
     if _asks_what_was_said(rest, marked=marked):
         return Question(Wanted.ARCHIVE)
     if any(map(_names_subject, words)):
-        goes_on = marked and _goes_on(rest, joined=rest is not words)
+        goes_on = marked and _goes_on(rest, joined=len(rest) < len(words))
         return Question(Wanted.ARCHIVE) if goes_on else None
     wanted = _find_wanted(rest, marked=marked)
     return Question(wanted, _read_rank(words)) if wanted else None

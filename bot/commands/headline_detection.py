@@ -61,7 +61,7 @@ _EMOJI = (
     "\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff"
 )
 _SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
-_EMOJI_BEFORE, _EMOJI_AFTER = re.compile(rf"[\s{_EMOJI}]+"), re.compile(rf"[\s{_EMOJI}]+\Z")
+_AROUND = re.compile(rf"[\s{_EMOJI}]*")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
@@ -94,7 +94,7 @@ _FORMS_OF_TALK = (
     ),
     # Pronouns beside a verb: "se lo va a tatuar", "preguntale".
     re.compile(
-        r"\b(?:se|me|te|nos) l[aeo]s?\b|\b\w{3,}(?:[aei]le|n[ls]elo|nl[aeo])\b", re.IGNORECASE
+        r"\b(?:se|me|te|nos) l[aeo]s?\b|\b\w{2,}(?:\w[aei]le|n[ls]elo|nl[aeo])\b", re.IGNORECASE
     ),
     # How a sentence begins that leaves out whom or what it is about.
     re.compile(
@@ -159,8 +159,9 @@ def _has_form_of_headline(text: str, words: list[str]) -> bool:
 
 def _strip_emoji(text: str) -> str:
     """Return a text without emoji and flags before and after it."""
-    first, last = _EMOJI_BEFORE.match(text), _EMOJI_AFTER.search(text)
-    return text[first.end() if first else 0 : last.start() if last else None].strip()
+    before, after = _AROUND.match(text), _AROUND.match(text[::-1])
+    end = len(text) - (after.end() if after else 0)
+    return text[before.end() if before else 0 : end]
 
 
 def _count_talk(text: str) -> int:

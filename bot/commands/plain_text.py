@@ -342,7 +342,7 @@ def _is_remark_on_message(request: Request) -> bool:
     """Return whether a text is no headline but a remark on the message that it replies to. By the
     bot's name, a text is searched for unless it is talk."""
     text, forwarded = request.text, request.written_at is not None
-    if first_link(text) or forwarded:
+    if first_link(text) or forwarded or split_headlines(text):
         return False
     if request.trigger is Trigger.REPLY:
         return not is_plain_news(text)
