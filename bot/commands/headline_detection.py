@@ -61,7 +61,7 @@ _EMOJI = (
     "\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff"
 )
 _SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
-_AROUND = re.compile(rf"[\s{_EMOJI}]*")
+_EMOJI_BEFORE = re.compile(rf"\A[\s{_EMOJI}]+")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
@@ -159,9 +159,8 @@ def _has_form_of_headline(text: str, words: list[str]) -> bool:
 
 def _strip_emoji(text: str) -> str:
     """Return a text without emoji and flags before and after it."""
-    before, after = _AROUND.match(text), _AROUND.match(text[::-1])
-    end = len(text) - (after.end() if after else 0)
-    return text[before.end() if before else 0 : end]
+    without = _EMOJI_BEFORE.sub("", text)
+    return _EMOJI_BEFORE.sub("", without[::-1])[::-1]
 
 
 def _count_talk(text: str) -> int:
