@@ -68,19 +68,20 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |antigu[oa]|antes|despues|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|aut\w*entic\w*|deleted?|verdad|ciert[oa]|posta
-            |verdadero|fals[oa]|borr\w+|existe""",
+            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|aut\w*entic\w*|deleted?|verdad
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe""",
         "finding": r"""
-            find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check|enc[uo]e?ntr\w+
-            |sac\w+|sal(?:e|io)|vino|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*|relacion\w*""",
+            find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
+            |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io)|vino|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*|relacion\w*""",
         "more": "more|else|another|others?|next|mas|otr[oa]s?|siguientes?",
         "pointing": """
             th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
             |est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|nada""",
         "asking": r"""
-            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay|mand\w+|envi\w+
-            |please|kind|like|can|could|is|are|m(?:o|ue)str\w+|dame|pas[ae]\w*|tene[rs]
-            |tiene[ns]?|pod\w+|pued\w+|favor|alguna?|algun[oa]s?|full|complet[oa]|ever|vez|and|re|ve|m|three|two|tres|dos""",
+            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay
+            |please|kind|like|can|could|is|are|m(?:o|ue)str\w+|dame|pas[ae]\w*|tene[rs]|mand\w+
+            |envi\w+|tiene[ns]?|pod\w+|pued\w+|favor|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
+            |and|re|ve|m|three|two|tres|dos""",
         "persons": r"i|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
     }.items()
 }
@@ -127,8 +128,8 @@ _ORDERS = re.compile(
     r"|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
     r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
     r"|redact|silenci)(?:a|as|ar|en|e|ame|anos|ate)|par(?:a|en|ar) (?:de|con)|publique\w*"
-    r"|(?:de)?suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz|anad\w+"
-    r"|danos)\b"
+    r"|(?:de)?suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz"
+    r"|anad\w+|danos)\b"
 )
 _STOP = re.compile(r"stop|quit|no m(?:ore|as)|dej|par|basta|no\b.*\bmas\b|.*any ?more")
 _DENIAL = re.compile(r"(?:don t|do not|no) ")
@@ -147,9 +148,9 @@ _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w
 _TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(words), command)
     for words, command in (
+        (r"(?:write|comp|draft|escri|redac).*\b(?:tweets?|threads?|tuits?|hilos?)\b", "/compose"),
         (r"\b(?:english|ingles)\b", "/settings language en"),
         (r"\b(?:spanish|espanol|castellano)\b", "/settings language es"),
-        (r"(?:write|comp|draft|escri|redac).*\b(?:tweets?|threads?|tuits?|hilos?)\b", "/compose"),
         (r"(?:turn off|no |quit|sac|stop|don t).*\b(?:pictures?|imagen|fotos?)",
          "/settings picture off"),
         (r"\b(?:pictures?|images?|screenshots?|imagen|foto|captura)\b", "/picture"),
@@ -157,12 +158,12 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
         (r"\bsubscribe\b|\bsuscri", "/subscribe"),
         (r"\b(?:time ?zone|zona horaria|huso)\b", "/settings timezone"),
         (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).*\b(?:tweets|tuits de)\b", "/corpus"),
-        (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).*\b(?:everything|all|data|us|me|tod[oa]s?"
-         r"|datos|nuestro|nosotros)\b", "/forget"),
+        (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).*\b(?:everything|data|us|me|tod[oa]s?|datos"
+         r"|nuestro|nosotros)\b", "/forget"),
         (r"(?:quiet|silent|mute|molest|callate|silenci).*\b(?:nights?|until|during|noches?|hasta"
          r"|durante)\b", "/settings quiet 23:00-08:00"),
-        (r"\b(?:repl(?:y|ying|ies)|answer(?:ing)?|respond\w*|contest\w+)\b",
-         "/settings listening commands"),
+        (r"(?:stop|quit|don t|do not|no |dej|par|basta).*\b(?:repl(?:y|ying|ies)|answer(?:ing)?"
+         r"|respond\w*|contest\w+)\b", "/settings listening commands"),
     )
 )  # fmt: skip
 

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.commands.dialogue_acts import Question, Wanted, read_instruction, read_question
+from bot.commands.dialogue_acts import (
+    DialogueAct,
+    Question,
+    Wanted,
+    read_dialogue_act,
+    read_instruction,
+    read_question,
+)
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
     fold_words,
     has_smiley,
     is_laughter,
-    is_plain_news,
     is_said_to_me,
     is_talk,
     looks_like_headline,
@@ -342,11 +348,11 @@ def _is_remark_on_message(request: Request) -> bool:
     """Return whether a text is no headline but a remark on the message that it replies to. By the
     bot's name, a text is searched for unless it is talk."""
     text, forwarded = request.text, request.written_at is not None
-    if first_link(text) or forwarded or split_headlines(text):
+    if forwarded or split_headlines(text):
         return False
     if request.trigger is Trigger.REPLY:
-        return not is_plain_news(text)
-    return request.quoted.message is not None and is_talk(text)
+        return read_dialogue_act(text) is not DialogueAct.HEADLINE
+    return request.quoted.message is not None and not first_link(text) and is_talk(text)
 
 
 def _is_no_headline(request: Request) -> bool:
