@@ -57,11 +57,10 @@ _TITLE_CASE = 0.6  # share of longer words that begin with a capital
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _QUOTED = re.compile(r"[\"“«‘].{1,300}?[\"”»’](?!\w)|(?<!\w)'.{1,300}?'(?!\w)")
-_EMOJI = (
-    "\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff"
+_EMOJI = re.compile(  # and the arrows and joiners beside them
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2300-\u23ff\u2b00-\u2bff]+"
 )
 _SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
-_EMOJI_BEFORE = re.compile(rf"\A[\s{_EMOJI}]+")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
@@ -116,8 +115,8 @@ def looks_like_headline(text: str) -> bool:
     """Return whether an overheard message may be news: a link, or a statement in news style.
 
     Headlines are one line, begin with a capital, contain a name or a number, and seldom say "I"
-    or "you". One in lower case, with an emoji before or after it or an exclamation mark has to be
-    news without any talk. Works for English and Spanish.
+    or "you". What is in lower case, or has an emoji or an exclamation mark, must be news without
+    any talk. Works for English and Spanish.
     """
     text = text.strip()
     if first_link(text):
@@ -158,9 +157,8 @@ def _has_form_of_headline(text: str, words: list[str]) -> bool:
 
 
 def _strip_emoji(text: str) -> str:
-    """Return a text without emoji and flags before and after it."""
-    without = _EMOJI_BEFORE.sub("", text)
-    return _EMOJI_BEFORE.sub("", without[::-1])[::-1]
+    """Return a text without emoji and flags."""
+    return _EMOJI.sub(" ", text).strip()
 
 
 def _count_talk(text: str) -> int:

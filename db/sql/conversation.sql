@@ -105,7 +105,10 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  ORDER BY id DESC LIMIT 1
 
 -- name: answered_headlines(chat_id, asked_from)
-SELECT prophecy -> 'headline' ->> 'text' AS headline FROM answer
+-- PostgreSQL reads no field of a JSON in which a character 0 stands anywhere.
+SELECT CASE WHEN position('\u0000' IN prophecy::text) = 0
+            THEN prophecy -> 'headline' ->> 'text' ELSE '' END AS headline
+  FROM answer
  WHERE chat_id = $1 AND asked_at >= $2
 
 -- name: answer_about(chat_id, asked_from, platform, message, event_id)
