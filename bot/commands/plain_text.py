@@ -335,10 +335,11 @@ def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
         return PlainAnswer()
     if among_others and request.around_name and not looks_like_headline(request.text):
         return PlainAnswer()
-    if among_others and plain.kind is Plain.HEADLINE:
-        if _is_remark_on_message(request):
+    if plain.kind is Plain.HEADLINE:
+        remarks = _is_remark_on_message(request)
+        if remarks and among_others:
             return PlainAnswer()
-        if _is_no_headline(request):
+        if remarks or (among_others and _is_no_headline(request)):
             plain = PlainText(Plain.HELP)
     hint = _hint_for(plain, request)
     return PlainAnswer(searches=not hint, hint=hint)

@@ -182,6 +182,14 @@ async def test_a_remark_on_an_answer_gets_no_words(bot: Bot, text: str, trigger:
     assert len(bot.engine.calls) == 1
 
 
+async def test_a_remark_on_an_answer_in_private_gets_a_hint_and_no_search(bot: Bot) -> None:
+    await bot.say(NEWS)
+    said = await bot.say("Number 2 is the best one", quoted=ANSWER)
+    assert (said.text or "").startswith("Send me a headline or a link;")
+    assert (await bot.say("Tea prices hit a record high", quoted=ANSWER)).hits
+    assert len(bot.engine.calls) == 2
+
+
 @pytest.fixture
 async def listening(bot: Bot) -> Bot:
     """The same, which hears headlines in the group."""
