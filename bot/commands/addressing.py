@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.commands.dialogue_acts import Question, Wanted, find_wanted_subject, read_question
+from bot.commands.dialogue_acts import BotQuestion, Wanted, find_wanted_subject, read_question
 from bot.commands.headline_detection import (
     TALK,
     fold_words,
@@ -56,7 +56,7 @@ def read_address(request: Request) -> Request:
     return _carry_out(question, request) if question else request
 
 
-def _carry_out(question: Question, request: Request) -> Request:
+def _carry_out(question: BotQuestion, request: Request) -> Request:
     """Return a request for what a question wants, if a command or a search finds it."""
     quoted = request.quoted
     if question.wanted is Wanted.QUOTED and quoted.text and not quoted.mine:

@@ -33,7 +33,7 @@ class Wanted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BotQuestion:
     """What a question wants to know, and the number of the text or the subject that it names."""
 
     wanted: Wanted
@@ -179,22 +179,22 @@ def read_dialogue_act(text: str) -> DialogueAct:
     return DialogueAct.HEADLINE if is_plain_news(text) else DialogueAct.REMARK
 
 
-def read_question(text: str) -> Question | None:
+def read_question(text: str) -> BotQuestion | None:
     """Return what a text asks the bot, or None if it asks nothing, or somebody else."""
     words = folded_words(text)
     if not 0 < len(words) <= _MAX_WORDS or first_link(text) or any(map(is_laughter, words)):
         return None
     if subject := _read_wanted_subject(text):
-        return Question(Wanted.TEXTS, subject=subject)
+        return BotQuestion(Wanted.TEXTS, subject=subject)
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
     rest = [*dropwhile(_JOINS.__contains__, words)] or words
     if _asks_what_was_said(rest, marked=marked):
-        return Question(Wanted.ARCHIVE)
+        return BotQuestion(Wanted.ARCHIVE)
     if any(map(_names_subject, words)):
         goes_on = marked and _goes_on(rest, joined=len(rest) < len(words))
-        return Question(Wanted.ARCHIVE) if goes_on else None
+        return BotQuestion(Wanted.ARCHIVE) if goes_on else None
     wanted = _find_wanted(rest, marked=marked)
-    return Question(wanted, _read_rank(words)) if wanted else None
+    return BotQuestion(wanted, _read_rank(words)) if wanted else None
 
 
 def find_wanted_subject(before: str, after: str) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from bot.commands.dialogue_acts import (
+    BotQuestion,
     DialogueAct,
-    Question,
     Wanted,
     read_dialogue_act,
     read_instruction,
@@ -300,7 +300,7 @@ class PlainAnswer:
     with no more than a reaction, which may be none."""
 
     searches: bool = False
-    sources: Question | None = None
+    sources: BotQuestion | None = None
     hint: str = ""
     reaction: str = ""
 

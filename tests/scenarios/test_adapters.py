@@ -346,7 +346,7 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
     [
         ("hi", "Hello! Send me a headline or a link"),
         ("gracias", "You are welcome."),
-        ("what did he say about coffee?", "/ask what did he say about coffee?"),
+        ("stop posting", "This does it: /unsubscribe"),
     ],
 )
 async def test_text_that_is_no_headline_gets_a_hint_and_is_not_judged(
