@@ -67,6 +67,7 @@ class RepliedMessage:
     text: str = ""
     message: str | None = None  # the platform's id
     written_at: datetime | None = None
+    mine: bool = False  # the bot has written it
     buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
 
 

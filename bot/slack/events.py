@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bot.commands.dialogue_acts import Wanted, read_question
 from bot.request import (
     Inquiries,
     Person,
@@ -39,7 +40,8 @@ _ADDRESS_LABEL = re.compile(
 _NOT_DISPLAYED = "This content can't be displayed"  # what Slack and apps write for old clients
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
-# About the thread's first message: a bare mention, or a command with at most a number.
+# About the thread's first message: a bare mention, or a command with at most a number. So are
+# questions that are about a message.
 _ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
@@ -198,7 +200,11 @@ async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> P
     """Return the first message of a thread if what is said there may be about it, or an empty
     payload."""
     thread = event.get("thread_ts")
-    if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(written):
+    if not thread or thread == event["ts"]:
+        return {}
+    question = read_question(written)
+    asks = question is not None and question.wanted in {Wanted.QUOTED, Wanted.ARCHIVE}
+    if not (asks or _ABOUT_THREAD.fullmatch(written)):
         return {}
     return await myself.message(event["channel"], thread)
 

@@ -237,11 +237,13 @@ def _read_quoted(message: Message, myself: TelegramIdentity) -> RepliedMessage:
     quoted = message.reply_to_message
     if quoted is None:
         return RepliedMessage(text=_read_replied(message), written_at=_replied_at(message))
+    mine = _is_mine(quoted, myself)
     return RepliedMessage(
         text=_read_replied(message),
         message=str(quoted.message_id),
         written_at=_written_at(quoted, message),
-        buttons=_list_actions(quoted) if _is_mine(quoted, myself) else (),
+        mine=mine,
+        buttons=_list_actions(quoted) if mine else (),
     )
 
 

@@ -132,6 +132,15 @@ async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(
         assert "No text says" not in found, "one of them does"
 
 
+async def test_questions_about_the_last_answer_are_answered(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    assert "ana · October 28, 2010" in (await adapter.says("source?")).text
+    assert "coffee" in (await adapter.says("and in 2012?")).text.lower()
+    assert "4. " in (await adapter.says("show me more")).text
+    does = (await adapter.says("cambia el idioma a inglés")).text
+    assert does.strip().endswith("settings language en")
+
+
 async def test_more_results_come_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     second = await adapter.presses("More")
@@ -337,7 +346,7 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
     [
         ("hi", "Hello! Send me a headline or a link"),
         ("gracias", "You are welcome."),
-        ("what did he say about coffee?", "/ask what did he say about coffee?"),
+        ("stop posting", "This does it: /unsubscribe"),
     ],
 )
 async def test_text_that_is_no_headline_gets_a_hint_and_is_not_judged(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_text import worth_saying
+from bot.commands.plain_text import repeats_headline, worth_saying
 from engine.search import HitKind
 from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
 from tests.bot.small_talk import ENGLISH, SPANISH, lines
@@ -29,9 +29,36 @@ def test_real_headlines_are_taken(language: str, shared_data: Path) -> None:
         assert share_taken(json.loads(row)["title"] for row in rows) >= 0.95
 
 
+@pytest.mark.parametrize("decorated", ["🚨 {}", "{} 🇦🇷", "{}!"])
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_real_headlines_with_an_emoji_or_an_exclamation_mark_are_taken(
+    language: str, decorated: str, shared_data: Path
+) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [decorated.format(json.loads(row)["title"]) for row in rows]
+    assert share_taken(titles) >= 0.85
+
+
+@pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!"])
 @pytest.mark.parametrize("talk", [ENGLISH, SPANISH], ids=["en", "es"])
-def test_small_talk_is_left_alone(talk: str) -> None:
-    assert share_taken(lines(talk)) <= 0.10
+def test_small_talk_is_left_alone(talk: str, decorated: str) -> None:
+    said = lines(talk)
+    assert share_taken(map(decorated.format, said)) <= 0.10
+    assert share_taken(decorated.format(text.lower()) for text in said) <= 0.10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Coffee Prices Hit A Record High!", True),
+        ("lol “Coffee prices hit a record high”, told you", True),
+        ("Coffee prices hit record high", True),
+        ("Coffee prices fall from their record high", False),
+        ("Tea prices hit a record high", False),
+    ],
+)
+def test_a_headline_is_recognised_with_more_words_around_it(text: str, expected: bool) -> None:
+    assert repeats_headline(text, "Coffee prices hit a record high") is expected
 
 
 def test_the_bundled_headlines_are_taken() -> None:
@@ -58,8 +85,15 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("???", False),
         ("Storm hits the coast\nof Florida today", False),
         ("BREAKING\n\nStorm hits the coast of Florida\n\nWe saw " + "rain " * 200, True),
-        ("Storm hits the coast of Florida 😱", False),
-        ("storm hits the coast of Florida", False),
+        ("Storm hits the coast of Florida 😱", True),
+        ("🚨🇺🇸 Storm hits the coast of Florida", True),
+        ("Storm hits the coast of Florida!", True),
+        ("storm hits the coast of Florida", True),
+        ("storm hits my coast of Florida", False),
+        ("Storm hits my coast, Florida! 😱", False),
+        ("JUST IN 🔴 Storm hits the coast of Florida", True),
+        ("Storm hits the coast of Florida :)", False),
+        ("😱😱😱", False),
         ("Storm " * 41, False),
         ("Stormy " + "x" * 300 + " hits the coast", False),
     ],
