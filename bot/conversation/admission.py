@@ -63,7 +63,8 @@ class Doorkeeper:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
         standing = await self._find_standing(request)
         request = replace(request, owner=standing.owns)
-        if self._open or self._is_named(request):
+        refused = standing.state is AdmissionState.REFUSED and not standing.owns
+        if self._is_named(request) or (self._open and not refused):
             return request
         if standing.owns:
             self._remember(request)
@@ -98,9 +99,10 @@ class Doorkeeper:
         return standing
 
     async def _let_chat_in(self, request: Request) -> None:
-        await self._ownership.access.allow(
+        await self._ownership.access.record(
             request.place.platform,
             request.place.chat_id,
+            AdmissionState.ALLOWED,
             title=asker_title(request),
             language=request.person.language,
             now=request.now,

@@ -179,11 +179,18 @@ class Access(Store, sql="access"):
         row = await self._fetch_row("decide", platform, chat, state.value, now)
         return None if row is None else _read_admission(row)
 
-    async def allow(
-        self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
+    async def record(
+        self,
+        platform: str,
+        chat: str,
+        state: AdmissionState,
+        *,
+        title: str | None,
+        language: str,
+        now: datetime,
     ) -> None:
-        """Allow a chat that did not ask."""
-        await self._execute("allow", platform, chat, title, language, now)
+        """Store a decision about a chat that did not ask."""
+        await self._execute("record", platform, chat, state.value, title, language, now)
 
     async def admissions(self, platform: str) -> Sequence[Admission]:
         """Return the chats of a platform that asked, those that wait first."""

@@ -67,10 +67,10 @@ RETURNING a.platform, a.external_id, a.title, a.language, a.state,
 UPDATE admission SET message = $3, thread = $4, message_at = $5
  WHERE platform = $1 AND external_id = $2 AND state = 'asked'
 
--- name: allow(platform, external_id, title, language, since)
-INSERT INTO admission (platform, external_id, title, language, state, since)
-VALUES ($1, $2, $3, $4, 'allowed', $5)
-ON CONFLICT (platform, external_id) DO UPDATE SET state = 'allowed', since = excluded.since
+-- name: record(platform, external_id, state, title, language, since)
+INSERT INTO admission (platform, external_id, state, title, language, since)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (platform, external_id) DO UPDATE SET state = excluded.state, since = excluded.since
 
 -- name: admissions(platform)
 SELECT platform, external_id, title, language, state FROM admission
