@@ -36,7 +36,8 @@ class Trigger(StrEnum):
 class Place:
     """Where an event happened. `thread` is the platform's id of a topic or thread.
 
-    A place without a chat (inline mode) has `kept` false, and nothing about it is stored.
+    A place without a chat (inline mode) has `kept` false, and nothing about it is stored. What its
+    admins alone write and everybody reads, such as a channel of Telegram, is a `broadcast`.
     """
 
     platform: str
@@ -45,6 +46,7 @@ class Place:
     thread: str | None = None
     title: str | None = None
     kept: bool = True
+    broadcast: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +196,12 @@ class Request:
         """Whether the owner sends an archive in private, which may be loaded."""
         private = self.owner and self.place.private and self.revision is None
         return private and self.attachment is not None and self.attachment.is_archive
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody reads the reply: about rights, nothing is said there. The toast of a
+        button is for its presser alone."""
+        return self.place.broadcast and self.trigger is not Trigger.BUTTON
 
     @property
     def wants_brief_answer(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, explain_refusal
+from bot.commands.rights import SEARCHES, Act, Effect, explain_refusal
 from bot.commands.services import Services
 from bot.i18n.words import Words
 from bot.replies.limits import cut
@@ -41,8 +41,10 @@ async def answer_about(
     services: Services,
     *,
     commands: Collection[str] = (),
+    steers: bool = False,
 ) -> Reply | None:
-    """Answer a command about a channel where it was asked.
+    """Answer a command about a channel where it was asked. What `steers` it lets it in, if the
+    owner writes it.
 
     `commands` that the answer names are shown as they are written about that channel. Raises
     UsageError if the asker or the bot may not post there.
@@ -55,6 +57,8 @@ async def answer_about(
     chat = await services.stores.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language
     )
+    if request.owner and steers:
+        await services.access.ownership.let_in(place, request)
     try:
         reply = await handler(replace(request, chat=chat), services)
     except SeveralCorpora:
@@ -196,11 +200,18 @@ class Registry:
         if refused := await explain_refusal(
             command.as_called(text), effect, request, services.access.admins
         ):
-            return reply_aside(request, refused)
+            return None if request.is_public else reply_aside(request, refused)
         if channel:
             request = replace(request, text=text)
             others = [known.name for known in self.commands if known.for_channels]
-            return await answer_about(channel, request, command.handler, services, commands=others)
+            return await answer_about(
+                channel,
+                request,
+                command.handler,
+                services,
+                commands=others,
+                steers=effect is Effect.STEERS_CHAT,
+            )
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)

@@ -4,7 +4,7 @@ request."""
 import logging
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
@@ -191,6 +191,7 @@ class Ownership:
             language=request.person.language,
             now=request.now,
             thread=place.thread,
+            broadcast=place.broadcast,
         )
         if outcome is not AskOutcome.ASKED:
             return outcome
@@ -201,8 +202,21 @@ class Ownership:
         await self.access.take_back(place.platform, place.chat_id)
         return AskOutcome.UNREACHABLE
 
+    async def let_in(self, place: Place, request: Request) -> None:
+        """Let a place in to which the owner brings the bot, or for which the owner sets it up."""
+        await self.access.record(
+            place.platform,
+            place.chat_id,
+            AdmissionState.ALLOWED,
+            title=asker_title(replace(request, place=place)),
+            language=request.person.language,
+            now=request.now,
+        )
+
     async def announce(self, admission: Admission) -> None:
-        """Tell a chat that it was let in. A failure is logged."""
+        """Tell a chat that it was let in, but nobody in public. A failure is logged."""
+        if admission.broadcast:
+            return
         words = words_for(admission.language)
         platform, name = admission.platform, admission.external_id
         chat = await self.chats.find_chat(platform, name)
@@ -253,7 +267,7 @@ def _build_question(owner: BotOwner, request: Request, title: str, waiting: int)
     words, place = words_for(owner.language), request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who
-    if place.private:
+    if place.private or place.broadcast:
         sentence = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)
     else:
         sentence = words.say(

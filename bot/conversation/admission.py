@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.commands.plain_text import may_wait
-from bot.commands.rights import Ownership, asker_title
+from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -63,13 +63,17 @@ class Doorkeeper:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
         standing = await self._find_standing(request)
         request = replace(request, owner=standing.owns)
+        if request.place.broadcast and _brings_in(request) and not request.person.as_chat:
+            if standing.owns:
+                await self._ownership.let_in(request.place, request)
+            return Stop("nobody is greeted in public")
         refused = standing.state is AdmissionState.REFUSED and not standing.owns
         if self._is_named(request) or (self._open and not refused):
             return request
         if standing.owns:
             self._remember(request)
             if _brings_in(request):
-                await self._let_chat_in(request)
+                await self._ownership.let_in(request.place, request)
             return request
         if standing.state is AdmissionState.ALLOWED:
             self._remember(request)
@@ -98,16 +102,6 @@ class Doorkeeper:
             return Standing(owned=True, owns=True)
         return standing
 
-    async def _let_chat_in(self, request: Request) -> None:
-        await self._ownership.access.record(
-            request.place.platform,
-            request.place.chat_id,
-            AdmissionState.ALLOWED,
-            title=asker_title(request),
-            language=request.person.language,
-            now=request.now,
-        )
-
     async def _stop_stranger(self, request: Request, standing: Standing) -> Stop:
         refused = standing.state is AdmissionState.REFUSED
         if request.trigger is Trigger.OVERHEARD or refused or (self._allow and not standing.owned):
@@ -125,6 +119,8 @@ class Doorkeeper:
             if outcome in {AskOutcome.ASKED, AskOutcome.WAITS}:
                 await self._keep_message(request)
             sentence = words.say(_TOLD[outcome])
+        if request.is_public:
+            return Stop("not let in")
         return Stop("not let in", reply_aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:

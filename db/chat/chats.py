@@ -149,11 +149,12 @@ class Access(Store, sql="access"):
         language: str,
         now: datetime,
         thread: str | None = None,
+        broadcast: bool = False,
     ) -> AskOutcome:
         """Note that a chat asks for leave, unless it asked before or too many wait, all of them for
         less than a day."""
         values = platform, chat, title, language, now, _MAX_WAITING, thread, now - _ROOM_AFTER
-        return AskOutcome(await self._fetch_value("ask", *values))
+        return AskOutcome(await self._fetch_value("ask", *values, broadcast))
 
     async def count_waiting(self, platform: str) -> int:
         """Return how many chats wait for an answer of the owner."""

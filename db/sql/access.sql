@@ -25,7 +25,7 @@ ON CONFLICT (platform) DO UPDATE
    SET person = excluded.person, chat = excluded.chat, language = excluded.language,
        since = excluded.since
 
--- name: ask(platform, external_id, title, language, since, most, thread, unanswered_since)
+-- name: ask(platform, external_id, title, language, since, most, thread, unanswered_since, broadcast)
 -- Where too many wait, who has waited longest without an answer makes room.
 WITH waiting AS (
     SELECT external_id, since FROM admission WHERE platform = $1 AND state = 'asked'
@@ -38,8 +38,8 @@ WITH waiting AS (
        AND (SELECT count(*) FROM waiting) >= $6::integer AND NOT EXISTS (SELECT FROM before)
     RETURNING true
 ), asked AS (
-    INSERT INTO admission (platform, external_id, title, language, state, since, thread)
-    SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7
+    INSERT INTO admission (platform, external_id, title, language, state, since, thread, broadcast)
+    SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7, $9
      WHERE (SELECT count(*) FROM waiting) - (SELECT count(*) FROM forgotten) < $6::integer
     ON CONFLICT (platform, external_id) DO NOTHING
     RETURNING true
@@ -60,7 +60,7 @@ WITH was AS (
 )
 UPDATE admission a SET state = $3, since = $4, message = NULL, thread = NULL, message_at = NULL
   FROM was WHERE a.platform = $1 AND a.external_id = $2
-RETURNING a.platform, a.external_id, a.title, a.language, a.state,
+RETURNING a.platform, a.external_id, a.title, a.language, a.state, a.broadcast,
           was.message, was.thread, was.message_at
 
 -- name: keep_message(platform, external_id, message, thread, message_at)
