@@ -203,6 +203,7 @@ class Reply:
     notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     inert: bool = False  # holds words of others: only an address on a line of its own is a link
+    copies: tuple[str, ...] = ()  # parts of the text that people copy, in order: shown as they are
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
     silent: bool = False  # makes no sound, where the platform supports that
     picture_name: str = "prophecy.png"
