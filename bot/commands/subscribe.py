@@ -11,7 +11,7 @@ from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
-from bot.i18n.words import Words, marked
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
@@ -47,7 +47,8 @@ _OPTIONS = (
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_TOPIC, _OFF, _HELP = "topic", "off", "help"
+_OFF, _HELP = "off", "help"
+_TOPIC = frozenset(("topic", "tema"))
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -65,6 +66,13 @@ _BUTTONS = (
         (marked("Only 6 of 6"), "threshold 6"),
     ),
 )
+# Whoever types what a button says means what it does.
+_TYPED_BY_LABEL = {
+    words_for(code).say(label).casefold(): typed
+    for code in LANGUAGES
+    for row in _BUTTONS
+    for label, typed in row
+}
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _DAYS = (
     marked("Mondays"),
@@ -216,6 +224,7 @@ async def _change_subscription(request: Request, services: Services, text: str) 
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
     news = services.news
+    text = _TYPED_BY_LABEL.get(text.casefold().rstrip("."), text)
     subscription = await _read_subscription(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
@@ -235,7 +244,7 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
     chat, here, words = request.known_chat, request.place.thread, request.words
     before = await subscription_here(request, news)
     first, _, rest = text.partition(" ")
-    if first.lower() == _TOPIC:
+    if first.lower() in _TOPIC:
         if not here:
             raise UsageError(
                 words.say("/subscribe topic is for topics and threads: write it in one.")

@@ -57,6 +57,51 @@ async def test_a_setting_is_changed_and_shown(
     assert reply.ephemeral
 
 
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("idioma español", "language: es"),
+        ("idioma: inglés", "language: en"),
+        ("language spanish", "language: es"),
+        ("silencio de 23 a 7", "quiet: 23:00-07:00"),
+        ("silencio de 11 de la noche a 7 y media de la mañana", "quiet: 23:00-07:30"),
+        ("quiet hours from 11pm to 7am", "quiet: 23:00-07:00"),
+        ("quiet between 10 pm and noon", "quiet: 22:00-12:00"),
+        ("horas de silencio entre las 22hs y las 8hs", "quiet: 22:00-08:00"),
+        ("silencio no", "quiet: off"),
+        ("umbral 5", "threshold: 5"),
+        ("umbral a 6", "threshold: 6"),
+        ("Umbral = 3", "threshold: 3"),
+        ("zona horaria Buenos Aires", "timezone: America/Argentina/Buenos_Aires"),
+        ("time zone New York", "timezone: America/New_York"),
+        ("menciones no", "mentions: off"),
+        ("réplicas no", "replies: off"),
+        ("respuestas no", "replies: off"),
+        ("respuestas completas", "answers: full"),
+        ("titulares sí", "headlines: on"),
+        ("archivo demo", "corpus: demo"),
+    ],
+)
+async def test_settings_are_understood_in_both_languages(
+    bot: Bot, language: str, typed: str, said: str
+) -> None:
+    reply = await bot.say(f"/settings {typed}", person=Person(id="x", language=language))
+    assert (reply.text or "").startswith(said)
+
+
+async def test_setting_errors_name_words_of_the_language(bot: Bot) -> None:
+    person = Person(id="x", language="es")
+    unknown = await bot.say("/settings color rojo", person=person)
+    assert (unknown.text or "").startswith(
+        "No existe el ajuste color. Hay: idioma, menciones, réplicas, titulares, umbral, zona,"
+    )
+    wrong = await bot.say("/settings respuestas largas", person=person)
+    assert (wrong.text or "").endswith(
+        "largas no sirve para respuestas. Sirven: breves, completas."
+    )
+
+
 async def test_listening_to_all_warns_of_messages_telegram_hides(bot: Bot) -> None:
     async def admin() -> bool:
         return True
