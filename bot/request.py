@@ -100,7 +100,7 @@ async def _ask_nobody() -> bool:
     return False
 
 
-async def _hear_all() -> bool:
+async def _is_true() -> bool:
     return True
 
 
@@ -112,7 +112,8 @@ async def _find_no_channel(name: str) -> Place | None:
 class Inquiries:
     """What can be asked of the platform about the person, and about the bot in the chat.
 
-    `hears_all` returns False if the platform may show the bot only commands and replies there.
+    `hears_all` returns False if the platform may show the bot only commands and replies there,
+    `may_post` if the bot can answer there but post nothing by itself.
     `find_channel` returns the channel of that name, in which the person and the bot may post, or
     None if the platform has none that are named in private. It raises UsageError if one of them
     may not, and DeliveryError if the platform does not answer.
@@ -120,7 +121,8 @@ class Inquiries:
 
     is_admin: Callable[[], Awaitable[bool]] = _ask_nobody
     find_channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel
-    hears_all: Callable[[], Awaitable[bool]] = _hear_all
+    hears_all: Callable[[], Awaitable[bool]] = _is_true
+    may_post: Callable[[], Awaitable[bool]] = _is_true
 
 
 def _ignore_step(step: str) -> None:

@@ -189,15 +189,16 @@ async def _announce_admission(
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, shown = request.words, _name_admission(known) if known else name
-    waited = None
+    waited: tuple[Request, ...] = ()
     if state is AdmissionState.ALLOWED:
         if known:
             await services.access.ownership.announce(known)
-            waited = await _read_waiting_message(request, known, services)
+            message = await _read_waiting_message(request, known, services)
+            waited = (message,) if message else ()
         sentence = words.say("{who} may use me now. /access changes that.", who=shown)
     else:
         sentence = words.say("{who} may not use me. /access changes that.", who=shown)
-    return Reply(words=words, text=sentence, ephemeral=True, follow_up=waited)
+    return Reply(words=words, text=sentence, ephemeral=True, follow_ups=waited)
 
 
 async def _read_waiting_message(

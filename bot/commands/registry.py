@@ -24,8 +24,10 @@ _ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
 # Platforms that give a name to the app installed last, and the command that has all others there.
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
-# Of a button; a request that it returns is answered in place of the press.
-ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request | None]]
+# Of a button; a request that it returns is answered in place of the press, and others after it.
+ActionHandler = Callable[
+    [Request, Action, Services], Awaitable[Reply | Request | tuple[Request, ...] | None]
+]
 
 
 def split_channel(request: Request, text: str) -> tuple[str, str]:
@@ -265,11 +267,14 @@ class Registry:
         if refused := await explain_refusal(command.name, effect, request, services.access.admins):
             return reply_aside(request, refused)
         done = await handler(request, action, services)
-        if not isinstance(done, Request):
+        if done is None or isinstance(done, Reply):
             return done
-        reply = await self.answer(done, services)
+        first, *later = done if isinstance(done, tuple) else (done,)
+        reply = await self.answer(first, services)
         # The answer stands in the message that was pressed, below what it is about.
-        return reply and replace(reply, replaces=reply.picture is None)
+        return reply and replace(
+            reply, replaces=reply.picture is None, follow_ups=(*reply.follow_ups, *later)
+        )
 
     def words_on(self, platform: str, words: Words) -> Words:
         """Return words that name commands as people type them on the platform."""

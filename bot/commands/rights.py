@@ -3,10 +3,11 @@ request."""
 
 import logging
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
+from functools import partial
 
 from bot.adapter import Poster
 from bot.i18n.words import Words, marked, words_for
@@ -156,6 +157,8 @@ class Ownership:
     access: Access
     chats: Chats
     posters: Mapping[str, Poster] = field(default_factory=dict)
+    # (platform, text): a text of the bot with commands as people type them on the platform
+    write_commands: Callable[[str, str], str] = lambda _, text: text
 
     async def code(self, platform: str, *, now: datetime, again: bool = False) -> str | None:
         """Return the code that makes somebody the owner, or None if the platform has an owner.
@@ -196,7 +199,10 @@ class Ownership:
         if outcome is not AskOutcome.ASKED:
             return outcome
         waiting = await self.access.count_waiting(place.platform)
-        question = _build_question(owner, request, title, waiting)
+        words = words_for(owner.language).naming_commands(
+            partial(self.write_commands, owner.platform)
+        )
+        question = _build_question(words, request, title, waiting)
         if await self._tell_chat(owner.platform, owner.chat, question):
             return AskOutcome.ASKED
         await self.access.take_back(place.platform, place.chat_id)
@@ -263,8 +269,8 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
     return (Button(label=label, action=Action(name="access", value=value)),)
 
 
-def _build_question(owner: BotOwner, request: Request, title: str, waiting: int) -> Reply:
-    words, place = words_for(owner.language), request.place
+def _build_question(words: Words, request: Request, title: str, waiting: int) -> Reply:
+    place = request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who
     if place.private or place.broadcast:

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from bot.commands.archives import CORPUS, archive_buttons, find_chosen
+from bot.commands.archives import CORPUS, archive_buttons, find_chosen, require_archive
 from bot.commands.feeds import FEEDS, name_feeds
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
@@ -199,9 +199,10 @@ async def _ask_hour(request: Request, services: Services) -> Reply:
 async def _subscribe_daily(hour: str, request: Request, services: Services) -> Reply:
     """Post each day at an hour, and sum up; where several archives are searched, ask for one."""
     try:
-        await SUBSCRIBE.handler(replace(request, text=f"daily {hour}"), services)
+        await require_archive(request, services)
     except (SeveralCorpora, UsageError):
         return await _ask_source(hour, request, services)
+    await SUBSCRIBE.handler(replace(request, text=f"daily {hour}"), services)
     return await _sum_up_setup(request, services)
 
 

@@ -223,12 +223,19 @@ async def _change_subscription(request: Request, services: Services, text: str) 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
-    news = services.news
+    news, words = services.news, request.words
     text = _TYPED_BY_LABEL.get(text.casefold().rstrip("."), text)
     subscription = await _read_subscription(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
-    chat = replace(request.known_chat, asked_in=request.words.language)
+        if not await request.inquiries.may_post():
+            raise UsageError(
+                words.say(
+                    "I can answer here, but post nothing before I am a member: /invite @Presagio,"
+                    " then write this again."
+                )
+            )
+    chat = replace(request.known_chat, asked_in=words.language)
     if not subscription.topic:  # it means the same wherever something is said unasked
         chat = replace(chat, threshold=subscription.threshold)
     await services.stores.chats.change(chat)

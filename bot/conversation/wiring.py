@@ -132,7 +132,12 @@ def conversation_of(
     )
     limit = min(app.settings.search.limit, MAX_HITS)  # /more shows the others
     writing = writing_of(
-        app, claims, trusted=settings.private, admins=settings.admins, report=report
+        app,
+        claims,
+        trusted=settings.private,
+        admins=settings.admins,
+        report=report,
+        write_commands=commands.write_as_typed,
     )
 
     def services(seen: App) -> Services:
@@ -168,6 +173,7 @@ def writing_of(
     admins: Collection[str] = (),
     source: BudgetSource = BudgetSource.CHATS,
     report: Callable[[PresagioError], None] = ignore,
+    write_commands: Callable[[str, str], str] = lambda _, text: text,
 ) -> Writing | None:
     """Return what writes tweets for chats, or None without a language model.
 
@@ -187,6 +193,7 @@ def writing_of(
             operators=frozenset(admins),
             source=source,
             report=report,
+            write_commands=write_commands,
         )
     )
 

@@ -78,8 +78,23 @@ class Waiting(Store, sql="access"):
         row = await self._fetch_row("waiting", number, chat.id)
         return None if row is None else WaitingMessage(**dict(row))
 
-    async def choose(self, number: int, corpus: str, *, person: str, now: datetime) -> None:
-        """Note which archive a person ("platform:id") chose for a message."""
+    async def is_asking(self, chat: Chat, thread: str | None, *, since: datetime) -> bool:
+        """Return whether the place was asked for an archive since then and nobody has chosen."""
+        return bool(await self._fetch_value("open_question", chat.id, thread, since))
+
+    async def list_later(self, number: int) -> Mapping[int, WaitingMessage]:
+        """Return what came after a message in its place and nobody has chosen for, by its id."""
+        rows = await self._fetch_rows("later_waiting", number)
+        return {
+            row["id"]: WaitingMessage(
+                message=row["message"], thread=row["thread"], written_at=row["written_at"]
+            )
+            for row in rows
+        }
+
+    async def choose(self, number: int, corpus: str, *, person: str | None, now: datetime) -> None:
+        """Note which archive was chosen for a message; who is a `person` ("platform:id") whose
+        choice holds for that person alone."""
         await self._execute("choose", number, corpus, person, now)
 
     async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:

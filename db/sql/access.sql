@@ -105,6 +105,19 @@ VALUES ($1, $2, $3, $4, $5) RETURNING id
 -- name: waiting(waiting_id, chat_id)
 SELECT message, thread, written_at FROM waiting WHERE id = $1 AND chat_id = $2
 
+-- name: open_question(chat_id, thread, asked_from)
+SELECT EXISTS (SELECT FROM waiting
+                WHERE chat_id = $1 AND thread IS NOT DISTINCT FROM $2 AND asked_at >= $3
+                  AND chosen IS NULL)
+
+-- name: later_waiting(waiting_id)
+-- What came while the question was open, and has not been answered.
+SELECT w.id, w.message, w.thread, w.written_at
+  FROM waiting w JOIN waiting asked USING (chat_id)
+ WHERE asked.id = $1 AND w.id > $1 AND w.chosen IS NULL
+   AND w.thread IS NOT DISTINCT FROM asked.thread
+ ORDER BY w.id
+
 -- name: choose(waiting_id, chosen, chosen_by, chosen_at)
 UPDATE waiting SET chosen = $2, chosen_by = $3, chosen_at = $4 WHERE id = $1
 

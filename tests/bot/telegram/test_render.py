@@ -12,7 +12,8 @@ from bot.replies.limits import utf16_length
 from bot.reply import MAX_HITS, Action, Button, HitView, Reply
 from bot.telegram.render import LONGEST_TEXT, render_keyboard, render_messages
 from engine.prophecy.score import Sureness
-from tests.fakes.telegram.html import Entity, parse
+from tests.fakes.telegram.html import parse
+from tests.fakes.telegram.text import Entity
 
 WORDS = words_for("en")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
