@@ -280,7 +280,7 @@ async def with_archive(request: Request, services: Services, name: str) -> Chat:
     elif name not in names:
         raise UsageError(
             request.words.say(
-                "There is no corpus {name}. There are: {names}.",
+                "There is no archive {name}. There are: {names}.",
                 name=cut(name, _LONGEST_ECHO) or "-",
                 names=cut(", ".join((*names, ALL, USUAL)), 500),
             )

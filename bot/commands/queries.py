@@ -115,7 +115,7 @@ async def _answer_question(request: Request, services: Services) -> Reply:
     asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
         earlier = await services.stores.questions.earlier(asked)
-    request.step(services.name_longest_step(words))
+    request.step(words.say("Searching …"))
     with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now

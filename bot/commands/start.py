@@ -67,7 +67,7 @@ _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZO
 
 async def _welcome_chat(request: Request, services: Services) -> Reply:
     words = request.words
-    archives = _choose_archives(await services.archives.list())
+    archives = await _list_searched(request, services)
     owns = request.owner and bool(request.text)  # which is the code: this is said once
     sentences = [words.say("You own this bot now.")] if owns else []
     sentences.append(words.say("There is always a tweet."))
@@ -100,6 +100,13 @@ async def _welcome_chat(request: Request, services: Services) -> Reply:
 def _choose_archives(corpora: Sequence[Corpus]) -> list[Corpus]:
     usable = [corpus for corpus in corpora if corpus.role is not CorpusRole.NEWS]
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
+
+
+async def _list_searched(request: Request, services: Services) -> list[Corpus]:
+    """Return the archive that the chat searches, or all that it may choose from."""
+    name = services.archives.name_for(request.known_chat)
+    corpora = await services.archives.list()
+    return [corpus for corpus in corpora if corpus.name == name] or _choose_archives(corpora)
 
 
 def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
@@ -230,8 +237,7 @@ async def _find_subscription(request: Request, services: Services) -> Subscripti
 async def _sum_up_setup(request: Request, services: Services) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
-    archives = _choose_archives(await services.archives.list())
-    chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
+    chosen = await _list_searched(request, services)
     ready = words.say("I am set up.")
     lines = [
         f"{ready} {say_how_to_ask(words, private=request.place.private)}",

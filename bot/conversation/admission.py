@@ -1,5 +1,6 @@
 """Whom the bot answers: its owner, whom the settings name, and whom the owner lets in."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ _TOLD = {
 }
 
 _REMEMBERED = 1000  # names and people
+_CODE = re.compile(r"[A-Za-z0-9]{6,12}")  # as it may be typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Doorkeeper:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
         standing = await self._find_standing(request)
         request = replace(request, owner=standing.owns)
+        if _read_code(request) and not standing.owns:
+            return _refuse_code(request, standing)
         if request.place.broadcast and _brings_in(request) and not request.person.as_chat:
             if standing.owns:
                 await self._ownership.let_in(request.place, request)
@@ -161,9 +165,20 @@ def _brings_in(request: Request) -> bool:
     return called is not None and called[0] == START and not request.place.private
 
 
+def _refuse_code(request: Request, standing: Standing) -> Stop:
+    words = words_for(request.person.language)
+    command = "presagio setup --new-owner" if standing.owned else "presagio setup"
+    sentence = words.say(
+        "This code is wrong or used up: each works once, and for a day at most. Where I run,"
+        " {command} shows another.",
+        command=command,
+    )
+    return Stop("wrong code", reply_aside(replace(request, words=words), sentence))
+
+
 def _read_code(request: Request) -> str | None:
     """Return the code of a private "/start CODE", or None."""
     called = request.command_call
     if called is None or called[0] != START or not request.place.private or not request.place.kept:
         return None
-    return called[1] or None
+    return called[1] if _CODE.fullmatch(called[1]) else None

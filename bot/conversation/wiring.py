@@ -40,7 +40,6 @@ from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
-from db.logs import JobOutcomes
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
@@ -292,7 +291,6 @@ async def open_news_services(
             subscriptions=Subscriptions(database),
             finds=Finds(database),
             outbox=Outbox(database),
-            outcomes=JobOutcomes(database),
             deciding=deciding_of(app),
             look_up=lookup.look_up,
             read_list=lookup.read_list,

@@ -17,7 +17,7 @@ from engine.values import Usage
 
 _INDENT = "   "
 STEPS = {
-    StepName.RETRIEVE: marked("Looking into the corpora…"),
+    StepName.RETRIEVE: marked("Looking into the archives…"),
     StepName.GAPS: marked("Asking what is missing…"),
     StepName.WEB: marked("Asking the web for that…"),
     StepName.MERGE: marked("Choosing the passages…"),

@@ -167,7 +167,7 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("picture maybe", "maybe does not fit picture. Use one of: off, on, post."),
-        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
+        ("corpus nowhere", "There is no archive nowhere. There are: demo, larga, all, default."),
         (
             "colour red",
             "There is no setting colour. There are: language, mentions, replies, headlines,"
@@ -291,7 +291,7 @@ class TestCorpus:
     async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
             assert (await bot.say("/corpus")).text == "There is no corpus yet."
-            said = "There is no corpus x. There are: all, default."
+            said = "There is no archive x. There are: all, default."
             assert (await bot.say("/corpus x")).text == said
 
     async def test_a_button_of_a_corpus_that_is_gone_is_told(self, bot: Bot) -> None:

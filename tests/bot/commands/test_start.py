@@ -51,6 +51,12 @@ async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
     assert labels(greeting) == ["Set me up"]
 
 
+async def test_greeting_names_the_archive_that_the_chat_searches(bot: Bot) -> None:
+    await bot.say("/corpus luis")
+    greeting = await bot.say("/start")
+    assert "I look in the old tweets of @luis for one" in (greeting.text or "")
+
+
 @pytest.mark.parametrize(
     ("language", "place", "corpora"),
     list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),

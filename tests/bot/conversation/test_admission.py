@@ -119,6 +119,18 @@ async def test_shown_owner_code_is_replaced_before_it_expires(bot: Bot) -> None:
     assert await ownership.access.owner("test")
 
 
+async def test_a_wrong_code_is_told_and_asks_nobody(bot: Bot, post: Post) -> None:
+    wrong = await bot.say("/start ABCD2345", person=BOB, place=BOBS)
+    assert (wrong.text or "").startswith("Este código no es correcto o ya se usó")
+    assert (wrong.text or "").endswith("presagio setup muestra otro.")
+    await owned(bot)
+    wrong = await bot.say("/start abcd2345", person=ANA, place=private_chat(ANA))
+    assert "presagio setup --new-owner" in (wrong.text or "")
+    assert post.posted == []
+    asked = await bot.say("/start hello", person=DAN, place=private_chat(DAN))
+    assert asked.text == "My owner decides who may use me, and has been asked.", "it is no code"
+
+
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
     code = await bot.services.access.ownership.code("test", now=NOW)
     await bot.hear(event(f"/start {code}", person=OWNER, place=GROUP))
