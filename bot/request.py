@@ -15,7 +15,14 @@ from engine.text.clean import make_storable
 if TYPE_CHECKING:
     from engine.chat import Chat
 
-_ARCHIVES = (".zip", ".json", ".jsonl", ".csv")
+# Files that are no export of anybody's texts.
+_MEDIA = frozenset(
+    (
+        *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif", ".bmp", ".svg", ".tgs"),
+        *(".mp3", ".m4a", ".aac", ".ogg", ".oga", ".opus", ".wav", ".flac"),
+        *(".mp4", ".mov", ".m4v", ".webm", ".avi", ".mkv"),
+    )
+)
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000
 
 # A path such as /r/politics is not a command, and neither is "/ 5".
@@ -84,8 +91,8 @@ class SentFile:
 
     @property
     def is_archive(self) -> bool:
-        """Whether its name is that of an export of somebody's texts."""
-        return self.name.lower().endswith(_ARCHIVES)
+        """Whether it may be an export of somebody's texts: no picture, sound or video."""
+        return Path(self.name).suffix.lower() not in _MEDIA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
