@@ -192,6 +192,7 @@ class Admission:
     title: str | None
     language: str
     state: AdmissionState
+    broadcast: bool = False  # everybody reads what is said there
     message: str | None = None  # the last that was written there meanwhile, until it is decided
     thread: str | None = None  # of the message
     message_at: datetime | None = None

@@ -140,7 +140,7 @@ async def _answer_in_full(request: Request, services: Services) -> Prophecy:
 async def _run_search(
     search: SearchRequest, corpus: str, request: Request, services: Services
 ) -> Prophecy:
-    request.step(services.name_longest_step(request.words))
+    request.step(request.words.say("Searching …"))
     with points_to_corpora():
         return await services.searches.prophesy(search, corpus=corpus)
 

@@ -121,7 +121,7 @@ async def _answer_question(request: Request, services: Services) -> Reply:
     if asked:
         earlier = await services.stores.questions.earlier(asked)
         earlier = await _choose_context(request, services, earlier)
-    request.step(services.name_longest_step(words))
+    request.step(words.say("Searching …"))
     with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now

@@ -16,7 +16,7 @@ from bot.commands.subscription_parser import (
     as_typed,
     read_subscription,
 )
-from bot.i18n.words import Words, marked
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
@@ -53,7 +53,8 @@ _OPTIONS = (
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_TOPIC, _OFF, _HELP = "topic", "off", "help"
+_OFF, _HELP = "off", "help"
+_TOPIC = frozenset(("topic", "tema"))
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -67,6 +68,13 @@ _BUTTONS = (
     ),
     tuple((label, f"threshold {word}") for word, label in THRESHOLD_LABELS.items()),
 )
+# Whoever types what a button says means what it does.
+_TYPED_BY_LABEL = {
+    words_for(code).say(label).casefold(): typed
+    for code in LANGUAGES
+    for row in _BUTTONS
+    for label, typed in row
+}
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _DAYS = (
     marked("Mondays"),
@@ -222,11 +230,19 @@ async def _change_subscription(request: Request, services: Services, text: str) 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
-    news = services.news
+    news, words = services.news, request.words
+    text = _TYPED_BY_LABEL.get(text.casefold().rstrip("."), text)
     subscription = await _read_subscription(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
-    chat = replace(request.known_chat, asked_in=request.words.language)
+        if not await request.inquiries.may_post():
+            raise UsageError(
+                words.say(
+                    "I can answer here, but post nothing before I am a member: /invite @Presagio,"
+                    " then write this again."
+                )
+            )
+    chat = replace(request.known_chat, asked_in=words.language)
     if not subscription.topic:  # it means the same wherever something is said unasked
         chat = replace(chat, threshold=subscription.threshold)
     await services.stores.chats.change(chat)
@@ -242,7 +258,7 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
     chat, here, words = request.known_chat, request.place.thread, request.words
     before = await subscription_here(request, news)
     first, _, rest = text.partition(" ")
-    if first.lower() == _TOPIC:
+    if first.lower() in _TOPIC:
         if not here:
             raise UsageError(
                 words.say("/subscribe topic is for topics and threads: write it in one.")

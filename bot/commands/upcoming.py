@@ -288,11 +288,13 @@ async def _show_history(request: Request, services: Services) -> Reply:
 
 
 def _say_state(delivery: PastDelivery, words: Words) -> str:
-    """Return what became of a post, or "" if it was sent as it should be."""
-    if delivery.state is DeliveryState.SENT and not delivery.error:
+    """Return what became of a post, or "" if it was sent as it should be. Whoever runs the bot
+    reads what the platform said."""
+    error = words.render(delivery.error) if delivery.error and words.operator else ""
+    if delivery.state is DeliveryState.SENT and not error:
         return ""
     state = words.say(_STATES[delivery.state])
-    return f" · {state} ({words.render(delivery.error)})" if delivery.error else f" · {state}"
+    return f" · {state} ({error})" if error else f" · {state}"
 
 
 def _describe_past(delivery: PastDelivery, words: Words) -> str:

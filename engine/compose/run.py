@@ -98,7 +98,7 @@ class ComposeRun:
             except TimeoutError as exc:
                 raise StorageInterrupted(
                     Message(
-                        "The corpora gave nothing within {seconds:g} s.", seconds=_RETRIEVE_SECONDS
+                        "The archives gave nothing within {seconds:g} s.", seconds=_RETRIEVE_SECONDS
                     ),
                     fix=Message("Try again later."),
                     plain=Message("Searching took too long. Try again in a few minutes."),

@@ -506,7 +506,7 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
     talk.stage.model.script = [slow(4.0, talk.stage.model.script[-1])]
     async with talk.serving():
         step, shown = await talk.says_slowly(HEADLINE)
-    assert step == "Asking the model …"
+    assert step == "Searching …"
     assert is_answer(shown)
 
 

@@ -58,6 +58,51 @@ async def test_a_setting_is_changed_and_shown(
     assert reply.ephemeral
 
 
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("idioma español", "language: es"),
+        ("idioma: inglés", "language: en"),
+        ("language spanish", "language: es"),
+        ("silencio de 23 a 7", "quiet: 23:00-07:00"),
+        ("silencio de 11 de la noche a 7 y media de la mañana", "quiet: 23:00-07:30"),
+        ("quiet hours from 11pm to 7am", "quiet: 23:00-07:00"),
+        ("quiet between 10 pm and noon", "quiet: 22:00-12:00"),
+        ("horas de silencio entre las 22hs y las 8hs", "quiet: 22:00-08:00"),
+        ("silencio no", "quiet: off"),
+        ("umbral 5", "threshold: 5"),
+        ("umbral a 6", "threshold: 6"),
+        ("Umbral = 3", "threshold: 3"),
+        ("zona horaria Buenos Aires", "timezone: America/Argentina/Buenos_Aires"),
+        ("time zone New York", "timezone: America/New_York"),
+        ("menciones no", "mentions: off"),
+        ("réplicas no", "replies: off"),
+        ("respuestas no", "replies: off"),
+        ("respuestas completas", "answers: full"),
+        ("titulares sí", "headlines: on"),
+        ("archivo demo", "corpus: demo"),
+    ],
+)
+async def test_settings_are_understood_in_both_languages(
+    bot: Bot, language: str, typed: str, said: str
+) -> None:
+    reply = await bot.say(f"/settings {typed}", person=Person(id="x", language=language))
+    assert (reply.text or "").startswith(said)
+
+
+async def test_setting_errors_name_words_of_the_language(bot: Bot) -> None:
+    person = Person(id="x", language="es")
+    unknown = await bot.say("/settings color rojo", person=person)
+    assert (unknown.text or "").startswith(
+        "No existe el ajuste color. Hay: idioma, menciones, réplicas, titulares, umbral, zona,"
+    )
+    wrong = await bot.say("/settings respuestas largas", person=person)
+    assert (wrong.text or "").endswith(
+        "largas no sirve para respuestas. Sirven: breves, completas."
+    )
+
+
 async def test_listening_to_all_warns_of_messages_telegram_hides(bot: Bot) -> None:
     async def admin() -> bool:
         return True
@@ -124,7 +169,7 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("picture maybe", "maybe does not fit picture. Use one of: off, on, post."),
-        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
+        ("corpus nowhere", "There is no archive nowhere. There are: demo, larga, all, default."),
         (
             "colour red",
             "There is no setting colour. There are: language, mentions, replies, headlines,"
@@ -249,7 +294,7 @@ class TestCorpus:
     async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
             assert (await bot.say("/corpus")).text == "There is no corpus yet."
-            said = "There is no corpus x. There are: all, default."
+            said = "There is no archive x. There are: all, default."
             assert (await bot.say("/corpus x")).text == said
 
     async def test_a_button_of_a_corpus_that_is_gone_is_told(self, bot: Bot) -> None:

@@ -82,6 +82,56 @@ def test_typed_options_set_the_subscription(typed: str, changes: dict[str, objec
     assert read(typed) == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # fields of Subscription
 
 
+WEEKDAYS = (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "changes"),
+    [
+        ("noon", {"at": time(12)}),
+        ("every day at midnight", {"at": time(0)}),
+        ("weekdays at noon", {"weekdays": WEEKDAYS, "at": time(12)}),
+        ("on weekdays 8:30", {"weekdays": WEEKDAYS, "at": time(8, 30)}),
+        ("a las 7 de la tarde", {"at": time(19)}),
+        ("diario a las siete y media de la tarde", {"at": time(19, 30)}),
+        ("daily at 7 in the evening best 2", {"at": time(19), "best": 2}),
+        ("cada lunes 9h", {"weekdays": (0,), "at": time(9)}),
+        ("lunes a viernes 9hs", {"weekdays": WEEKDAYS, "at": time(9)}),
+        ("de lunes a viernes a las 21:30 hs", {"weekdays": WEEKDAYS, "at": time(21, 30)}),
+        ("todos los sábados al mediodía", {"weekdays": (5,), "at": time(12)}),
+        ("on Mondays and Fridays at nine", {"weekdays": (0, 4), "at": time(9)}),
+        ("los días hábiles a las 8", {"weekdays": WEEKDAYS, "at": time(8)}),
+        ("mediodía", {"at": time(12)}),
+        ("830", {"at": time(8, 30)}),
+        ("daily 1930", {"at": time(19, 30)}),
+        ("al instante", {"mode": PostingMode.INSTANT}),
+        ("at once umbral 6", {"mode": PostingMode.INSTANT, "threshold": 6}),
+        ("every morning", {"at": time(9)}),
+        ("todas las noches", {"at": time(20)}),
+        ("every evening at 7", {"at": time(19)}),
+        ("every Monday morning at 8 am", {"weekdays": (0,), "at": time(8)}),
+        ("mejores 2 silencio sí", {"best": 2, "silent": True}),
+        ("diario 9:00 fuentes La Tarde, El Lunes", {"feeds": ("La Tarde", "El Lunes")}),
+        ("must weekends, midnight daily noon", {"must": ("weekends", "midnight"), "at": time(12)}),
+    ],
+)
+def test_times_and_options_are_understood_in_both_languages(
+    language: str, typed: str, changes: dict[str, object]
+) -> None:
+    read_here = read_subscription(typed, None, NEW, words_for(language))
+    assert read_here == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # as above
+
+
+def test_a_word_that_is_an_option_in_spanish_can_be_a_word_in_english() -> None:
+    assert read("must sin, grace").must == ("sin", "grace")
+
+
+def test_errors_name_the_options_of_the_language() -> None:
+    with pytest.raises(UsageError, match=r"Hay: diario, al instante, nunca, días, mejores, umbral"):
+        read_subscription("semanal", None, NEW, SPANISH)
+
+
 def test_options_not_typed_are_kept() -> None:
     before = read("instant best 7 must tea here")
     assert read("threshold foretold", before) == replace(before, threshold=HitKind.PREDICTION)
@@ -133,7 +183,7 @@ def test_invalid_options_are_refused_with_a_message(typed: str, said: str) -> No
 
 
 def test_option_error_is_in_the_language_of_the_chat() -> None:
-    with pytest.raises(UsageError, match=r"^best lleva un número de 1 a 10\.$"):
+    with pytest.raises(UsageError, match=r"^mejores lleva un número de 1 a 10\.$"):
         read_subscription("best x", None, NEW, SPANISH)
 
 

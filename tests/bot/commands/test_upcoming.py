@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.commands.upcoming import HISTORY
 from bot.i18n.words import words_for
 from bot.jobs.content import NothingFound, content_to_json, reply_of
 from bot.jobs.digest import decide_due_posts
@@ -191,7 +192,7 @@ class TestDraft:
         )
         assert composer.calls == [], "nothing is paid for unasked"
         announced = await news.bot.press(preview, "write")
-        assert announced.text == "Looking into the corpora…"
+        assert announced.text == "Looking into the archives…"
         await news.bot.conversation.wait_until_written()
         assert "Dear. [1]" in (news.bot.adapter.changed[-1][1].text or "")
         [kept] = composer.calls
@@ -255,10 +256,14 @@ class TestHistory:
         assert ((await news.bot.say("/history")).text or "").splitlines() == [
             "The last posts of this chat:",
             "June 1, 2024, 12:00 · not sent yet: …",
-            "June 1, 2024, 12:00 · given up (It could not be sent for a day.):"
-            " No old tweet foretold the news since May 31, 2024.",
+            "June 1, 2024, 12:00 · given up: No old tweet foretold the news since May 31, 2024.",
             f"June 1, 2024, 12:00: {COFFEE}!",
         ]
+        runs_it = words_for("en", operator=True)
+        asked = event("/history", chat=await news.bot.chat(), words=runs_it)
+        told = await HISTORY.handler(asked, news.bot.services)
+        assert told
+        assert "given up (It could not be sent for a day.)" in (told.text or "")
 
 
 async def _from_before(news: News) -> None:
