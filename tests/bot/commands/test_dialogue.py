@@ -9,6 +9,7 @@ import pytest
 from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
 from engine.chat import Listening
+from engine.search import HitKind
 from tests.bot.commands.test_ask import StandInAsk
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW
@@ -193,7 +194,7 @@ async def test_a_remark_on_an_answer_in_private_gets_a_hint_and_no_search(bot: B
 @pytest.fixture
 async def listening(bot: Bot) -> Bot:
     """The same, which hears headlines in the group."""
-    await bot.set_up(GROUP, listening=Listening.parse("all"), threshold=0)
+    await bot.set_up(GROUP, listening=Listening.parse("all"), threshold=HitKind.EARLIER_CASE)
     return bot
 
 

@@ -106,7 +106,10 @@ WEEKDAYS = (0, 1, 2, 3, 4)
         ("830", {"at": time(8, 30)}),
         ("daily 1930", {"at": time(19, 30)}),
         ("al instante", {"mode": PostingMode.INSTANT}),
-        ("at once umbral 6", {"mode": PostingMode.INSTANT, "threshold": 6}),
+        (
+            "at once umbral anunciado",
+            {"mode": PostingMode.INSTANT, "threshold": HitKind.PREDICTION},
+        ),
         ("every morning", {"at": time(9)}),
         ("todas las noches", {"at": time(20)}),
         ("every evening at 7", {"at": time(19)}),
