@@ -58,7 +58,7 @@ class ReadingCost:
         self._bytes_read += bytes_read
 
     def add_end(self, seconds: float) -> None:
-        """Count the process, which has ended over an order that it had for so many seconds."""
+        """Count the process, which has ended over a task that it had for so many seconds."""
         self._seconds_of_ended += self._seconds_of_running + seconds
         self._seconds_of_running = 0.0
 
