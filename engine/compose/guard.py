@@ -253,22 +253,22 @@ def _compare_text(
     quantities = witness.quantities if in_words and witness.words_read else None
     plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
     about = frozenset(stem_words(plain))
-    found = [
+    findings = [
         Finding(fault, figure.shown)
         for figure in find_figures(plain, in_words=in_words)
         if not _is_time(figure, plain, witness)
         and (fault := _find_fault(figure, about, witness, quantities))
     ]
     amounts = quantities.find_unsupported_amounts(plain) if quantities else ()
-    found += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
-    found += [
+    findings += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
+    findings += [
         Finding(GuardFault.DATE, mention.shown)
         for mention in find_mentions(text)
         if not witness.days.holds(mention)
     ]
-    found += [
-        Finding(GuardFault.DATE, shown)
-        for time, shown in clock_times(text).items()
+    findings += [
+        Finding(GuardFault.DATE, time_text)
+        for time, time_text in clock_times(text).items()
         if time not in witness.clock_times
     ]
     quoted = [
@@ -277,18 +277,18 @@ def _compare_text(
         if not stands_in(quotation, witness.normal_text)
     ]
     quoted += filter(None, [open_quotation(text)])
-    found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
+    findings += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
     if quantities:
         superlatives = quantities.find_unsupported_superlatives(plain, foreign=foreign)
-        found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
+        findings += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
     if foreign:
-        return tuple(found)
-    found += [
+        return tuple(findings)
+    findings += [
         Finding(GuardFault.NAME, name)
         for name in names_in(text)
         if not _is_known(name, witness, nouns=language == "de")
     ]
-    return tuple(found)
+    return tuple(findings)
 
 
 def _find_fault(
@@ -318,15 +318,15 @@ def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
 
 def names_in(text: str) -> list[str]:
     """Return the names in a sentence: capitalised words, but not a single one at its beginning."""
-    found = []
+    names = []
     first = re.search(r"\w", text)
     for match in _CAPITALISED.finditer(text):
         written = match[0].split()
         words = list(dropwhile(lambda word: word.casefold() in _NO_NAMES, written))
         begins = first is not None and first.start() == match.start() and words == written
         if words and not (begins and len(words) == 1):
-            found.append(" ".join(words))
-    return found
+            names.append(" ".join(words))
+    return names
 
 
 def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
