@@ -67,7 +67,6 @@ _UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": Non
 
 _DEAR = [Depends(limit_answers)]
 _LAST_PAGED = 1000  # texts that meet a query, over all pages: each page finds those before it again
-NOWHERE = Addresses()
 
 
 async def _read_addresses(request: Request, shared: SharedOf) -> Addresses:
@@ -212,8 +211,17 @@ def _refuse_category(name: str, known: Sequence[str]) -> Refusal:
     )
 
 
+@router.get(
+    "/search",
+    name="search",
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="Find texts by words and by meaning",
+    description="Find texts of a corpus, or of all, best first. No model judges them; age does not"
+    " count.",
+    dependencies=[SEARCHES],
+)
 async def search_corpus(
-    shared: SharedState, asked: SearchParameters, addresses: Addresses = NOWHERE
+    shared: SharedOf, asked: Annotated[SearchParameters, Query()], addresses: AddressesOf
 ) -> SearchAnswer:
     """Return a page of what `presagio search --json` prints, with counts and the request.
 
@@ -258,8 +266,16 @@ async def search_corpus(
     )
 
 
+@router.get(
+    "/find",
+    name="find",
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="Find exactly the texts that meet a query",
+    description="Find all texts that meet a query of the dialect, and count them.",
+    dependencies=[SEARCHES],
+)
 async def find_texts(
-    shared: SharedState, asked: FindParameters, addresses: Addresses = NOWHERE
+    shared: SharedOf, asked: Annotated[FindParameters, Query()], addresses: AddressesOf
 ) -> FindPage:
     """Return a page of what `presagio find --json` prints. Raises CorpusNotFound, NotAnswerable,
     UsageError, StorageError, and where vectors are compared, the model's errors."""
@@ -294,8 +310,17 @@ def _goes_on(found: QueryAnswer, end: int) -> bool:
     return rest and counts.returned == end < _LAST_PAGED
 
 
+@router.get(
+    "/prophecy",
+    name="prophecy",
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="Find the old texts that foretold a headline",
+    description="Answer a headline as `presagio search` does: judged by the model, where one is set"
+    " up.",
+    dependencies=_DEAR,
+)
 async def answer_headline(
-    shared: SharedState, asked: ProphecyParameters, addresses: Addresses = NOWHERE
+    shared: SharedOf, asked: Annotated[ProphecyParameters, Query()], addresses: AddressesOf
 ) -> HeadlineAnswer:
     """Return what `presagio search --json` prints about a headline.
 
@@ -326,8 +351,17 @@ async def answer_headline(
     )
 
 
+@router.get(
+    "/ask",
+    name="ask",
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="Answer a question from the texts",
+    description="Answer from a corpus or all, each claim with its sources; without a model, in"
+    " their words.",
+    dependencies=_DEAR,
+)
 async def answer_question(
-    shared: SharedState, asked: AskParameters, addresses: Addresses = NOWHERE
+    shared: SharedOf, asked: Annotated[AskParameters, Query()], addresses: AddressesOf
 ) -> AskAnswer:
     """Return what `presagio ask --json` prints, with the request.
 
@@ -356,105 +390,13 @@ async def answer_question(
 
 
 @router.get(
-    "/search",
-    response_model=SearchAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
-    summary="Find texts by words and by meaning",
-    dependencies=[SEARCHES],
-)
-async def _search(
-    shared: SharedOf, addresses: AddressesOf, asked: Annotated[SearchParameters, Query()]
-) -> SearchAnswer:
-    """Find texts of a corpus, or of all, best first. No model judges them; age does not count."""
-    return await search_corpus(shared, asked, addresses)
-
-
-@router.get(
-    "/find",
-    response_model=FindPage,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
-    summary="Find exactly the texts that meet a query",
-    dependencies=[SEARCHES],
-)
-async def _find(
-    shared: SharedOf, addresses: AddressesOf, asked: Annotated[FindParameters, Query()]
-) -> FindPage:
-    """Find all texts that meet a query of the dialect, and count them."""
-    return await find_texts(shared, asked, addresses)
-
-
-@router.get(
-    "/prophecy",
-    response_model=HeadlineAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
-    summary="Find the old texts that foretold a headline",
-    dependencies=_DEAR,
-)
-async def _prophecy(
-    shared: SharedOf, addresses: AddressesOf, asked: Annotated[ProphecyParameters, Query()]
-) -> HeadlineAnswer:
-    """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
-    return await answer_headline(shared, asked, addresses)
-
-
-@router.get(
-    "/ask",
-    response_model=AskAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
-    summary="Answer a question from the texts",
-    dependencies=_DEAR,
-)
-async def _ask(
-    shared: SharedOf, addresses: AddressesOf, asked: Annotated[AskParameters, Query()]
-) -> AskAnswer:
-    """Answer from a corpus or all, each claim with its sources; without a model, in their words."""
-    return await answer_question(shared, asked, addresses)
-
-
-@router.get(
     "/corpora",
-    response_model=CorporaAnswer,
+    name="corpora",
     responses=describe_problems(400, 401, 403, 429, 503),
     summary="List the corpora",
+    description="List the corpora that may be asked.",
 )
-async def _corpora(shared: SharedOf) -> CorporaAnswer:
-    """List the corpora that may be asked."""
-    return await describe_corpora(shared)
-
-
-@router.get(
-    "/documents/{corpus}",
-    response_model=MonthAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
-    summary="List the texts of a month",
-)
-async def _documents(
-    shared: SharedOf,
-    addresses: AddressesOf,
-    corpus: CorpusName,
-    asked: Annotated[MonthParameters, Query()],
-) -> MonthAnswer:
-    """List the texts of a month of a corpus, oldest first, and the months that it has."""
-    return await list_month(shared, corpus, asked, addresses)
-
-
-@router.get(
-    "/documents/{corpus}/{id:path}",
-    response_model=AddressedDocument,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
-    summary="Read one text",
-)
-async def _document(
-    shared: SharedOf,
-    addresses: AddressesOf,
-    corpus: CorpusName,
-    id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
-) -> AddressedDocument:
-    """Return one text by its corpus and its id at the source."""
-    return await describe_document(shared, corpus, id, addresses)
-
-
-async def describe_corpora(shared: SharedState) -> CorporaAnswer:
+async def describe_corpora(shared: SharedOf) -> CorporaAnswer:
     """Return the corpora that may be asked. Raises StorageError."""
     return CorporaAnswer(corpora=list(map(CorpusAnswer.of, await shared.app.corpora.list())))
 
@@ -465,23 +407,37 @@ def month_span(month: str) -> tuple[datetime, datetime]:
     return begins, (begins + timedelta(days=31)).replace(day=1)
 
 
+@router.get(
+    "/documents/{corpus}",
+    name="documents",
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="List the texts of a month",
+    description="List the texts of a month of a corpus, oldest first, and the months that it has.",
+)
 async def list_month(
-    shared: SharedState, name: str, asked: MonthParameters, addresses: Addresses
+    shared: SharedOf,
+    corpus: CorpusName,
+    asked: Annotated[MonthParameters, Query()],
+    addresses: AddressesOf,
 ) -> MonthAnswer:
     """Return a page of the texts of a month. Raises CorpusNotFound, NotAnswerable, StorageError."""
-    corpus, skipped, end = await shared.app.corpus(name), asked.skipped, asked.skipped + asked.limit
-    months = await shared.count_months(corpus)
+    known, skipped, end = (
+        await shared.app.corpus(corpus),
+        asked.skipped,
+        asked.skipped + asked.limit,
+    )
+    months = await shared.count_months(known)
     month = asked.month or max(months, default=None)
     texts: Sequence[ArchiveText] = ()
     if month and month in months:
         texts = await DocumentLookup(shared.app.database).list_texts(
-            corpus, *month_span(month), limit=asked.limit + 1, offset=skipped
+            known, *month_span(month), limit=asked.limit + 1, offset=skipped
         )
     return MonthAnswer(
-        corpus=corpus.name,
+        corpus=known.name,
         month=month,
         months=dict(months),
-        documents=[_describe_text(corpus, text, addresses) for text in texts[: asked.limit]],
+        documents=[_describe_text(known, text, addresses) for text in texts[: asked.limit]],
         next=asked.turn_page(end) if len(texts) > asked.limit else None,
     )
 
@@ -497,13 +453,23 @@ def _describe_text(corpus: Corpus, text: ArchiveText, addresses: Addresses) -> A
     )
 
 
+@router.get(
+    "/documents/{corpus}/{id:path}",
+    name="document",
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    summary="Read one text",
+    description="Return one text by its corpus and its id at the source.",
+)
 async def describe_document(
-    shared: SharedState, corpus: str, external_id: str, addresses: Addresses = NOWHERE
+    shared: SharedOf,
+    corpus: CorpusName,
+    id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
+    addresses: AddressesOf,
 ) -> AddressedDocument:
     """Return a document of a corpus. Raises CorpusNotFound, Refusal, StorageError."""
-    known, document = await read_document(shared, corpus, external_id)
+    known, document = await read_document(shared, corpus, id)
     answer = DocumentAnswer.of(known.name, attribute_document(document, known))
-    links = addresses.of_text(known.name, external_id)
+    links = addresses.of_text(known.name, id)
     return AddressedDocument.model_validate(dict(answer) | links)
 
 

@@ -11,7 +11,6 @@ from bot.queries.compose import build_composer
 from bot.replies.limits import cut
 from bot.web.addresses import Addresses
 from bot.web.api import (
-    NOWHERE,
     answer_headline,
     answer_question,
     describe_corpora,
@@ -204,7 +203,7 @@ class ToolEntry:
         return {"type": "object"} | TypeAdapter(returned).json_schema()
 
     async def call(
-        self, shared: SharedState, arguments: Mapping[str, Any], addresses: Addresses = NOWHERE
+        self, shared: SharedState, arguments: Mapping[str, Any], addresses: Addresses
     ) -> AnswerModel:
         """Return the answer, short if that is asked for.
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from bot.web.addresses import Addresses
 from bot.web.tools import TOOLS
 from db.chat.answers import Answers
 from engine.chat import Answer
@@ -44,7 +45,7 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "document": {"corpus": "demo", "id": "1"},
 }
 # Where a post stands that everybody may read.
-PUBLIC = ["/", "/corpora/demo", "/documents/demo/1", "/feed.json", "/feed.xml"]
+PUBLIC = ["/", "/corpora/demo", "/docs", "/documents/demo/1", "/feed.json", "/feed.xml"]
 
 
 def addresses(web: WebStage) -> list[str]:
@@ -67,7 +68,7 @@ async def holding(web: WebStage, word: str) -> list[str]:
             found.append(path)
     for tool in TOOLS:
         if tool.name != "compose":
-            answer = await tool.call(web.shared, ARGUMENTS[tool.name])
+            answer = await tool.call(web.shared, ARGUMENTS[tool.name], Addresses())
             found += [tool.name] if word in str(answer).lower() else []
     return found
 
