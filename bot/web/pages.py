@@ -48,6 +48,7 @@ from bot.web.visitor import (
     join_prophecy,
     list_candidates,
     list_choices,
+    note_answered,
     read_asked,
     recover_asked,
 )
@@ -233,6 +234,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         candidates = None if answering.done() else await list_candidates(shared, asked)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
+        await note_answered(shared, asked)
         if judging:
             shared.prophecies.expect_return(asked)
     return render_template(

@@ -11,7 +11,7 @@ from bot.web.browsing import ON_A_PAGE
 from bot.web.rendering import archived_address, link_pieces
 from db.pool import Database
 from engine.corpora import Document
-from engine.values import Kind
+from engine.values import Flag, Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_pages import one, read, texts
@@ -95,8 +95,53 @@ async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> No
     )
 
 
-async def test_this_day_is_that_of_every_year(archive: WebStage) -> None:
-    assert await quotes(archive, "/corpora/ana/on-this-day") == ["Of June", "A year on"]
+async def test_this_day_shows_the_best_text_of_each_year(database_url: str) -> None:
+    day, hour = datetime(2016, 6, 1, 8, tzinfo=UTC), timedelta(hours=1)
+    database = await Database.open(database_url)
+    await load(database, "ana", [
+        dated(1, "Quiet", day),
+        dated(2, "Loud", day + hour, engagement=9),
+        dated(3, "RT @bob: Louder", day + 2 * hour, engagement=99, flags=Flag.REPOST),
+        dated(4, "https://t.co/abc", day + 3 * hour, engagement=999),
+        dated(5, "Alone", day.replace(year=2018)),
+        dated(6, "Another day", day + 24 * hour),
+    ])  # fmt: skip
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana/on-this-day"))
+        for path in ("/", "/corpora/ana"):
+            assert "Loud" in texts(read(await stage.get(path)), "blockquote"), path
+        link = one(page, ".texts + .meta a")
+        rest = read(await stage.get(str(link.attributes["href"])))
+    assert texts(page, QUOTES) == ["Loud", "Alone"]
+    assert texts(page, "h2.day") == ["2016", "2018"]
+    assert link.text() == "3 more posts of that day"
+    assert len(texts(rest, QUOTES)) == 4
+
+
+async def test_replies_to_others_are_folded_below_their_day(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await load(database, "ana", [
+        dated(1, "@bob No", JULY, flags=Flag.REPLY),
+        dated(2, "To all", JULY + timedelta(hours=1)),
+        dated(3, "@eve Yes", JULY + timedelta(hours=2), flags=Flag.REPLY),
+    ])  # fmt: skip
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana/2016/07"))
+    assert texts(page, QUOTES) == ["To all", "@bob No", "@eve Yes"]
+    assert texts(page, "details.replies:not([open]) > summary") == ["2 replies"]
+    assert len(page.css("details.replies blockquote")) == 2
+
+
+async def test_years_without_texts_take_no_row(database_url: str) -> None:
+    database = await Database.open(database_url)
+    years = [dated(year, "Something", JULY.replace(year=year)) for year in (1816, 2016)]
+    await load(database, "ana", years)
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana"))
+    assert texts(page, ".months tbody th") == ["1816", "2016"]
 
 
 async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(database_url: str) -> None:

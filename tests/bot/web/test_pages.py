@@ -510,3 +510,28 @@ async def test_unexpected_error_is_answered_without_details(
     assert 'status="500"' in (await coffee_web.get("/metrics")).text
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
+
+
+async def test_browsers_keep_static_files_under_an_address_that_changes_with_them(
+    coffee_web: WebStage,
+) -> None:
+    home = read(await coffee_web.get("/"))
+    loaded = [str(node.attributes["href"]) for node in home.css("link[rel~=stylesheet], [as=font]")]
+    for address in (*loaded, "/static/page.css"):
+        kept = (await coffee_web.client.get(address)).headers["cache-control"]
+        assert ("immutable" in kept) == (address != "/static/page.css"), address
+
+
+async def test_the_picture_of_an_answer_that_was_seen_counts_as_no_answer(coffee_url: str) -> None:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "1"}
+    async with web_stage(environ) as web:
+        assert (await web.get("/prophecy", **HEADLINE_AND_DATE)).status_code == 200
+        assert (await web.get("/picture.png", **HEADLINE_AND_DATE)).status_code == 200
+        other = HEADLINE_AND_DATE | {"date": "2023-05-05"}
+        assert (await web.get("/picture.png", **other)).status_code == 429
+
+
+async def test_paper_shows_the_address(coffee_web: WebStage) -> None:
+    for path, asked in (("/prophecy", HEADLINE_AND_DATE), ("/documents/demo/1", {})):
+        page = read(await coffee_web.get(path, **asked))
+        assert texts(page, ".printed")[0].startswith(f"{ADDRESS}{path}")
