@@ -72,9 +72,7 @@ BUNDLED = {
 async def find_bundled_lead(
     shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor
 ) -> ForetoldView | None:
-    """Return a prophecy of the bundled corpus, where there is no other. Raises StorageError."""
-    if any(corpus.role is CorpusRole.ARCHIVE for corpus in corpora):
-        return None
+    """Return a prophecy of the bundled corpus, where that is shown. Raises StorageError."""
     for corpus in corpora:
         if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
             example = BUNDLED[_choose_language(corpus, visitor.words)][0]

@@ -298,6 +298,7 @@ def _load_environment() -> Environment:
     environment.globals |= {
         "ABOUT": ABOUT,
         "JUDGING": JUDGING,
+        "ARCHIVE": CorpusRole.ARCHIVE,
         "DEMONSTRATION": CorpusRole.DEMONSTRATION,
     }
     environment.globals["version"] = fingerprint_static()
