@@ -278,7 +278,7 @@ def _say_outcome(prophecy: Prophecy, words: Words) -> str:
     if not is_foretold(prophecy):
         return words.say("Judged: nothing for sure.")
     return words.count(
-        "Judged: {number} text found.", "Judged: {number} texts found.", len(prophecy.hits)
+        "Judged: {number} post found.", "Judged: {number} posts found.", len(prophecy.hits)
     )
 
 

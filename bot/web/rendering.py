@@ -164,7 +164,7 @@ def draw_axis(hits: Sequence[Hit], until: datetime, words: Words) -> TimeAxis | 
     for moment, rank in dated:
         share = _round_percent((moment - begins) / (until - begins))
         start = min(share, 100 - _MARK_ROOM)
-        if groups and start - groups[-1][0] < _MARK_ROOM:
+        if groups and start - groups[-1][0] < _MARK_ROOM * min(len(groups[-1][2]), 2):
             groups[-1][2].append(rank)
         else:
             groups.append((start, format_day(moment)[:4], [rank]))

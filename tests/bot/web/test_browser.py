@@ -114,10 +114,12 @@ async def test_the_link_to_this_page_is_in_sight_and_the_keyboard_begins_before_
 @pytest.mark.parametrize("dark", [False, True])
 async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, dark: bool) -> None:
     colours = set()
+    await visit.browser.watch_shifts()
     for width, height in (PHONE, DESKTOP):
         await visit.browser.look_like(width=width, height=height, dark=dark)
         for path in PATHS:
             await visit.open(path)
+            assert float(str(await visit.read("shift"))) < 0.05, (path, width)
             fits = "{0}.scrollWidth <= {0}.clientWidth".format("document.documentElement")
             assert await visit.read(fits), (path, width)
             colours.add(await visit.read("getComputedStyle(document.body).backgroundColor"))

@@ -24,6 +24,7 @@ from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
 EVENTS = {"Accept": "text/event-stream"}
 JUDGED = "Judged: "
+SHIFT = 0.05  # at most, as browsers measure it
 STATUS = "document.getElementById('progress').innerText"
 REFUSED = b"HTTP/1.1 %d No\r\nContent-Length: 17\r\nConnection: close\r\n\r\n<main>Gone</main>"
 _HASTE = """
@@ -243,6 +244,7 @@ class TestPage:
         program = require_program("chromium")
         async with browsing(program) as browser:
             await browser.look_like(width=360, height=800)
+            await browser.watch_shifts()
             visit = Visit(browser, judging.service.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             assert "judging" in str(await visit.read(STATUS))
@@ -251,6 +253,7 @@ class TestPage:
             await shows(visit, STATUS, JUDGED)
             assert await visit.read("document.querySelectorAll('.hit .figures').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
+            assert float(str(await visit.read("shift"))) < SHIFT
             assert browser.complaints == []
         assert slow.server.calls == 1
 
