@@ -136,7 +136,11 @@ def build_card(
         corpus=found.corpus or corpus,
         lang=found.lang,
         day=format_day(found.created_at),
-        pieces=split_marks(marked.get(found.id, found.text)),
+        pieces=name_links(
+            split_marks(marked.get(found.id, found.text)),
+            words,
+            has_media=Flag.MEDIA in found.flags,
+        ),
         percent=_round_percent(hit.score),
         stamp=view.stamp(words),
         strength=_STRENGTHS[rate_sureness(hit)],
