@@ -507,7 +507,7 @@ class TestTurns:
     @pytest.fixture
     def slow(self, monkeypatch: pytest.MonkeyPatch) -> Slow:
         slow = Slow()
-        for name in ("api.find_texts", "api.search_corpus", "browsing.find"):
+        for name in ("api.find_texts", "api.search_corpus", "searching.find"):
             monkeypatch.setattr(f"bot.web.{name}", slow.search)
         return slow
 
