@@ -129,7 +129,9 @@ class HitView:
     date_text: str  # "March 14, 2012", in the reader's language; "" without a date
     url: str | None
     flags: tuple[str, ...]  # names of engine.values.Flag
-    age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    age: str = (
+        ""  # "8 years, 9 months before", in the reader's language; "" if it follows no headline
+    )
     kind: HitKind | None = None
     sureness: Sureness | None = None  # None if it is only near, not a hit
     judged: bool = True  # by the language model, where a judgment is to be expected

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
-from bot.replies.dates import age_between, say_age
+from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
@@ -261,10 +261,11 @@ def prophecy_answer(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> 
     """Return the prophecy for programs; ages are relative to the headline's date, or to `now`."""
     from engine.contracts.answers import ProphecyAnswer  # noqa: PLC0415 - few replies need it
 
-    until = prophecy.headline.date or now
+    until, words = prophecy.headline.date or now, words_for(DEFAULT, operator=True)
 
     def tell_age(written: datetime | None) -> str | None:
-        return str(age_between(written, until)) if written else None
+        return say_age(written, until, words) or None
 
-    notice = notice_of(prophecy, words_for(DEFAULT, operator=True))
-    return ProphecyAnswer.of(prophecy, age=tell_age, notice=notice, elapsed_ms=elapsed_ms)
+    return ProphecyAnswer.of(
+        prophecy, age=tell_age, notice=notice_of(prophecy, words), elapsed_ms=elapsed_ms
+    )

@@ -42,7 +42,7 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
         "The news of March 1, 2016, foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
-        "<b>1. 1 year before · "
+        "<b>1. 1 year, 11 months before · "
         '<a href="https://x.com/ana/status/9007199254740993">March 1, 2014</a>'
         " · @\u2060ana · foretold</b>",
         "<blockquote>tweet 1.2</blockquote>",

@@ -39,9 +39,9 @@ def test_a_hit_is_shown_as_it_was_written() -> None:
 def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     hit = make_hit(created_at=datetime(2014, 3, 1, tzinfo=UTC))
     dated = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
-    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2)
+    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2, 2)
     undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
-    assert undated.hits[0].age == say_years(10)
+    assert undated.hits[0].age == say_years(10, 3)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
 @pytest.mark.parametrize(
     ("authors", "introduction"),
     [
-        (("ana", "ana"), (say_years(10),)),
-        (("ana", "luis"), ("@luis", say_years(10))),
-        (("luis", "ana"), ("@ana", say_years(10))),
-        ((None, None), (say_years(10),)),
-        (("ana", None), (say_years(10),)),
+        (("ana", "ana"), (say_years(10, 3),)),
+        (("ana", "luis"), ("@luis", say_years(10, 3))),
+        (("luis", "ana"), ("@ana", say_years(10, 3))),
+        ((None, None), (say_years(10, 3),)),
+        (("ana", None), (say_years(10, 3),)),
     ],
 )
 def test_short_answer_lines_name_authors_if_they_differ(

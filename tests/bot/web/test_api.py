@@ -210,7 +210,7 @@ class TestProphecy:
         assert answer["judged"]
         assert answer["date"] == "2023-05-04T00:00:00+00:00"
         assert answer["hits"][0]["text"] == TWEETS[0]
-        assert answer["hits"][0]["age"] == say_years(12)
+        assert answer["hits"][0]["age"] == say_years(12, 6)
         assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
 
     async def test_hits_are_older_than_the_headline_date(self, coffee_web: WebStage) -> None:
