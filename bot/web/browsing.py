@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
-from functools import partial
 from itertools import groupby
 
 from fastapi import APIRouter, Depends, Request
@@ -13,7 +12,7 @@ from bot.i18n.words import Words
 from bot.queries.find import find
 from bot.replies.dates import say_age
 from bot.reply import name_flags, say_date
-from bot.web.api import DocumentOf
+from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
 from bot.web.failures import nothing_here
 from bot.web.foretold import list_foretold_by, list_posted, view_post
@@ -121,13 +120,10 @@ async def _show_corpus(
 async def _list_years(
     shared: SharedState, corpus: Corpus, words: Words
 ) -> list[tuple[str, list[MonthView]]]:
-    """Return the years in which there are texts, with the months. Figures may be some minutes
-    old. Raises StorageError."""
-    count = partial(Overview(shared.app.database).months, corpus)
-    counted = await shared.kept.get(("months", corpus.id, corpus.documents), count)
+    """Return the years in which there are texts, with the months. Raises StorageError."""
     months = (
         MonthView(when=when, name=words.month(int(when[:4]), int(when[5:])), texts=texts)
-        for when, texts in counted.items()
+        for when, texts in (await shared.count_months(corpus)).items()
     )
     return [(year, [*listed]) for year, listed in groupby(months, key=lambda m: m.when[:4])]
 
@@ -173,11 +169,11 @@ async def _show_month(
     request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
 ) -> Response:
     known, words = await shared.app.corpora.get(name), visitor.words
+    when = f"{year:04}-{month:02}"
     if not (1 <= year < _LAST_MOMENT.year and 1 <= month <= 12):
         raise nothing_here()
-    begins = datetime(year, month, 1, tzinfo=UTC)
-    ends = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    span, when = DateSpan(begins=begins, ends=ends), f"{year:04}-{month:02}"
+    begins, ends = month_span(when)
+    span = DateSpan(begins=begins, ends=ends)
     years = [listed for listed in await _list_years(shared, known, words) if listed[0] == when[:4]]
     heading = words.month(year, month)
     return await _list_texts(request, shared, known, span, heading=heading, when=when, years=years)

@@ -81,6 +81,7 @@ class FoundHit(DocumentText):
     """A text that meets a query."""
 
     rank: int
+    corpus: str | None = Field(description="Its corpus, in an answer from all of them.")
     score: float | None
     similarity: float | None
     matched: list[MatchedTerm]
@@ -91,6 +92,7 @@ class FoundHit(DocumentText):
         return cls(
             **_document_values(hit.document),
             rank=hit.rank,
+            corpus=hit.document.candidate.corpus,
             score=round_figure(hit.score),
             similarity=round_figure(hit.similarity),
             matched=list(map(MatchedTerm.of, hit.matched)),
