@@ -218,7 +218,7 @@ async def search_corpus(
     """Return a page of what `presagio search --json` prints, with counts and the request.
 
     Texts that are only near follow the last hit. Raises CorpusNotFound, NotAnswerable, Refusal,
-    UsageError, StorageError.
+    StorageError.
     """
     started, now = time.perf_counter(), shared.now()
     skipped, end = asked.skipped, asked.skipped + asked.limit
@@ -261,8 +261,8 @@ async def search_corpus(
 async def find_texts(
     shared: SharedState, asked: FindParameters, addresses: Addresses = NOWHERE
 ) -> FindPage:
-    """Return a page of what `presagio find --json` prints. Raises CorpusNotFound, UsageError,
-    StorageError, and where vectors are compared, the model's errors."""
+    """Return a page of what `presagio find --json` prints. Raises CorpusNotFound, NotAnswerable,
+    UsageError, StorageError, and where vectors are compared, the model's errors."""
     started = time.perf_counter()
     skipped, end = asked.skipped, asked.skipped + asked.limit
     corpora = await shared.choose_corpora(asked.corpus or "")
@@ -425,7 +425,7 @@ async def _corpora(shared: SharedOf) -> CorporaAnswer:
 @router.get(
     "/documents/{corpus}",
     response_model=MonthAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="List the texts of a month",
 )
 async def _documents(
@@ -468,7 +468,7 @@ def month_span(month: str) -> tuple[datetime, datetime]:
 async def list_month(
     shared: SharedState, name: str, asked: MonthParameters, addresses: Addresses
 ) -> MonthAnswer:
-    """Return a page of the texts of a month. Raises CorpusNotFound, UsageError, StorageError."""
+    """Return a page of the texts of a month. Raises CorpusNotFound, NotAnswerable, StorageError."""
     corpus, skipped, end = await shared.app.corpus(name), asked.skipped, asked.skipped + asked.limit
     months = await shared.count_months(corpus)
     month = asked.month or max(months, default=None)

@@ -26,7 +26,7 @@ from engine.contracts.answers import (
     QuestionAnswer,
 )
 from engine.contracts.documents import DocumentAnswer, FindAnswer
-from engine.errors import UsageError
+from engine.errors import NotAnswerable
 from engine.messages import Message
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
@@ -87,8 +87,8 @@ class PageParameters(BaseModel):
 
     @property
     def skipped(self) -> int:
-        """How many texts stand on the pages before. Raises UsageError for a cursor of another
-        question."""
+        """How many texts stand on the pages before. Raises NotAnswerable for a cursor of
+        another question."""
         if self.cursor is None:
             return 0
         try:
@@ -96,7 +96,7 @@ class PageParameters(BaseModel):
         except (ValueError, TypeError):
             skipped, question = 0, ""
         if question != self._question or type(skipped) is not int or skipped not in _SKIPPED:
-            raise UsageError(
+            raise NotAnswerable(
                 Message("This cursor is of another question."),
                 fix=Message("Send what next is in an answer, with the parameters of that answer."),
             )
