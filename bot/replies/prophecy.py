@@ -13,7 +13,7 @@ from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
-from engine.prophecy.score import rate_sureness
+from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Headline, Hit, HitKind, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 EXAMPLE = marked("Power cut leaves the whole coast in the dark")
 _NOTHING = marked("Nothing foretold this.")
+_HEADINGS = {
+    HitKind.PREDICTION: marked("What was foretold"),
+    HitKind.DEMAND: marked("It was asked for"),
+    HitKind.MIRROR: marked("It was said of others"),
+    HitKind.EARLIER_CASE: marked("It has happened before"),
+}
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")
 _RADIUS = 300  # characters of a part of an item on either side of its best match
@@ -104,6 +110,15 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )
+
+
+def say_heading(hits: Iterable[Hit], words: Words) -> str:
+    """Return what these hits are together, or "" if none is more than a guess."""
+    kinds = {hit.kind for hit in hits if rate_sureness(hit) is not Sureness.PERHAPS}
+    if not kinds:
+        return ""
+    alone = kinds.pop() if len(kinds) == 1 else None
+    return words.say(_HEADINGS[alone]) if alone else words.say("What was said before")
 
 
 def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:

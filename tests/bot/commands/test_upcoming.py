@@ -56,7 +56,7 @@ class TestToday:
         await with_finds(news)
         assert await news.bot.hear(event("/today")) is None
         (reply,) = await owed(news)
-        assert reply.text == "The news of June 1, 2024, foretold:"
+        assert reply.text == "The news of June 1, 2024. What was foretold:"
         assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
         again = await news.bot.say("/today")
         assert again.text == "Nothing to tell just now; /preview says why."

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.i18n.words import Words, words_for
-from bot.replies.prophecy import notice_of, prophecy_reply
+from bot.replies.prophecy import notice_of, prophecy_reply, say_heading
 from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Hit, Mode, Prophecy, Verdict
+from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
 from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -270,3 +270,27 @@ def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
         "4 tweets share words with the headline, but too few; no model read them."
     )
     assert list_reasons(make_prophecy(), [], NOW, ENGLISH).endswith("but none tells it.")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "english", "spanish"),
+    [
+        ("prediction", "What was foretold", "Lo que estaba anunciado"),
+        ("demand demand", "It was asked for", "Se había pedido"),
+        ("mirror", "It was said of others", "Se dijo de otros"),
+        ("earlier_case earlier_case", "It has happened before", "Ya pasó antes"),
+        ("prediction earlier_case", "What was said before", "Lo que se dijo antes"),
+        ("none", "What was said before", "Lo que se dijo antes"),
+        ("guess", "", ""),
+        ("prediction guess", "What was foretold", "Lo que estaba anunciado"),
+    ],
+)
+def test_a_heading_says_what_the_answer_is(kinds: str, english: str, spanish: str) -> None:
+    guess = make_hit(parts=UNJUDGED_PARTS)
+    hits = [
+        guess
+        if kind == "guess"
+        else replace(make_hit(), kind=HitKind.__members__.get(kind.upper()))
+        for kind in kinds.split()
+    ]
+    assert [say_heading(hits, words_for(code)) for code in ("en", "es")] == [english, spanish]

@@ -146,7 +146,9 @@ class TestProphecy:
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
         assert texts(page, ".card .reason") == ["Why: he b said b so & more"] * 3
-        assert [tag for tag in texts(page, ".card .marks .tag") if tag == "foretold"]
+        tags = texts(page, ".card .marks .tag")
+        assert texts(page, "#found") == ["What was foretold"], "which is what all of them are"
+        assert tags.count("foretold") == 3
         assert len(page.css(".card details:not([open]) .figures")) == 3
 
     async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
