@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from bot.i18n.words import Words
 from bot.queries.find import find
 from bot.replies.dates import say_age
-from bot.reply import name_flags, say_date
+from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
 from bot.web.failures import nothing_here
@@ -358,6 +358,7 @@ async def _show_document(
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
         pieces=link_pieces(found.text, found.url),
+        beside=name_beside(found, words),
         archived=archived_address(web_address(found.url), found.created_at),
         thread=[
             (member.external_id, words.date(member.created_at.astimezone(UTC)), member.text)

@@ -33,6 +33,9 @@ class DocumentText(FoundText):
     """A text with all that is known about it."""
 
     context: str | None = Field(description="The message that it answers.")
+    beside: list[str] = Field(
+        description="What is searched beside the text: descriptions of pictures, polls, links."
+    )
     title: str | None
     role: str | None
     platform: str | None
@@ -52,6 +55,7 @@ def _document_values(document: FoundDocument) -> dict[str, Any]:
     return {
         **text_values(candidate),
         "context": candidate.context,
+        "beside": list(candidate.beside),
         "title": document.title,
         "role": document.role,
         "platform": candidate.platform,
