@@ -20,6 +20,7 @@ from tests.fakes.web import WebServer, page
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
+SAID = "Mark my words: one day a container ship"  # which begins so
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "query": str,
@@ -344,7 +345,7 @@ class TestModel:
         done = await search(HEADLINE)
         assert done.code == 0
         assert "Not judged: No connection to 127.0.0.1." in done.out
-        assert FIRST in done.out
+        assert SAID in done.out
 
     async def test_zero_scores_give_no_results(self, model: ModelServer) -> None:
         model.script = [scoring(lambda _headline, _candidate: 0)]
@@ -377,8 +378,8 @@ class TestModel:
         done = await search(HEADLINE, "--near")
         assert done.code == 0
         said, _, listed = done.out.partition("Nothing foretold this. Nearest:")
-        assert FIRST not in said
-        assert FIRST in listed
+        assert SAID not in said
+        assert SAID in listed
 
     async def test_prompt_injection_in_a_tweet_returns_only_that_tweet(
         self, model: ModelServer, tmp_path: Path
