@@ -48,6 +48,14 @@ _NO_DATABASE = (
     Message("The database does not answer."),
     Message("Try again in a few minutes."),
 )
+_OF_STATUS = {
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        Message("That cannot be done at this address."),
+        Message("The header Allow says what can."),
+    ),
+    HTTPStatus.REQUEST_TIMEOUT: (Message("The request took too long to come."), None),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Message("That is too large."), Message("Send less.")),
+}
 PROBLEM_TYPE = "application/problem+json"  # RFC 9457
 
 STEERING = "/api/admin"  # where keys are needed in any case
@@ -175,9 +183,8 @@ def _map_status(error: HTTPException) -> Refusal:
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
         return nothing_here()
-    if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return Refusal(status, Message("That is too large."), fix=Message("Send less."))
-    return Refusal(status, as_message(f"{error.detail}."), headers=error.headers)
+    said, fix = _OF_STATUS.get(status) or (as_message(f"{error.detail}."), None)
+    return Refusal(status, said, fix=fix, headers=error.headers)
 
 
 def nothing_here() -> Refusal:

@@ -518,7 +518,10 @@ class TestRefusals:
     async def test_unknown_paths_and_methods_are_told_as_json(self, coffee_web: WebStage) -> None:
         assert await coffee_web.problem("/api/nothing", 404) == "There is nothing at this address."
         answered = await coffee_web.client.post("/api/search")
-        assert (answered.status_code, answered.json()["message"]) == (405, "Method Not Allowed.")
+        assert (answered.status_code, answered.json()["message"]) == (
+            405,
+            "That cannot be done at this address.",
+        )
 
     async def test_a_database_that_is_away_is_503(self, coffee_web: WebStage) -> None:
         await coffee_web.app.database.close()

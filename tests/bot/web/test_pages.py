@@ -338,6 +338,34 @@ class TestEveryPage:
         assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
 
     @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("GET", "/nothing"),
+            ("POST", "/corpora"),
+            ("GET", "/corpora/nowhere"),
+            ("GET", "/documents/demo/none"),
+            ("GET", "/prophecy?headline=coffee&date=tomorrow"),
+            ("GET", "/prophecy?headline=coffee&corpus=nowhere"),
+            ("GET", f"/prophecy?headline={'x' * 2001}"),
+            ("POST", "/compose"),
+            ("GET", "/card/demo/1.png?headline=none"),
+            ("GET", "/feed.xml?corpus=nowhere"),
+        ],
+    )
+    async def test_no_sentence_of_a_failure_is_left_in_english(
+        self, coffee_web: WebStage, method: str, path: str
+    ) -> None:
+        said = {}
+        for language in ("en", "es"):
+            chosen = {"Accept-Language": language}
+            answered = await coffee_web.client.request(method, path, headers=chosen)
+            assert answered.status_code >= 400
+            [failure] = texts(LexborHTMLParser(answered.text), ".nothing")
+            said[language] = set(failure.removesuffix(".").split(". "))
+        assert len(said["en"]) == len(said["es"])
+        assert not said["en"] & said["es"]
+
+    @pytest.mark.parametrize(
         ("sent", "said", "day", "corpus"),
         [
             ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "", "demo"),
