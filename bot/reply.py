@@ -34,6 +34,18 @@ _SURENESS = {
     Sureness.CLOSE: marked("close"),
     Sureness.PERHAPS: marked("perhaps"),
 }
+# What stands beside a text, by the name that it was stored under.
+_BESIDE = {
+    "image": marked("picture"),
+    "link": marked("link"),
+    "poll": marked("poll"),
+    "shared": marked("shared"),
+    "quoted": marked("quoted"),
+    "attached": marked("attached"),
+    "file": marked("file"),
+    "place": marked("place"),
+    "event": marked("event"),
+}
 _SEPARATOR = ":"
 _LONGEST_ACTION = 64  # bytes
 _LARGEST_ID = 2**63 - 1
@@ -118,6 +130,16 @@ def name_flags(flags: Iterable[str], words: Words) -> tuple[str, ...]:
     return tuple(words.say(_MARKS[flag]) for flag in flags if flag in _MARKS)
 
 
+def name_beside(found: Candidate, words: Words) -> tuple[str, ...]:
+    """Return what stands beside a text and is not its words: "[picture: A heron on the quay]"."""
+    pairs = (line.partition(": ")[::2] for line in found.beside)
+    return tuple(
+        f"[{words.say(_BESIDE[name]) if name in _BESIDE else name}: {what}]"
+        for name, what in pairs
+        if what not in found.text
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitView:
     """One found text as it is shown to a person."""
@@ -129,11 +151,14 @@ class HitView:
     date_text: str  # "March 14, 2012", in the reader's language; "" without a date
     url: str | None
     flags: tuple[str, ...]  # names of engine.values.Flag
-    age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    age: str = (
+        ""  # "8 years, 9 months before", in the reader's language; "" if it follows no headline
+    )
     kind: HitKind | None = None
     sureness: Sureness | None = None  # None if it is only near, not a hit
     judged: bool = True  # by the language model, where a judgment is to be expected
     why: str | None = None  # the model's reason; untrusted text, to be escaped
+    beside: tuple[str, ...] = ()  # what is not its words: "[picture: A heron on the quay]"
     small: bool = False  # shown in one line, below a better one
     signed: bool = False  # a small one names its author too, as whole ones always do
     voice: str | None = None  # display name of the archive's voice
@@ -151,6 +176,7 @@ class HitView:
             date_text=say_date(found.created_at, found.dated_by, words),
             url=found.url,
             flags=found.flags.names,
+            beside=name_beside(found, words),
         )
 
     @property
@@ -182,6 +208,10 @@ class HitView:
         unjudged = () if self.judged else (words.say("not judged"),)
         place = (self.place,) if self.place else ()
         return (*place, *sure, *unjudged, *name_flags(self.flags, words))
+
+    def remarks(self, words: Words) -> tuple[str, ...]:
+        """Return the lines below the text: what stands beside it, and the model's reason."""
+        return tuple(filter(None, (" ".join(self.beside), self.reason(words))))
 
     def reason(self, words: Words) -> str | None:
         """Return the model's reason, attributed to the model."""

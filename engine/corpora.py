@@ -246,9 +246,9 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
         if corpus.name == name:
             return corpus
     names = ", ".join(corpus.name for corpus in corpora)
-    fix: str = for_operators(Message("Load one with: presagio ingest FILE"))
+    fix = for_operators(Message("Load one with: presagio ingest FILE"))
     if names:
-        fix = f"There are: {names}."
+        fix = Message("There are: {names}.", names=names)
     raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)
 
 

@@ -164,6 +164,8 @@ class Candidate:
     platform: str | None = None  # where it was posted, if its source says so
     dated_by: DateKind | None = None  # what its date tells, if not when it was written
     corpus: str | None = None  # its name, in an answer from several
+    # What is searched beside the text and is not its words: "image: A heron on the quay".
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,21 +1,25 @@
 """How long before its headline a text was written, in what is shown.
 
-Tests compare the number of years. Its wording is tested in tests.bot.i18n and tests.bot.replies.
+Tests compare the number of years. Its wording is tested in tests.bot.replies.
 """
 
 import re
+from datetime import UTC, datetime
 
 from bot.i18n.words import words_for
-from bot.replies.dates import Age
+from bot.replies.dates import say_age
+
+_LATER = datetime(2500, 1, 1, tzinfo=UTC)
 
 
-def say_years(number: int, language: str = "en") -> str:
-    """Return an age as it is shown in a language."""
-    return Age(number, "year").render(words_for(language))
+def say_years(years: int, months: int = 0, *, language: str = "en") -> str:
+    """Return an age of full years and months as it is shown in a language."""
+    month = _LATER.year * 12 + _LATER.month - 1 - 12 * years - months
+    earlier = _LATER.replace(year=month // 12, month=month % 12 + 1)
+    return say_age(earlier, _LATER, words_for(language))
 
 
 def read_years(text: str, language: str = "en") -> list[int]:
-    """Return the ages that a text shows, in years."""
-    forms = (re.escape(say_years(number, language)) for number in (1, 2))
-    form = "|".join(re.sub(r"\d", r"(\\d+)", each) for each in forms)
-    return [int(one or several) for one, several in re.findall(form, text)]
+    """Return the ages of a year and more that a text shows, in years."""
+    before, months = {"en": ("before", ", "), "es": ("antes", " y ")}[language]
+    return list(map(int, re.findall(rf"(\d+) (?:years?|años?)(?:{months}\d+ \w+)? {before}", text)))

@@ -50,7 +50,7 @@ class Card:
     author: str = ""
     handle: str = ""  # with its @
     date_text: str = ""  # "14 de marzo de 2012"
-    lead_time_text: str = ""  # "9 years before"
+    lead_time_text: str = ""  # "8 years, 9 months before"
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
     avatar: bytes = b""  # PNG or JPEG

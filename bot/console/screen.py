@@ -90,8 +90,8 @@ def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     facts += [*_list_authors(hit), *hit.marks(words)]
     yield from _split_lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
     yield from _split_lines(hit.text, indent=_INDENT)
-    if reason := hit.reason(words):
-        yield from _split_lines(reason, "notice", indent=_INDENT)
+    for said in hit.remarks(words):
+        yield from _split_lines(said, "notice", indent=_INDENT)
     if hit.url:
         yield from _split_lines(hit.url, "link", indent=_INDENT)
 

@@ -10,8 +10,8 @@ from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather_passages
 from engine.answer.period import read_period
-from engine.corpora import corpora_of_kind
-from engine.errors import UsageError
+from engine.corpora import corpora_of_kind, meant_corpora
+from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
@@ -99,14 +99,21 @@ def build_searcher(app: App) -> Prophet:
 
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:
-    """Return the named corpora without duplicates; else all of the kind; else the default one.
+    """Return the named corpora without duplicates; else all of the kind; else the configured one,
+    or all that fit equally well.
 
-    Raises CorpusNotFound, and UsageError when a corpus is not of the kind.
+    Raises CorpusNotFound, SeveralCorpora for the name "", and UsageError when a corpus is not of
+    the kind.
     """
     if kind and not names:
         return corpora_of_kind(await app.corpora.list(), kind)
     kinds = (kind,) if kind else ()
-    return [await app.corpus(name, kinds=kinds) for name in dict.fromkeys(names or [""])]
+    try:
+        return [await app.corpus(name, kinds=kinds) for name in dict.fromkeys(names or [""])]
+    except SeveralCorpora:
+        if names:
+            raise
+        return meant_corpora(await app.corpora.list())
 
 
 def _ask_logged(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:

@@ -1,21 +1,21 @@
-"""Dates as people type and read them: days, periods and ages; and dates typed beside a headline,
-as in "before:2014", "date:2018-12-24", "(2018)" at the end, "exclude-recent:12"."""
+"""Dates as people type and read them: days, periods and lead times; and dates typed beside a
+headline, as in "before:2014", "date:2018-12-24", "(2018)" at the end, "exclude-recent:12"."""
 
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
-from bot.i18n.words import Words, marked_plural, words_for
+from bot.i18n.words import Words, marked_plural
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Filters
 from engine.settings.searching import MAX_MONTHS
 
-_FORMS = {
-    "year": marked_plural("{number} year before", "{number} years before"),
-    "month": marked_plural("{number} month before", "{number} months before"),
-    "day": marked_plural("{number} day before", "{number} days before"),
+_UNITS = {
+    "year": marked_plural("{number} year", "{number} years"),
+    "month": marked_plural("{number} month", "{number} months"),
+    "day": marked_plural("{number} day", "{number} days"),
 }
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}-\d{2}")
@@ -39,42 +39,27 @@ _WORD = re.compile(r"\w")
 _NO_FILTERS = Filters()
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
-    """Whole units of calendar time: `count` of `unit` (year, month or day)."""
-
-    count: int
-    unit: str
-
-    def __str__(self) -> str:
-        return self.render(words_for("en"))
-
-    def render(self, words: Words) -> str:
-        """Return the age in the reader's language."""
-        if self.count == 0:
-            return words.say("less than a day before")
-        return words.count(*_FORMS[self.unit], self.count)
+def say_age(earlier: datetime | None, later: datetime, words: Words) -> str:
+    """Return how long before it was: "8 years, 9 months before"; "" if nobody knows when."""
+    if earlier is None:
+        return ""
+    return words.say("{length} before", length=say_lead_time(earlier, later, words))
 
 
-def age_between(earlier: datetime, later: datetime) -> Age:
-    """Return the full years between two moments (UTC), or the full months, or the days.
+def say_lead_time(earlier: datetime, later: datetime, words: Words) -> str:
+    """Return the time between two moments (UTC) in the reader's language: "8 years, 9 months".
 
-    Units are rounded down. If `earlier` is the later moment, the age is 0 days.
+    It is in days below a month and in months below a year, rounded down, and never negative.
     """
     earlier, later = earlier.astimezone(UTC), later.astimezone(UTC)
-    if later <= earlier:
-        return Age(0, "day")
-    months = _whole_months(earlier, later)
-    if months >= 12:
-        return Age(months // 12, "year")
-    if months:
-        return Age(months, "month")
-    return Age((later - earlier).days, "day")
-
-
-def say_age(earlier: datetime | None, later: datetime, words: Words) -> str:
-    """Return how long before it was in the reader's language, or "" if nobody knows when."""
-    return "" if earlier is None else age_between(earlier, later).render(words)
+    years, months = divmod(_whole_months(earlier, later), 12) if earlier < later else (0, 0)
+    counts = {"year": years, "month": months}
+    if not years and not months:
+        counts["day"] = max((later - earlier).days, 0)
+    lengths = [words.count(*_UNITS[unit], count) for unit, count in counts.items() if count]
+    if len(lengths) == 2:
+        return words.say("{years}, {months}", years=lengths[0], months=lengths[1])
+    return lengths[0] if lengths else words.say("less than a day")
 
 
 def _whole_months(earlier: datetime, later: datetime) -> int:

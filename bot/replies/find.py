@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.i18n.words import Words, marked
 from bot.replies.buttons import place_text
 from bot.replies.limits import cut
-from bot.reply import HitView, Reply, format_signature, name_flags, say_date
+from bot.reply import HitView, Reply, format_signature, name_beside, name_flags, say_date
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
@@ -131,6 +131,7 @@ def _render_hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
     yield from (f"{_INDENT}{line}" for line in _format_text(hit, longest).split("\n"))
+    yield from (_INDENT + line for line in name_beside(found, words))
     if hit.elsewhere:
         yield _INDENT + words.count(
             "{number} more place in it", "{number} more places in it", hit.elsewhere

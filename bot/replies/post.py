@@ -8,7 +8,7 @@ from functools import partial
 from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
-from bot.replies.prophecy import hit_view, say_how_found
+from bot.replies.prophecy import hit_view, say_heading, say_how_found
 from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer, Tally
 
@@ -55,13 +55,16 @@ def post_reply(
 
 
 def _format_title(items: Sequence[PostItem], day: date, zone: tzinfo, words: Words) -> str:
-    """Return a sentence with the dates of the stories: a post in the morning tells yesterday's."""
+    """Return the dates of the stories, as a post in the morning tells yesterday's, and what the
+    texts are to them."""
     moments = [item.answer.prophecy.headline.date for item in items]
     dates = [moment.astimezone(zone).date() if moment else day for moment in moments]
     first, last = (write_day(date, words) for date in (min(dates), max(dates)))
-    if first == last:
-        return words.say("The news of {date}, foretold:", date=first)
-    return words.say("The news from {first} to {last}, foretold:", first=first, last=last)
+    news = words.say("The news of {date}.", date=first)
+    if first != last:
+        news = words.say("The news from {first} to {last}.", first=first, last=last)
+    heading = say_heading([item.answer.page[0] for item in items], words)
+    return f"{news} {heading}:" if heading else f"{news} {words.say('Nearest by their words:')}"
 
 
 def post_buttons(

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
-from bot.replies.dates import age_between, say_age
+from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
-from engine.prophecy.score import rate_sureness
+from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Headline, Hit, HitKind, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 EXAMPLE = marked("Power cut leaves the whole coast in the dark")
 _NOTHING = marked("Nothing foretold this.")
+_HEADINGS = {
+    HitKind.PREDICTION: marked("What was foretold"),
+    HitKind.DEMAND: marked("It was asked for"),
+    HitKind.MIRROR: marked("It was said of others"),
+    HitKind.EARLIER_CASE: marked("It has happened before"),
+}
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")
 _RADIUS = 300  # characters of a part of an item on either side of its best match
@@ -104,6 +110,15 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )
+
+
+def say_heading(hits: Iterable[Hit], words: Words) -> str:
+    """Return what these hits are together, or "" if none is more than a guess."""
+    kinds = {hit.kind for hit in hits if rate_sureness(hit) is not Sureness.PERHAPS}
+    if not kinds:
+        return ""
+    alone = kinds.pop() if len(kinds) == 1 else None
+    return words.say(_HEADINGS[alone]) if alone else words.say("What was said before")
 
 
 def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
@@ -261,10 +276,11 @@ def prophecy_answer(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> 
     """Return the prophecy for programs; ages are relative to the headline's date, or to `now`."""
     from engine.contracts.answers import ProphecyAnswer  # noqa: PLC0415 - few replies need it
 
-    until = prophecy.headline.date or now
+    until, words = prophecy.headline.date or now, words_for(DEFAULT, operator=True)
 
     def tell_age(written: datetime | None) -> str | None:
-        return str(age_between(written, until)) if written else None
+        return say_age(written, until, words) or None
 
-    notice = notice_of(prophecy, words_for(DEFAULT, operator=True))
-    return ProphecyAnswer.of(prophecy, age=tell_age, notice=notice, elapsed_ms=elapsed_ms)
+    return ProphecyAnswer.of(
+        prophecy, age=tell_age, notice=notice_of(prophecy, words), elapsed_ms=elapsed_ms
+    )

@@ -171,15 +171,15 @@ def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement
         facts = _render_small_facts(hit, reply)
         yield RichTextSectionElement(elements=[*facts, _build_text(f"{text}\n")])
         return
-    reason = cut(_drop_nulls(hit.reason(reply.words) or ""), _REASON)
-    longest = min(_TWEET, _TWEETS // of - len(reason))
+    remarks = [cut(_drop_nulls(said), _REASON) for said in hit.remarks(reply.words)]
+    longest = min(_TWEET, _TWEETS // of - sum(map(len, remarks)))
     yield RichTextSectionElement(elements=_render_facts(hit, reply))
     if not reply.picture:  # which shows the text
         yield RichTextQuoteElement(
             elements=[_build_text(cut(_drop_nulls(hit.text), longest) or "…")]
         )
-    if reason:
-        yield RichTextSectionElement(elements=[_build_text(reason)])
+    for said in remarks:
+        yield RichTextSectionElement(elements=[_build_text(said)])
 
 
 def _render_small_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:

@@ -182,10 +182,10 @@ def _render_hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     if not reply.picture:  # which shows the text
         quote = cut(defuse_mentions(hit.text), share, utf16_length)
         lines.append(MarkupLine(quote, "<blockquote>", "</blockquote>"))
-    if reason := hit.reason(reply.words):
-        lines.append(
-            MarkupLine(cut(defuse_mentions(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>")
-        )
+    remarks = map(defuse_mentions, hit.remarks(reply.words))
+    lines += [
+        MarkupLine(cut(said, _LONGEST_REASON, utf16_length), "<i>", "</i>") for said in remarks
+    ]
     return lines
 
 

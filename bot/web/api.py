@@ -3,25 +3,32 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 
 from bot.app import Retrieval
 from bot.queries.ask import ask, build_searcher
 from bot.queries.find import find
 from bot.replies.prophecy import prophecy_answer
+from bot.web.addresses import Addresses
 from bot.web.failures import Refusal, describe_problems
 from bot.web.schemas import (
+    AddressedDocument,
+    ArchivedText,
     AskAnswer,
     AskParameters,
     CorporaAnswer,
     CorpusAnswer,
     CorpusName,
     FilterParameters,
+    FindPage,
     FindParameters,
+    HeadlineAnswer,
+    MonthAnswer,
+    MonthParameters,
     ProphecyParameters,
     SearchAnswer,
     SearchParameters,
@@ -35,8 +42,8 @@ from bot.web.shared_state import (
     may_ask,
     refuse_repeats,
 )
-from db.search.shown import DocumentLookup, DocumentOrigin
-from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
+from db.search.shown import ArchiveText, DocumentLookup, DocumentOrigin
+from engine.contracts.answers import ProphecyHit, QuestionAnswer, text_values
 from engine.contracts.documents import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound
@@ -44,8 +51,10 @@ from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.query.results import FoundDocument, attribute_document
+from engine.query.meaning import FindMode
+from engine.query.results import FoundDocument, QueryAnswer, attribute_document
 from engine.search import Candidate, Filters, Hit, SearchRequest, Term
+from engine.text.address import address_candidate
 from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
@@ -57,6 +66,15 @@ _LOOKED_AT = 1000
 _UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": None}
 
 _DEAR = [Depends(limit_answers)]
+_LAST_PAGED = 1000  # texts that meet a query, over all pages: each page finds those before it again
+NOWHERE = Addresses()
+
+
+async def _read_addresses(request: Request, shared: SharedOf) -> Addresses:
+    return Addresses.of(shared, request)
+
+
+AddressesOf = Annotated[Addresses, Depends(_read_addresses)]
 router = APIRouter(
     prefix="/api",
     tags=["ask"],
@@ -194,55 +212,91 @@ def _refuse_category(name: str, known: Sequence[str]) -> Refusal:
     )
 
 
-async def search_corpus(shared: SharedState, asked: SearchParameters) -> SearchAnswer:
-    """Return what `presagio search --json` prints, with counts and the request.
+async def search_corpus(
+    shared: SharedState, asked: SearchParameters, addresses: Addresses = NOWHERE
+) -> SearchAnswer:
+    """Return a page of what `presagio search --json` prints, with counts and the request.
 
-    Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
+    Texts that are only near follow the last hit. Raises CorpusNotFound, NotAnswerable, Refusal,
+    StorageError.
     """
     started, now = time.perf_counter(), shared.now()
+    skipped, end = asked.skipped, asked.skipped + asked.limit
     scope = await Scope.of(shared, asked)
     filters = Filters(after=asked.period.begins(now), before=now, undated=True)
     request = SearchRequest(
         headline=read_headline(asked.q),
-        limit=asked.limit,
+        limit=end + 1,
         now=now,
         filters=filters,
         judged=False,
         mode=asked.mode,
     )
     found = await shared.prophesy_from(scope.corpora, request, scope.searcher())
+    more = len(found.hits) > end
+    page = replace(
+        found, hits=found.hits[skipped:end], near=() if more else found.near[: asked.limit]
+    )
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
-    answer = prophecy_answer(found, now=now, elapsed_ms=elapsed_ms)
-    origins = await scope.origins(found.hits)
+    answer = prophecy_answer(page, now=now, elapsed_ms=elapsed_ms)
+    origins = await scope.origins(page.hits)
     hits = [
-        {**dict(hit), **origin, "similarity": hit.parts.semantic}
+        {
+            **dict(hit),
+            **origin,
+            **addresses.of_text(hit.corpus or answer.corpus, hit.id),
+            "similarity": hit.parts.semantic,
+        }
         for hit, origin in zip(answer.hits, origins, strict=True)
     ]
     return SearchAnswer.model_validate(
         dict(answer)
         | {"hits": hits, "searched": searched, "returned": len(hits)}
+        | {"next": asked.turn_page(end) if more else None}
         | scope.describe(asked, now)
     )
 
 
-async def find_texts(shared: SharedState, asked: FindParameters) -> FindAnswer:
-    """Return what `presagio find --json` prints. Raises CorpusNotFound, UsageError, StorageError,
-    and where vectors are compared, the model's errors."""
+async def find_texts(
+    shared: SharedState, asked: FindParameters, addresses: Addresses = NOWHERE
+) -> FindPage:
+    """Return a page of what `presagio find --json` prints. Raises CorpusNotFound, NotAnswerable,
+    UsageError, StorageError, and where vectors are compared, the model's errors."""
     started = time.perf_counter()
+    skipped, end = asked.skipped, asked.skipped + asked.limit
     corpora = await shared.choose_corpora(asked.corpus or "")
     found = await find(
         shared.app,
         asked.query,
         corpus=corpora[0].name if len(corpora) == 1 else ALL,
-        limit=asked.limit,
+        limit=end,
         voice=True,
         mode=asked.mode,
     )
-    return FindAnswer.of(asked.query, found, elapsed_ms=(time.perf_counter() - started) * 1000)
+    page = replace(found, hits=found.hits[skipped:])
+    answer = FindAnswer.of(asked.query, page, elapsed_ms=(time.perf_counter() - started) * 1000)
+    hits = [
+        hit | addresses.of_text(hit["corpus"] or answer.corpus, hit["id"]) for hit in answer.hits
+    ]
+    more = asked.mode is not FindMode.RERANK and _goes_on(found, end)
+    return FindPage.model_validate(
+        dict(answer)
+        | {"hits": hits, "counts": answer.counts | {"returned": len(hits)}}
+        | {"next": asked.turn_page(end) if more else None}
+    )
 
 
-async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> ProphecyAnswer:
+def _goes_on(found: QueryAnswer, end: int) -> bool:
+    """Tell whether there may be texts after the first ones, up to the last that is paged."""
+    counts = found.counts
+    rest = counts.distinct > counts.returned or counts.fetched < counts.passing
+    return rest and counts.returned == end < _LAST_PAGED
+
+
+async def answer_headline(
+    shared: SharedState, asked: ProphecyParameters, addresses: Addresses = NOWHERE
+) -> HeadlineAnswer:
     """Return what `presagio search --json` prints about a headline.
 
     Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
@@ -258,10 +312,23 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> Pro
     corpora = await shared.choose_corpora(asked.corpus or "")
     prophecy = await shared.prophesy_from(corpora, request, shared.app.prophet)
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
+    answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
+
+    def add_links(hits: Sequence[ProphecyHit]) -> list[dict[str, object]]:
+        return [
+            {**dict(hit), **addresses.of_text(hit.corpus or answer.corpus, hit.id)} for hit in hits
+        ]
+
+    return HeadlineAnswer.model_validate(
+        dict(answer)
+        | {"hits": add_links(answer.hits), "near": add_links(answer.near)}
+        | addresses.of_prophecy(prophecy, asked.headline, asked.date or now)
+    )
 
 
-async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswer:
+async def answer_question(
+    shared: SharedState, asked: AskParameters, addresses: Addresses = NOWHERE
+) -> AskAnswer:
     """Return what `presagio ask --json` prints, with the request.
 
     Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
@@ -280,7 +347,8 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
     answer = QuestionAnswer.of(answered, elapsed_ms=elapsed_ms)
     origins = await scope.origins([source.passage.hit for source in answered.sources])
     sources = [
-        {**dict(source), **origin} for source, origin in zip(answer.sources, origins, strict=True)
+        {**dict(source), **origin, **addresses.of_text(source.corpus, source.id)}
+        for source, origin in zip(answer.sources, origins, strict=True)
     ]
     return AskAnswer.model_validate(
         dict(answer) | {"sources": sources} | scope.describe(asked, now)
@@ -294,35 +362,39 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
     summary="Find texts by words and by meaning",
     dependencies=[SEARCHES],
 )
-async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
+async def _search(
+    shared: SharedOf, addresses: AddressesOf, asked: Annotated[SearchParameters, Query()]
+) -> SearchAnswer:
     """Find texts of a corpus, or of all, best first. No model judges them; age does not count."""
-    return await search_corpus(shared, asked)
+    return await search_corpus(shared, asked, addresses)
 
 
 @router.get(
     "/find",
-    response_model=FindAnswer,
+    response_model=FindPage,
     responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find exactly the texts that meet a query",
     dependencies=[SEARCHES],
 )
-async def _find(shared: SharedOf, asked: Annotated[FindParameters, Query()]) -> FindAnswer:
+async def _find(
+    shared: SharedOf, addresses: AddressesOf, asked: Annotated[FindParameters, Query()]
+) -> FindPage:
     """Find all texts that meet a query of the dialect, and count them."""
-    return await find_texts(shared, asked)
+    return await find_texts(shared, asked, addresses)
 
 
 @router.get(
     "/prophecy",
-    response_model=ProphecyAnswer,
+    response_model=HeadlineAnswer,
     responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find the old texts that foretold a headline",
     dependencies=_DEAR,
 )
 async def _prophecy(
-    shared: SharedOf, asked: Annotated[ProphecyParameters, Query()]
-) -> ProphecyAnswer:
+    shared: SharedOf, addresses: AddressesOf, asked: Annotated[ProphecyParameters, Query()]
+) -> HeadlineAnswer:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
-    return await answer_headline(shared, asked)
+    return await answer_headline(shared, asked, addresses)
 
 
 @router.get(
@@ -332,9 +404,11 @@ async def _prophecy(
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
-async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> AskAnswer:
+async def _ask(
+    shared: SharedOf, addresses: AddressesOf, asked: Annotated[AskParameters, Query()]
+) -> AskAnswer:
     """Answer from a corpus or all, each claim with its sources; without a model, in their words."""
-    return await answer_question(shared, asked)
+    return await answer_question(shared, asked, addresses)
 
 
 @router.get(
@@ -349,18 +423,35 @@ async def _corpora(shared: SharedOf) -> CorporaAnswer:
 
 
 @router.get(
+    "/documents/{corpus}",
+    response_model=MonthAnswer,
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    summary="List the texts of a month",
+)
+async def _documents(
+    shared: SharedOf,
+    addresses: AddressesOf,
+    corpus: CorpusName,
+    asked: Annotated[MonthParameters, Query()],
+) -> MonthAnswer:
+    """List the texts of a month of a corpus, oldest first, and the months that it has."""
+    return await list_month(shared, corpus, asked, addresses)
+
+
+@router.get(
     "/documents/{corpus}/{id:path}",
-    response_model=DocumentAnswer,
+    response_model=AddressedDocument,
     responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Read one text",
 )
 async def _document(
     shared: SharedOf,
+    addresses: AddressesOf,
     corpus: CorpusName,
     id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
-) -> DocumentAnswer:
+) -> AddressedDocument:
     """Return one text by its corpus and its id at the source."""
-    return await describe_document(shared, corpus, id)
+    return await describe_document(shared, corpus, id, addresses)
 
 
 async def describe_corpora(shared: SharedState) -> CorporaAnswer:
@@ -368,10 +459,52 @@ async def describe_corpora(shared: SharedState) -> CorporaAnswer:
     return CorporaAnswer(corpora=list(map(CorpusAnswer.of, await shared.app.corpora.list())))
 
 
-async def describe_document(shared: SharedState, corpus: str, external_id: str) -> DocumentAnswer:
+def month_span(month: str) -> tuple[datetime, datetime]:
+    """Return when a month ("2015-03") begins, and when the next does."""
+    begins = datetime.fromisoformat(f"{month}-01").replace(tzinfo=UTC)
+    return begins, (begins + timedelta(days=31)).replace(day=1)
+
+
+async def list_month(
+    shared: SharedState, name: str, asked: MonthParameters, addresses: Addresses
+) -> MonthAnswer:
+    """Return a page of the texts of a month. Raises CorpusNotFound, NotAnswerable, StorageError."""
+    corpus, skipped, end = await shared.app.corpus(name), asked.skipped, asked.skipped + asked.limit
+    months = await shared.count_months(corpus)
+    month = asked.month or max(months, default=None)
+    texts: Sequence[ArchiveText] = ()
+    if month and month in months:
+        texts = await DocumentLookup(shared.app.database).list_texts(
+            corpus, *month_span(month), limit=asked.limit + 1, offset=skipped
+        )
+    return MonthAnswer(
+        corpus=corpus.name,
+        month=month,
+        months=dict(months),
+        documents=[_describe_text(corpus, text, addresses) for text in texts[: asked.limit]],
+        next=asked.turn_page(end) if len(texts) > asked.limit else None,
+    )
+
+
+def _describe_text(corpus: Corpus, text: ArchiveText, addresses: Addresses) -> ArchivedText:
+    found = address_candidate(text.candidate, corpus)
+    return ArchivedText(
+        **text_values(found),
+        **addresses.of_text(corpus.name, found.external_id),
+        lang=found.lang,
+        engagement=text.engagement,
+        continues=text.continues,
+    )
+
+
+async def describe_document(
+    shared: SharedState, corpus: str, external_id: str, addresses: Addresses = NOWHERE
+) -> AddressedDocument:
     """Return a document of a corpus. Raises CorpusNotFound, Refusal, StorageError."""
     known, document = await read_document(shared, corpus, external_id)
-    return DocumentAnswer.of(known.name, attribute_document(document, known))
+    answer = DocumentAnswer.of(known.name, attribute_document(document, known))
+    links = addresses.of_text(known.name, external_id)
+    return AddressedDocument.model_validate(dict(answer) | links)
 
 
 async def read_document(

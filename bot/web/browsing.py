@@ -11,8 +11,8 @@ from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.replies.dates import say_age
-from bot.reply import name_flags, say_date
-from bot.web.api import DocumentOf
+from bot.reply import name_beside, name_flags, say_date
+from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
 from bot.web.failures import nothing_here
 from bot.web.foretold import list_foretold_by, list_posted, view_post
@@ -141,12 +141,8 @@ def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], w
 
 
 async def _list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
-    """Return the years in which there are texts. Figures may be some minutes old.
-
-    Raises StorageError.
-    """
-    count = partial(Overview(shared.app.database).months, corpus)
-    counted = await shared.kept.get(("months", corpus.id, corpus.documents), count)
+    """Return the years in which there are texts. Raises StorageError."""
+    counted = await shared.count_months(corpus)
     most = max(counted.values(), default=1)
 
     def view_month(year: str, month: int) -> MonthView:
@@ -229,8 +225,7 @@ async def _show_month(
     given = request.query_params.get("page", "")
     number = int(given) if given.isdecimal() and len(given) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
-    begins = datetime(year, month, 1, tzinfo=UTC)
-    ends = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    begins, ends = month_span(when)
     lookup = DocumentLookup(shared.app.database)
     texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
     return _render_texts(
@@ -360,6 +355,7 @@ async def _show_document(
         pieces=name_links(
             link_pieces(found.text, found.url), words, has_media=Flag.MEDIA in found.flags
         ),
+        beside=name_beside(found, words),
         archived=archived_address(web_address(found.url), found.created_at),
         thread=[
             (member.external_id, words.date(member.created_at.astimezone(UTC)), member.text)

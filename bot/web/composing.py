@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -9,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -22,7 +24,7 @@ from bot.listening import read_body
 from bot.queries.compose import build_composer
 from bot.query_log import current_source
 from bot.replies.composition import STEPS, source_title
-from bot.web.failures import describe_problems
+from bot.web.failures import Refusal, describe_problems
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
@@ -67,7 +69,11 @@ class ComposeBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    prompt: Text = Field(description="What to write about.", examples=["Coffee prices"])
+    prompt: Text = Field(
+        validation_alias=AliasChoices("q", "prompt"),
+        description="What to write about; prompt names it too.",
+        examples=["Coffee prices"],
+    )
     corpora: Annotated[list[CorpusName], AfterValidator(_require_distinct)] = Field(
         [],
         max_length=10,
@@ -85,20 +91,33 @@ class ComposeBody(BaseModel):
 
 async def _read_body(request: Request) -> ComposeBody:
     """Read the body as a dependency after those of the key and the rate: the framework would read
-    it before them. Raises RequestValidationError, HTTPException."""
+    it before them. Raises RequestValidationError, Refusal, HTTPException."""
     body = await read_body(request)
     try:
         return ComposeBody.model_validate_json(body)
     except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid":
+            _require_json(request)
         raise RequestValidationError(
             [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
         ) from None
 
 
+def _require_json(request: Request) -> None:
+    """Raise Refusal for a body of another type, where its sender names one."""
+    named = request.headers.get("content-type", "").partition(";")[0].strip()
+    if named and named != "application/json" and not named.endswith("+json"):
+        raise Refusal(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            Message("The body is of type {named}, not JSON.", named=named),
+            fix=Message("Send the header: Content-Type: application/json"),
+        )
+
+
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
-    responses=describe_problems(400, 401, 403, 404, 409, 413, 429, 503)
+    responses=describe_problems(400, 401, 403, 404, 409, 413, 415, 429, 503)
     | {200: {"content": {EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,

@@ -48,6 +48,14 @@ _NO_DATABASE = (
     Message("The database does not answer."),
     Message("Try again in a few minutes."),
 )
+_OF_STATUS = {
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        Message("That cannot be done at this address."),
+        Message("The header Allow says what can."),
+    ),
+    HTTPStatus.REQUEST_TIMEOUT: (Message("The request took too long to come."), None),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Message("That is too large."), Message("Send less.")),
+}
 PROBLEM_TYPE = "application/problem+json"  # RFC 9457
 
 STEERING = "/api/admin"  # where keys are needed in any case
@@ -71,6 +79,11 @@ _PROBLEMS: dict[int, _ProblemExample] = {
         {},
     ),
     413: ("That is too large.", "Send less.", {}),
+    415: (
+        "The body is of type text/plain, not JSON.",
+        "Send the header: Content-Type: application/json",
+        {},
+    ),
     429: ("Too many requests from this address.", "Wait 3 s.", _RETRY_HEADER),
     503: ("The database does not answer.", "Start it.", _RETRY_HEADER),
 }
@@ -79,6 +92,21 @@ _NOT_STEERING: _ProblemExample = (
     "Use a key of WEB_ADMIN_KEYS.",
     {},
 )
+
+
+# By the kind of error, as pydantic names it, and the parameter; "" is any.
+_FIXES = {
+    ("int_parsing", ""): Message("Write a whole number."),
+    ("int_type", ""): Message("Write a whole number."),
+    ("bool_parsing", ""): Message("Write true or false."),
+    ("bool_type", ""): Message("Write true or false."),
+    ("json_invalid", ""): Message("Send a JSON object, as /docs shows it."),
+    ("model_type", ""): Message("Send a JSON object, as /docs shows it."),
+    ("string_pattern_mismatch", "corpus"): Message("/api/corpora lists the names."),
+    ("string_pattern_mismatch", "month"): Message("Write a month as 2015-03."),
+    ("string_pattern_mismatch", "q"): Message("Write a word at least."),
+    ("string_too_short", "q"): Message("Write a word at least."),
+}
 
 
 class Problem(BaseModel):
@@ -155,9 +183,8 @@ def _map_status(error: HTTPException) -> Refusal:
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
         return nothing_here()
-    if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return Refusal(status, Message("That is too large."), fix=Message("Send less."))
-    return Refusal(status, as_message(f"{error.detail}."), headers=error.headers)
+    said, fix = _OF_STATUS.get(status) or (as_message(f"{error.detail}."), None)
+    return Refusal(status, said, fix=fix, headers=error.headers)
 
 
 def nothing_here() -> Refusal:
@@ -192,7 +219,22 @@ def _explain_parameter(error: Mapping[str, Any]) -> tuple[Message, Message | Non
             Message("Add {name}=...", name=name),
         )
     reason = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "must")
-    return Message("The parameter {name} is wrong: {reason}.", name=name, reason=reason), None
+    wrong = Message("The parameter {name} is wrong: {reason}.", name=name, reason=reason)
+    return wrong, _say_fix(name, error["type"], error.get("ctx", {}))
+
+
+def _say_fix(name: str, kind: str, limits: Mapping[str, Any]) -> Message:
+    """Return what to send in place of a wrong value: pydantic names the kind and the limits."""
+    if "ge" in limits:
+        return Message("Write at least {number}.", number=limits["ge"])
+    if "le" in limits:
+        return Message("Write at most {number}.", number=limits["le"])
+    if kind == "string_too_long":
+        return Message("Write at most {number} characters.", number=limits["max_length"])
+    if "expected" in limits:
+        return Message("There are: {names}.", names=limits["expected"])
+    other = Message("/docs shows which values {name} may have.", name=name)
+    return _FIXES.get((kind, name)) or _FIXES.get((kind, ""), other)
 
 
 def describe_problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:

@@ -40,6 +40,7 @@ from starlette.types import Receive, Scope, Send
 from bot.i18n.words import DEFAULT, words_for
 from bot.listening import LARGEST
 from bot.query_log import asked_by
+from bot.web.addresses import Addresses
 from bot.web.failures import map_error
 from bot.web.shared_state import (
     SharedState,
@@ -145,14 +146,15 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         tool = by_name.get(asked.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {asked.name!r}.")
+        given, addresses = asked.arguments or {}, Addresses.of(shared, context.request)
         try:
             if context.request is None:  # on stdio
-                return _render_result(await tool.call(shared, asked.arguments or {}))
+                return _render_result(await tool.call(shared, given, addresses))
             if tool.expensive:
                 await limit_answers(context.request, shared)
-                return _render_result(await tool.call(shared, asked.arguments or {}))
+                return _render_result(await tool.call(shared, given, addresses))
             async with asynccontextmanager(take_turn)(context.request, shared):
-                return _render_result(await tool.call(shared, asked.arguments or {}))
+                return _render_result(await tool.call(shared, given, addresses))
         except Exception as error:  # as in the API: told, and logged if unexpected
             # Who started this program on stdio is its operator.
             words = words_for(DEFAULT, operator=context.request is None)

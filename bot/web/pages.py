@@ -15,7 +15,7 @@ from bot.i18n.words import Words
 from bot.queries.ask import ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
-from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply
+from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, find_bundled_lead
@@ -313,7 +313,7 @@ async def _describe_findings(
         "voice": None if together else (await shared.app.corpus(asked.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy),
-        "foretold": is_foretold(prophecy),
+        "heading": say_heading(hits, words),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until, words),
         "cards": [build_hit_card(hit) for hit in hits],

@@ -1,23 +1,28 @@
 """The page that describes the API to people: the OpenAPI document in tables, with examples."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
+from bot.web.examples import choose_examples
 from bot.web.failures import STEERING
 from bot.web.rendering import render_template
-from bot.web.shared_state import SharedOf, limit_requests
+from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import VisitorOf, list_choices
+from db.search.shown import DocumentLookup
 
 reference = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 _ANSWERED = "200"
+_ADDRESS = re.compile(r"https?://\S+|[@#]\w+")
+_WORD = re.compile(r"[^\W\d_]+")
 _KINDS = {
     "string": marked("text"),
     "array": marked("list"),
@@ -54,12 +59,31 @@ class OperationView:
     body: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleValues:
+    """Values of parameters in examples. Where one is "", that of the OpenAPI document serves."""
+
+    corpus: str = "NAME"
+    id: str = ""
+    word: str = ""
+    query: str = ""
+    headline: str = ""
+
+    def of(self, path: str) -> Mapping[str, str]:
+        """Return the values of the parameters of a path by their names."""
+        boxes = {
+            "/api/search": self.word,
+            "/api/find": self.query,
+            "/api/ask": self.word and f"{self.word}?",
+            "/api/prophecy": self.headline,
+        }
+        return {"corpus": self.corpus, "id": self.id, "q": boxes.get(path, "")}
+
+
 @reference.get("/docs")
 async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    listed = await shared.app.corpora.list()
-    corpus = (await list_choices(shared, ""))[1] if listed else "NAME"
-    document = request.app.openapi()
-    operations = describe_operations(document, corpus, visitor.words)
+    document, examples = request.app.openapi(), await _choose_examples(shared, visitor.words)
+    operations = describe_operations(document, examples, visitor.words)
     return render_template(
         request,
         "docs.html",
@@ -70,17 +94,37 @@ async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf
     )
 
 
+async def _choose_examples(shared: SharedState, words: Words) -> ExampleValues:
+    """Return values for which there are answers, as far as there are texts. Raises StorageError."""
+    if not await shared.app.corpora.list():
+        return ExampleValues()
+    corpus = await shared.app.corpus((await list_choices(shared, ""))[1])
+    liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
+    if not liked:
+        return ExampleValues(corpus=corpus.name)
+    found, headlines = liked[0].candidate, await choose_examples(shared, corpus, words)
+    word = max(_WORD.findall(_ADDRESS.sub(" ", found.text)), key=len, default="")
+    before = f" before:{found.created_at.year + 1}" if found.created_at else ""
+    return ExampleValues(
+        corpus=corpus.name,
+        id=found.external_id,
+        word=word,
+        query=word and word + before,
+        headline=headlines[0].headline if headlines else "",
+    )
+
+
 def list_prose(document: Mapping[str, Any]) -> Iterator[str]:
     """Return what the page of an OpenAPI document translates."""
-    for each in describe_operations(document, "", words_for(DEFAULT)):
+    for each in describe_operations(document, ExampleValues(), words_for(DEFAULT)):
         abouts = (field.about for field in (*each.parameters, *each.fields))
         yield from filter(None, (each.title, each.about, *abouts))
 
 
 def describe_operations(
-    document: Mapping[str, Any], corpus: str, words: Words
+    document: Mapping[str, Any], examples: ExampleValues, words: Words
 ) -> Iterator[OperationView]:
-    """Return the operations of an OpenAPI document; their examples ask `corpus`."""
+    """Return the operations of an OpenAPI document, with `examples`."""
     schemas = document["components"]["schemas"]
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -102,8 +146,8 @@ def describe_operations(
                     key=lambda field: not field.required,
                 ),
                 fields=list(_describe_fields(answer, schemas, words)),
-                address=_build_address(path, given, corpus),
-                body=_build_body(body, corpus),
+                address=_build_address(path, given, examples),
+                body=_build_body(body, examples.corpus),
             )
 
 
@@ -157,18 +201,19 @@ def _say_values(schema: Mapping[str, Any], words: Words) -> str:
     return words.say(_KINDS[schema.get("type", "string")])
 
 
-def _build_address(path: str, given: Sequence[Mapping[str, Any]], corpus: str) -> str:
+def _build_address(path: str, given: Sequence[Mapping[str, Any]], examples: ExampleValues) -> str:
     """Return a path with an example of each parameter that it needs."""
+    own = examples.of(path)
     values = {
-        each["name"]: corpus
-        if each["name"] == "corpus"
-        else str((each["schema"].get("examples") or [each["name"].upper()])[0])
+        each["name"]: own.get(each["name"])
+        or str((each["schema"].get("examples") or [each["name"].upper()])[0])
         for each in given
         if each["required"] or each["name"] == "corpus"
     }
     inside = {each["name"] for each in given if each["in"] == "path"}
     query = urlencode({name: value for name, value in values.items() if name not in inside})
-    return path.format_map(values) + (f"?{query}" if query else "")
+    written = path.format_map({name: quote(value, safe="") for name, value in values.items()})
+    return written + (f"?{query}" if query else "")
 
 
 def _build_body(schema: Mapping[str, Any], corpus: str) -> str:

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
-from bot.replies.dates import say_age
+from bot.replies.dates import say_lead_time
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView
 from bot.web.shared_state import SharedState
@@ -180,7 +180,7 @@ def draw_axis(hits: Sequence[Hit], until: datetime, words: Words) -> TimeAxis | 
         ends=_say_month(until, words),
         lead_start=lead_start,
         lead_middle=min(max(middle, _LEAD_ROOM), 100 - _LEAD_ROOM),
-        lead_time=say_age(best[0], until, words),
+        lead_time=say_lead_time(best[0], until, words),
     )
 
 

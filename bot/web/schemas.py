@@ -1,19 +1,33 @@
-"""The parameters of the API, each with its limits, and the answers that it describes."""
+"""The parameters of the API, each with its limits, its cursors, and the answers it describes."""
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
+from hashlib import sha256
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 from pydantic.json_schema import WithJsonSchema
 
 from bot.replies.dates import Period, read_date
 from engine.contracts.answers import (
     AnswerModel,
     CitedText,
+    FoundText,
     ProphecyAnswer,
     ProphecyHit,
     QuestionAnswer,
 )
+from engine.contracts.documents import DocumentAnswer, FindAnswer
+from engine.errors import NotAnswerable
+from engine.messages import Message
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 from engine.search import Mode
@@ -21,6 +35,7 @@ from engine.settings.searching import MAX_MONTHS
 from engine.values import Corpus, Kind
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
+_SKIPPED = range(1, 100_000)  # texts before a page
 
 Text = Annotated[
     str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=r"[^\s\u0000]")
@@ -59,6 +74,44 @@ class Parameters(StrictParameters):
     )
 
 
+class PageParameters(BaseModel):
+    """Where a page of an answer begins."""
+
+    cursor: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="What next was on the page before; other parameters but the limit stay as they"
+        " were.",
+    )
+
+    @property
+    def skipped(self) -> int:
+        """How many texts stand on the pages before. Raises NotAnswerable for a cursor of
+        another question."""
+        if self.cursor is None:
+            return 0
+        try:
+            skipped, question = json.loads(urlsafe_b64decode(self.cursor))
+        except (ValueError, TypeError):
+            skipped, question = 0, ""
+        if question != self._question or type(skipped) is not int or skipped not in _SKIPPED:
+            raise NotAnswerable(
+                Message("This cursor is of another question."),
+                fix=Message("Send what next is in an answer, with the parameters of that answer."),
+            )
+        return skipped
+
+    def turn_page(self, skipped: int) -> str:
+        """Return the cursor of the page before which so many texts stand."""
+        return urlsafe_b64encode(json.dumps([skipped, self._question]).encode()).decode()
+
+    @property
+    def _question(self) -> str:
+        asked = self.model_dump(mode="json", exclude={"cursor", "limit", "short"})
+        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+
+
 class FilterParameters(Parameters):
     """What narrows a search."""
 
@@ -84,7 +137,7 @@ class FilterParameters(Parameters):
     )
 
 
-class SearchParameters(FilterParameters):
+class SearchParameters(FilterParameters, PageParameters):
     """A search by words and, where there are vectors, by meaning."""
 
     q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
@@ -95,7 +148,9 @@ class ProphecyParameters(Parameters):
     """A headline."""
 
     headline: Text = Field(
-        description="The headline.", examples=["Coffee prices hit a record high"]
+        validation_alias=AliasChoices("q", "headline"),
+        description="The headline; headline names it too.",
+        examples=["Coffee prices hit a record high"],
     )
     date: Moment | None = Field(
         None, description="Its date; only older texts count. Left out, it is of now."
@@ -111,10 +166,14 @@ class ProphecyParameters(Parameters):
     limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
 
 
-class FindParameters(Parameters):
+class FindParameters(Parameters, PageParameters):
     """A query of the dialect."""
 
-    query: Text = Field(description="The query.", examples=['"border wall" before:2015 -street'])
+    query: Text = Field(
+        validation_alias=AliasChoices("q", "query"),
+        description="The query; query names it too.",
+        examples=['coffee before:2030 -"coffee break"'],
+    )
     mode: FindMode = Field(
         FindMode.LEXICAL,
         description="lexical: by words; rerank: by words, re-ordered by meaning; semantic: the"
@@ -126,8 +185,35 @@ class FindParameters(Parameters):
 class AskParameters(FilterParameters):
     """A question."""
 
-    question: Text = Field(description="The question.", examples=["What was said about coffee?"])
+    question: Text = Field(
+        validation_alias=AliasChoices("q", "question"),
+        description="The question; question names it too.",
+        examples=["What was said about coffee?"],
+    )
     limit: int = Field(5, ge=1, le=20, description="Sources, at most.")
+
+
+class MonthParameters(PageParameters):
+    """A month of an archive."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    month: str | None = Field(
+        None,
+        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$",
+        description="The month, in UTC; left out, the last one in which there are texts.",
+        examples=["2015-03"],
+    )
+    limit: int = Field(30, ge=1, le=100, description="Texts in the answer, at most.")
+
+
+class _Addressed(AnswerModel):
+    page_url: str | None = Field(description="Its page on this server; null where there is none.")
+    picture_url: str | None = Field(description="Its picture; null where there is none.")
+
+
+class _Paged(AnswerModel):
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
 
 
 class _Originating(AnswerModel):
@@ -136,7 +222,48 @@ class _Originating(AnswerModel):
     category: str | None = Field(description="That of its feed.")
 
 
-class SearchHit(ProphecyHit, _Originating):
+class AddressedHit(ProphecyHit, _Addressed):
+    """A text that foretold a headline, or is near to it."""
+
+
+class HeadlineAnswer(ProphecyAnswer, _Addressed):
+    """What `presagio search --json` prints, with addresses."""
+
+    hits: list[AddressedHit]  # type: ignore[assignment]  # each has some names more
+    near: list[AddressedHit] = Field(  # type: ignore[assignment]  # the same
+        description="Texts that are too weak to be hits."
+    )
+
+
+class FindPage(FindAnswer, _Paged):
+    """A page of what `presagio find --json` prints, each hit with addresses."""
+
+
+class AddressedDocument(DocumentAnswer, _Addressed):
+    """One text with the names that `presagio find --json` gives its hits, and its addresses."""
+
+
+class ArchivedText(FoundText, _Addressed):
+    """A text of a month."""
+
+    lang: str | None
+    engagement: int = Field(description="Likes and reposts.")
+    continues: bool = Field(description="It goes on from the text above, of an earlier time.")
+
+
+class MonthAnswer(_Paged):
+    """The texts of a month, oldest first; threads stand together."""
+
+    corpus: str
+    month: str | None = Field(description="Null for an archive without dates.")
+    months: dict[str, int] = Field(
+        description="The months in which there are texts, with their number.",
+        examples=[{"2015-03": 412}],
+    )
+    documents: list[ArchivedText]
+
+
+class SearchHit(ProphecyHit, _Originating, _Addressed):
     """The same for a search."""
 
     similarity: float | None = Field(
@@ -144,7 +271,7 @@ class SearchHit(ProphecyHit, _Originating):
     )
 
 
-class SearchAnswer(ProphecyAnswer):
+class SearchAnswer(ProphecyAnswer, _Paged):
     """The same with what was counted and asked for."""
 
     kind: Kind | None = Field(description="Null for corpora of several kinds.")
@@ -156,7 +283,7 @@ class SearchAnswer(ProphecyAnswer):
     hits: list[SearchHit]  # type: ignore[assignment]  # each has some names more
 
 
-class AnswerSource(CitedText, _Originating):
+class AnswerSource(CitedText, _Originating, _Addressed):
     """A text that the answer cites."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 from weakref import WeakValueDictionary
@@ -33,6 +34,7 @@ from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
 from bot.web.streaming import SharedWork
 from db.corpus.corpora import Corpora
+from db.corpus.health import Overview
 from db.logs import SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
@@ -166,6 +168,12 @@ class SharedState:
         except SeveralCorpora:
             chosen = await self.app.choose_corpora(ALL)
         return corpora_of_kind(chosen, kind) if kind else chosen
+
+    async def count_months(self, corpus: Corpus) -> Mapping[str, int]:
+        """Return the months in which there are texts ("2015-03"), with their number, which may be
+        some minutes old. Raises StorageError."""
+        count = partial(Overview(self.app.database).months, corpus)
+        return await self.kept.get(("months", corpus.id, corpus.documents), count)
 
     async def prophesy_from(
         self, corpora: Sequence[Corpus], request: SearchRequest, searcher: Prophet

@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bot.queries.compose import build_composer
 from bot.replies.limits import cut
+from bot.web.addresses import Addresses
 from bot.web.api import (
+    NOWHERE,
     answer_headline,
     answer_question,
     describe_corpora,
@@ -19,11 +21,14 @@ from bot.web.api import (
 )
 from bot.web.composing import ComposeBody, read_request
 from bot.web.schemas import (
+    AddressedDocument,
     AskAnswer,
     AskParameters,
     CorporaAnswer,
     CorpusName,
+    FindPage,
     FindParameters,
+    HeadlineAnswer,
     ProphecyParameters,
     SearchAnswer,
     SearchParameters,
@@ -31,9 +36,8 @@ from bot.web.schemas import (
     Text,
 )
 from bot.web.shared_state import SharedState
-from engine.contracts.answers import AnswerModel, ProphecyAnswer
+from engine.contracts.answers import AnswerModel
 from engine.contracts.composition import ComposeAnswer
-from engine.contracts.documents import DocumentAnswer, FindAnswer
 
 _LONGEST_SHORT = 240  # bytes of a text: three hits have less than 1.5 kB
 
@@ -89,6 +93,7 @@ class ShortAnswer(AnswerModel):
 
     corpus: str
     notice: str | None = None
+    next: str | None = Field(None, description="The cursor of the next page, if there is one.")
     hits: list[ShortHit]
     near: list[ShortHit] | None = Field(
         None, description="Texts that are too weak to be hits, where there are no hits."
@@ -104,6 +109,7 @@ class ShortAnswer(AnswerModel):
         return cls(
             corpus=long_answer["corpus"],
             notice=long_answer["notice"],
+            next=long_answer.get("next"),
             hits=shown["hits"],
             near=None if shown["hits"] else shown["near"] or None,
         )
@@ -184,7 +190,7 @@ class ToolEntry:
     title: str
     description: str
     parameters: type[BaseModel]
-    answer: Callable[[SharedState, Any], Awaitable[AnswerModel]]
+    answer: Callable[[SharedState, Any, Addresses], Awaitable[AnswerModel]]
     returns: type[AnswerModel]
     expensive: bool = False
 
@@ -197,26 +203,30 @@ class ToolEntry:
         returned: Any = self.returns | ShortAnswer if self._may_be_short else self.returns
         return {"type": "object"} | TypeAdapter(returned).json_schema()
 
-    async def call(self, shared: SharedState, arguments: Mapping[str, Any]) -> AnswerModel:
+    async def call(
+        self, shared: SharedState, arguments: Mapping[str, Any], addresses: Addresses = NOWHERE
+    ) -> AnswerModel:
         """Return the answer, short if that is asked for.
 
         Raises RequestValidationError for wrong arguments, and the errors of the API.
         """
         asked = _read_arguments(self.parameters, arguments)
-        answer = await self.answer(shared, asked)
+        answer = await self.answer(shared, asked, addresses)
         return ShortAnswer.of(answer) if getattr(asked, "short", False) else answer
 
 
-async def _compose_tweet(shared: SharedState, asked: ComposeBody) -> AnswerModel:
+async def _compose_tweet(shared: SharedState, asked: ComposeBody, _: Addresses) -> AnswerModel:
     request = await read_request(shared, asked)
     return ComposeAnswer.of(await build_composer(shared.app).compose(request, now=shared.now()))
 
 
-async def _show_document(shared: SharedState, asked: DocumentParameters) -> AnswerModel:
-    return await describe_document(shared, asked.corpus, asked.id)
+async def _show_document(
+    shared: SharedState, asked: DocumentParameters, addresses: Addresses
+) -> AnswerModel:
+    return await describe_document(shared, asked.corpus, asked.id, addresses)
 
 
-async def _list_corpora(shared: SharedState, _: CorporaParameters) -> AnswerModel:
+async def _list_corpora(shared: SharedState, _: CorporaParameters, __: Addresses) -> AnswerModel:
     return await describe_corpora(shared)
 
 
@@ -237,7 +247,7 @@ TOOLS = (
         " foretold it, and `near` holds what came nearest.",
         parameters=ShortProphecyParameters,
         answer=answer_headline,
-        returns=ProphecyAnswer,
+        returns=HeadlineAnswer,
         expensive=True,
     ),
     ToolEntry(
@@ -249,7 +259,7 @@ TOOLS = (
         " `counts` tells how many there are.",
         parameters=ShortFindParameters,
         answer=find_texts,
-        returns=FindAnswer,
+        returns=FindPage,
     ),
     ToolEntry(
         name="ask",
@@ -285,6 +295,6 @@ TOOLS = (
         description="Return one text whole, by its corpus and its id in an answer.",
         parameters=DocumentParameters,
         answer=_show_document,
-        returns=DocumentAnswer,
+        returns=AddressedDocument,
     ),
 )

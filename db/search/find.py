@@ -10,7 +10,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 import asyncpg
-import orjson
 
 from db.connection import Connection, load_statements
 from db.corpus.corpora import name_partition, names_of
@@ -26,6 +25,7 @@ from db.search.rows import (
     operand_values,
     quote_lexeme,
     read_candidate,
+    read_text_list,
     weighted_lexemes,
 )
 from db.search.statements import CLASSES, build_scored_select, posted_values
@@ -264,15 +264,9 @@ def found_document(
         mentions=tuple(row["mentions"]),
         engagement=row["engagement"],
         domain=row.get("domain"),
-        attachments=_read_text_list(row["attachments"]),
-        participants=_read_text_list(row["participants"]),
+        attachments=read_text_list(row["attachments"]),
+        participants=read_text_list(row["participants"]),
     )
-
-
-def _read_text_list(written: str | None) -> tuple[str, ...]:
-    """Return the texts in a list of `meta`, which holds whatever the source had."""
-    texts = orjson.loads(written) if written and written.startswith("[") else ()
-    return tuple(entry for entry in texts if isinstance(entry, str))
 
 
 @lru_cache(maxsize=512)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from operator import itemgetter
 
 import asyncpg
+import orjson
 
 from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus
@@ -34,7 +35,7 @@ _SETTERS = [
     Candidate.__dict__[name].__set__
     for name in (
         *_STORED, "flags", "dated_by", "bm25", "matched", "similarity", "ranks", "asked_for",
-        "place", "voice", "corpus",
+        "place", "voice", "corpus", "beside",
     )
 ]  # fmt: skip
 
@@ -203,10 +204,17 @@ def read_candidate(
     if Flag.JOINED in coded[0]:  # what goes on from it is the rest of its text
         identity, external_id, text, rest, *others = stored
         stored = (identity, external_id, f"{text}\n{rest}", None, *others)
-    values = (*stored, *coded, bm25, matched or {}, None, {}, {}, None, None, None)
+    beside = read_text_list(row.get("beside"))
+    values = (*stored, *coded, bm25, matched or {}, None, {}, {}, None, None, None, beside)
     for set_value, value in zip(_SETTERS, values, strict=True):
         set_value(built, value)
     return built
+
+
+def read_text_list(written: str | None) -> tuple[str, ...]:
+    """Return the texts in a list of `meta`, which holds whatever the source had."""
+    texts = orjson.loads(written) if written and written.startswith("[") else ()
+    return tuple(entry for entry in texts if isinstance(entry, str))
 
 
 def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:

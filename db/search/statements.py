@@ -32,6 +32,7 @@ COLUMNS = (
     "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
     " dated_by"
 )
+_BESIDE = "meta ->> 'beside' AS beside"  # read of what is returned alone
 _SLOTS = ("$5", "$6", "$7", "$8")
 # No index serves the date conditions of `passes`. The planner, which sees no values, expects few
 # rows from these.
@@ -130,8 +131,8 @@ def rank_statement(
     )
     once, repeated = (build_score(operands, repeats=repeats) for repeats in (False, True))
     # All columns go through the sort: cheaper than looking up the best ones again.
-    columns = "id, created_at" if ids_alone else f"{COLUMNS}, tsv"
-    shown = f"{COLUMNS}, bm25, ARRAY[{build_frequencies(operands)}] AS frequencies"
+    columns = "id, created_at" if ids_alone else f"{COLUMNS}, meta, tsv"
+    shown = f"{COLUMNS}, {_BESIDE}, bm25, ARRAY[{build_frequencies(operands)}] AS frequencies"
     # One scan for all classes, which costs less than one for each. OFFSET 0 keeps the score from
     # being computed twice.
     return (
@@ -215,7 +216,7 @@ def _build_replacements(corpus_id: int, parameters: Sequence[str]) -> dict[str, 
     names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
     names |= {"document": name_partition(corpus_id), "corpus": str(int(corpus_id))}
     names["postings"] = postings_table(corpus_id)
-    names["columns"] = ", ".join(f"d.{column}" for column in COLUMNS.split(", "))
+    names["columns"] = ", ".join(f"d.{column}" for column in (*COLUMNS.split(", "), _BESIDE))
     names["few_dates"] = FEW_DATES
     names["part"] = _fill_postings("part", names)
     names["of_document"] = _fill_postings("of_document", names)

@@ -253,7 +253,7 @@ SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
 
 -- name: described
 SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, platform,
-       dated_by, {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
+       dated_by, meta ->> 'beside' AS beside, {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
   FROM {document}
  WHERE id = ANY ($4::bigint[])
 

@@ -102,7 +102,7 @@ SELECT NULL::bigint AS matching, counts.passing, 1 - best.distance AS cosine, {c
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
 d.dated_by, d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions,
 d.engagement,
-d.meta ->> 'attachments' AS attachments, d.meta ->> 'participants' AS participants,
+d.meta ->> 'beside' AS beside, d.meta ->> 'attachments' AS attachments, d.meta ->> 'participants' AS participants,
 (domains_of(d.meta, d.url))[1] AS domain,
 ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END
         FROM unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)

@@ -1,7 +1,7 @@
 -- name: document(corpus_id, external_id)
 SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, dated_by, title,
        role, platform, thread_id, attribution, tags, mentions, engagement,
-       meta ->> 'attachments' AS attachments, meta ->> 'participants' AS participants
+       meta ->> 'beside' AS beside, meta ->> 'attachments' AS attachments, meta ->> 'participants' AS participants
   FROM {document} WHERE corpus_id = $1 AND external_id = $2
 
 -- name: texts(corpus_id, document_ids)

@@ -124,7 +124,7 @@ class ProphecyHit(FoundText):
 
     rank: int
     age: str | None = Field(
-        description="How long before the headline.", examples=["9 years before"]
+        description="How long before the headline.", examples=["8 years, 9 months before"]
     )
     score: float = Field(ge=0, le=1)
     parts: Parts
@@ -141,7 +141,7 @@ class ProphecyHit(FoundText):
 
     @classmethod
     def of(cls, hit: Hit, *, age: str | None, near: bool = False) -> Self:
-        """Return a hit, or a text that is only near, so many years before the headline."""
+        """Return a hit, or a text that is only near, that old (`age`) when the headline came."""
         candidate = hit.candidate
         return cls(
             **text_values(candidate),

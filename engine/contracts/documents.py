@@ -33,6 +33,9 @@ class DocumentText(FoundText):
     """A text with all that is known about it."""
 
     context: str | None = Field(description="The message that it answers.")
+    beside: list[str] = Field(
+        description="What is searched beside the text: descriptions of pictures, polls, links."
+    )
     title: str | None
     role: str | None
     platform: str | None
@@ -52,6 +55,7 @@ def _document_values(document: FoundDocument) -> dict[str, Any]:
     return {
         **text_values(candidate),
         "context": candidate.context,
+        "beside": list(candidate.beside),
         "title": document.title,
         "role": document.role,
         "platform": candidate.platform,
@@ -81,6 +85,7 @@ class FoundHit(DocumentText):
     """A text that meets a query."""
 
     rank: int
+    corpus: str | None = Field(description="Its corpus, in an answer from all of them.")
     score: float | None
     similarity: float | None
     matched: list[MatchedTerm]
@@ -91,6 +96,7 @@ class FoundHit(DocumentText):
         return cls(
             **_document_values(hit.document),
             rank=hit.rank,
+            corpus=hit.document.candidate.corpus,
             score=round_figure(hit.score),
             similarity=round_figure(hit.similarity),
             matched=list(map(MatchedTerm.of, hit.matched)),

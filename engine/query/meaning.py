@@ -23,7 +23,7 @@ from engine.query.results import (
     ScoredDocument,
     attribute_document,
 )
-from engine.search import Candidate
+from engine.search import FIRST_MOMENT, Candidate, order_by_date
 from engine.settings.searching import FindSettings
 from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
@@ -31,20 +31,22 @@ from engine.vectors import Vector, VectorSpace
 _POOL = 4  # texts re-ordered for each one shown
 
 
-def _newest_first(hit: FindHit) -> tuple[bool, float]:
-    written = hit.created_at
-    return written is None, -written.timestamp() if written else 0.0
+def _build_order_key(hit: FindHit) -> tuple[object, ...]:
+    """Return a sort key that orders hits of several archives as each has ordered its own."""
+    if hit.similarity is None and hit.score is None:  # the newest first
+        return (0.0, 0.0, hit.created_at is None, -(hit.created_at or FIRST_MOMENT).timestamp())
+    return (-(hit.similarity or 0.0), -(hit.score or 0.0), *order_by_date(hit.created_at))
 
 
 def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) -> QueryAnswer:
     """Return one answer with the first `limit` hits of all: best first, or newest first.
 
-    Each hit names its voice. What one archive lacks is no news if another has it, so only notices
-    of all are kept. There must be at least one answer, and all must be to one query.
+    Each hit names its corpus and its voice. What one archive lacks is no news if another has it, so
+    only notices of all are kept. There must be at least one answer, and all must be to one query.
     """
     founds = [answer for _, answer in answers]
-    hits = [_name_author(hit, corpus) for corpus, answer in answers for hit in answer.hits]
-    hits.sort(key=lambda hit: (-(hit.score or 0), *_newest_first(hit)))
+    hits = [_name_corpus(hit, corpus) for corpus, answer in answers for hit in answer.hits]
+    hits.sort(key=_build_order_key)
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
     return replace(
         founds[0],
@@ -62,12 +64,11 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
     )
 
 
-def _name_author(hit: FindHit, corpus: Corpus) -> FindHit:
+def _name_corpus(hit: FindHit, corpus: Corpus) -> FindHit:
     candidate = hit.document.candidate
-    if candidate.voice or candidate.author:
-        return hit
-    named = replace(hit.document, candidate=replace(candidate, voice=corpus.voice))
-    return replace(hit, document=named)
+    voice = candidate.voice if candidate.voice or candidate.author else corpus.voice
+    named = replace(candidate, corpus=corpus.name, voice=voice)
+    return replace(hit, document=replace(hit.document, candidate=named))
 
 
 def _sum_counts(counts: Sequence[Counts], *, returned: int) -> Counts:

@@ -194,7 +194,7 @@ class Play:
         answer = bob.said[-1]
         await self.week.until(lambda: "before" in answer.text)
         await self.week.until(
-            lambda: any("13 years before" in one.visible for one in erin.said[said[1] :])
+            lambda: any(13 in read_years(one.visible) for one in erin.said[said[1] :])
         )
         assert len(bob.said) == said[0] + 1, "in place of the apology"
 

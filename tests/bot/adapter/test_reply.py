@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.reply import Action, HitView, reply_aside, say_date
+from bot.reply import Action, HitView, name_beside, reply_aside, say_date
 from bot.request import Trigger
 from engine.prophecy.score import Sureness
 from engine.search import HitKind
 from engine.values import DateKind
 from tests.bot.conversing import event
+from tests.bot.prophecies import make_hit
 
 names = st.sampled_from(["up", "down", "more", "why", "set", "más"])
 ids = st.none() | st.integers(1, 2**63 - 1)
@@ -179,3 +180,16 @@ def test_dates_are_labelled_and_missing_dates_are_not_invented(
 ) -> None:
     assert say_date(date, dated_by, words_for("en")) == english
     assert say_date(date, dated_by, words_for("es")) == spanish
+
+
+def test_what_stands_beside_a_text_is_named_as_what_it_is() -> None:
+    beside = ("image: A heron: grey", "poll: Yes, No", "venue: The quay", "image: of the sea")
+    found = replace(make_hit(text="A photo of the sea").candidate, beside=beside)
+    assert name_beside(found, words_for("en")) == (
+        "[picture: A heron: grey]", "[poll: Yes, No]", "[venue: The quay]"
+    )  # fmt: skip
+    assert name_beside(found, words_for("es"))[0] == "[imagen: A heron: grey]"
+    shown = replace(HitView.of(found, words_for("en"), rank=1, text=found.text), why="so it is")
+    assert shown.remarks(words_for("en")) == (
+        "[picture: A heron: grey] [poll: Yes, No] [venue: The quay]", "Why: so it is"
+    )  # fmt: skip

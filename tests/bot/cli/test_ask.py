@@ -149,8 +149,8 @@ class TestFilters:
         assert ids("--corpus", "a", "--after", year, "--period", "week") == {"a-now"}
         assert ids("--corpus", "a", "--before", year, "--period", "week") == set()
 
-    def test_several_corpora_without_a_name_are_told(self, invoke: Invoke, filled: None) -> None:
-        assert "There are several corpora: a, b." in invoke("ask", QUESTION).complaint(1)
+    def test_several_corpora_without_a_name_are_asked(self, invoke: Invoke, filled: None) -> None:
+        assert invoke("ask", QUESTION, "--json").json["corpora"] == ["a", "b"]
 
 
 class TestModel:

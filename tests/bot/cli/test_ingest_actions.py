@@ -116,6 +116,9 @@ class TestSources:
     def test_bundled_corpus_is_ingested_whole(self, invoke: Invoke, database: str) -> None:
         bundled = str(ROOT / "examples" / "demo.jsonl")
         assert invoke("ingest", bundled, "--json").json == counts(416, 416, 0, 0, 0)
+        # Its account is invented, so none of its texts has an address on X.
+        hits = invoke("find", "-zebra", "--limit", "100", "--json").json["hits"]
+        assert {hit["url"] for hit in hits} == {None}
 
     def test_one_unusable_file_stops_the_whole_ingest(
         self, invoke: Invoke, database: str, file: Path

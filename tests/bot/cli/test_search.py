@@ -20,6 +20,7 @@ from tests.fakes.web import WebServer, page
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
+SAID = "Mark my words: one day a container ship"  # which begins so
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "query": str,
@@ -162,7 +163,7 @@ class TestFilters:
 
     def test_ages_count_up_to_the_date_of_the_headline(self, invoke: Invoke, demo: str) -> None:
         found = invoke("search", HEADLINE, "--date", "2021-03-28", "--json").json
-        assert (found["hits"][0]["id"], found["hits"][0]["age"]) == (FIRST, say_years(8))
+        assert (found["hits"][0]["id"], found["hits"][0]["age"]) == (FIRST, say_years(8, 9))
 
     def test_what_excludes_everything_leaves_no_results(self, invoke: Invoke, demo: str) -> None:
         done = invoke("search", HEADLINE, "--before", "2001")
@@ -344,7 +345,7 @@ class TestModel:
         done = await search(HEADLINE)
         assert done.code == 0
         assert "Not judged: No connection to 127.0.0.1." in done.out
-        assert FIRST in done.out
+        assert SAID in done.out
 
     async def test_zero_scores_give_no_results(self, model: ModelServer) -> None:
         model.script = [scoring(lambda _headline, _candidate: 0)]
@@ -377,8 +378,8 @@ class TestModel:
         done = await search(HEADLINE, "--near")
         assert done.code == 0
         said, _, listed = done.out.partition("Nothing foretold this. Nearest:")
-        assert FIRST not in said
-        assert FIRST in listed
+        assert SAID not in said
+        assert SAID in listed
 
     async def test_prompt_injection_in_a_tweet_returns_only_that_tweet(
         self, model: ModelServer, tmp_path: Path

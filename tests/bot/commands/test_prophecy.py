@@ -81,7 +81,7 @@ async def test_more_shows_the_next_ones_without_another_search(bot: Bot) -> None
 async def test_more_counts_ages_up_to_the_moment_of_the_question(bot: Bot) -> None:
     first = await bot.say("Coffee prices soar")
     later = await bot.say("/more", now=NOW + timedelta(days=800))
-    assert later.hits[0].age == first.hits[0].age == say_years(10)
+    assert later.hits[0].age == first.hits[0].age == say_years(10, 3)
 
 
 async def test_the_button_for_more_shows_the_same_page_to_whoever_presses_it(bot: Bot) -> None:
@@ -182,7 +182,7 @@ async def test_a_failed_question_leaves_the_last_answer(bot: Bot) -> None:
 async def test_an_answer_speaks_the_reader_s_language(bot: Bot) -> None:
     reply = await bot.say("El café sube", person=Person(id="ana", language="es"))
     assert reply.hits[0].date_text == "1 de marzo de 2014"
-    assert reply.hits[0].age == say_years(10, "es")
+    assert reply.hits[0].age == say_years(10, 3, language="es")
     assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen"]
 
 
@@ -194,14 +194,14 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
 
     async with bot_on(bot.claims._database, read_headline=fetched) as reader:
         reply = await reader.say("https://news.example/a")
-        assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", say_years(2))
+        assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", say_years(2, 1))
 
 
 async def test_headline_date_is_the_date_of_the_message(bot: Bot) -> None:
     written = datetime(2018, 12, 3, 9, tzinfo=UTC)
     reply = await bot.say("Coffee prices soar", written_at=written)
     assert bot.engine.dates == [written]
-    assert reply.hits[0].age == say_years(4)
+    assert reply.hits[0].age == say_years(4, 9)
     assert reply.notice == "The headline is of December 3, 2018."
     assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
 
@@ -300,7 +300,10 @@ def test_the_card_says_what_the_answer_said() -> None:
     card = card_of(picture_answer(answer), words_for("es"))
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
     assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
-    assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", say_years(2, "es"))
+    assert (card.date_text, card.lead_time_text) == (
+        "1 de marzo de 2014",
+        say_years(2, 1, language="es"),
+    )
     assert card.marks == ("anunciado", "reenvío")
 
 
@@ -316,7 +319,7 @@ def test_card_omits_unknown_fields() -> None:
     card = card_of(picture_answer(answer), words_for("en"))
     assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
     assert card.headline_date == "June 1, 2024"  # the day it was asked, which the age refers to
-    assert card.lead_time_text == say_years(10)
+    assert card.lead_time_text == say_years(10, 3)
 
 
 async def test_a_picture_comes_with_its_link(bot: Bot) -> None:

@@ -79,7 +79,7 @@ async def test_the_answer_shows_the_date_that_it_used(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar date:2018-12-24")
     assert bot.engine.dates == [day(2018, 12, 24)]
     assert reply.notice == "The headline is of December 24, 2018."
-    assert reply.hits[0].age == say_years(4)
+    assert reply.hits[0].age == say_years(4, 9)
 
 
 async def test_minimum_age_limits_the_before_filter(bot: Bot) -> None:

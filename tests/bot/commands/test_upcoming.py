@@ -56,7 +56,7 @@ class TestToday:
         await with_finds(news)
         assert await news.bot.hear(event("/today")) is None
         (reply,) = await owed(news)
-        assert reply.text == "The news of June 1, 2024, foretold:"
+        assert reply.text == "The news of June 1, 2024. What was foretold:"
         assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
         again = await news.bot.say("/today")
         assert again.text == "Nothing to tell just now; /preview says why."
@@ -87,7 +87,7 @@ class TestToday:
             await with_finds(news)
             reply = await news.bot.say("/today")
             assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
-            assert f"1. {say_years(10)}: " in ((await news.bot.press(reply, "why")).text or "")
+            assert f"1. {say_years(10, 3)}: " in ((await news.bot.press(reply, "why")).text or "")
             assert await owed(news) == []
 
 
@@ -103,8 +103,8 @@ class TestNumbers:
         assert [item.hit.rank for item in post.items] == [1, 2]
         why = (await news.bot.press(post, "why")).text or ""
         assert [line.split(":")[0] for line in why.splitlines() if line[:1].isdigit()] == [
-            "1. 10 years before",
-            "2. 10 years before",
+            "1. 10 years, 3 months before",
+            "2. 10 years, 3 months before",
         ]
         (pictured,) = (await news.bot.say("/picture 2")).items
         assert (pictured.headline, pictured.hit.rank) == (f"{TEA}!", 2)
@@ -136,7 +136,7 @@ class TestPreview:
             "",
             "As of now it would tell:",
             f"1. {COFFEE}!",
-            f"   March 1, 2014, {say_years(10)}: Coffee will be dear, mark my words",
+            f"   March 1, 2014, {say_years(10, 3)}: Coffee will be dear, mark my words",
             "",
             "Left out:",
             f"- {TEA}!: judged 3 of 6, less than 5",

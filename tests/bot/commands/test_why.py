@@ -142,7 +142,7 @@ def test_many_words_in_common_are_cut() -> None:
 def explained(reply: Reply) -> list[int]:
     """The ranks of the hits that a reply explains."""
     return [
-        int(rank) for rank in re.findall(rf"^(\d+)\. {say_years(10)}: ", reply.text or "", re.M)
+        int(rank) for rank in re.findall(rf"^(\d+)\. {say_years(10, 3)}: ", reply.text or "", re.M)
     ]
 
 
@@ -157,7 +157,7 @@ async def test_why_says_it_in_words(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     said = await bot.say("/why 1")
     assert (said.text or "").splitlines() == [
-        f"1. {say_years(10)}: The model read it as the same event.",
+        f"1. {say_years(10, 3)}: The model read it as the same event.",
         "   Words in common: coffee, prices.",
     ]
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}

@@ -20,7 +20,6 @@ from bench.house import calls
 from bench.words import list_api_prose
 from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
-from bot.replies.dates import age_between
 
 PACKAGES = [Path(__file__).resolve().parents[3] / package for package in ("bot", "engine", "db")]
 LOCALE = PACKAGES[0] / "i18n" / "locale"
@@ -219,21 +218,6 @@ def test_every_date_is_written_as_unicode_s_tables_say(language: str) -> None:
 def test_a_date_is_that_of_the_zone() -> None:
     moment = datetime(2012, 3, 14, 23, tzinfo=UTC)
     assert words_for("en").date(moment, timezone(timedelta(hours=2))) == "March 15, 2012"
-
-
-@pytest.mark.parametrize(
-    ("language", "years", "expected"),
-    [
-        ("en", 9, "9 years before"),
-        ("es", 9, "9 años antes"),
-        ("en", 1, "1 year before"),
-        ("es", 1, "1 año antes"),
-    ],
-)
-def test_an_age_is_said_in_the_language(language: str, years: int, expected: str) -> None:
-    now = datetime(2021, 3, 14, tzinfo=UTC)
-    age = age_between(now.replace(year=2021 - years), now)
-    assert age.render(words_for(language)) == expected
 
 
 def test_thousands_are_set_apart() -> None:

@@ -14,7 +14,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer
-from engine.errors import CorpusNotFound, UsageError
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
 from engine.values import Kind
@@ -128,6 +128,12 @@ async def test_a_kind_means_all_its_corpora(app: App) -> None:
         await corpora_for(app, ["diary"], Kind.TWEETS)
     with pytest.raises(CorpusNotFound, match="kind library"):
         await corpora_for(app, [], Kind.LIBRARY)
+
+
+async def test_without_a_name_all_that_fit_are_asked(app: App) -> None:
+    assert [one.name for one in await corpora_for(app, [])] == ["harbour", "inland"]
+    with pytest.raises(SeveralCorpora):
+        await corpora_for(app, [""])
 
 
 async def test_public_app_refuses_private_corpora(app: App) -> None:

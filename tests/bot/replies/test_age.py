@@ -1,14 +1,16 @@
-"""Ages in words: calendar units, never too long, never negative, growing with time."""
+"""Lead times in words: calendar units, never too long, never negative, growing with time."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.replies.dates import Age, age_between
+from bot.i18n.words import words_for
+from bot.replies.dates import say_age, say_lead_time
 
-UNITS = ("day", "month", "year")
+ENGLISH, SPANISH = words_for("en"), words_for("es")
 moments = st.datetimes(
     min_value=datetime(1990, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
     max_value=datetime(2090, 1, 1),  # noqa: DTZ001 - the same
@@ -21,42 +23,54 @@ def utc(text: str) -> datetime:
 
 
 @pytest.mark.parametrize(
-    ("earlier", "later", "expected"),
+    ("earlier", "later", "english", "spanish"),
     [
-        ("2012-03-04T10:00", "2021-03-04T10:00", "9 years before"),
-        ("2012-03-04T10:00", "2021-03-04T09:59", "8 years before"),
-        ("2012-03-04", "2013-12-31", "1 year before"),
-        ("2012-02-29", "2013-02-28", "11 months before"),
-        ("2012-02-29", "2013-03-01", "1 year before"),
-        ("2012-01-31", "2012-02-29", "29 days before"),
-        ("2012-01-31", "2012-03-01", "1 month before"),
-        ("2012-11-15", "2013-01-14", "1 month before"),
-        ("2012-12-31", "2013-01-30", "30 days before"),
-        ("2012-12-31", "2013-01-01", "1 day before"),
-        ("2012-12-31T00:00", "2012-12-31T23:59", "less than a day before"),
-        ("2013-01-01", "2012-01-01", "less than a day before"),
+        ("2012-03-04T10:00", "2021-03-04T10:00", "9 years", "9 años"),
+        ("2012-03-04T10:00", "2021-03-04T09:59", "8 years, 11 months", "8 años y 11 meses"),
+        ("2012-03-04", "2020-12-31", "8 years, 9 months", "8 años y 9 meses"),
+        ("2012-03-04", "2013-04-30", "1 year, 1 month", "1 año y 1 mes"),
+        ("2012-02-29", "2013-02-28", "11 months", "11 meses"),
+        ("2012-02-29", "2013-03-01", "1 year", "1 año"),
+        ("2012-01-31", "2012-02-29", "29 days", "29 días"),
+        ("2012-01-31", "2012-03-01", "1 month", "1 mes"),
+        ("2012-11-15", "2013-01-14", "1 month", "1 mes"),
+        ("2012-12-31", "2013-01-30", "30 days", "30 días"),
+        ("2012-12-31", "2013-01-01", "1 day", "1 día"),
+        ("2012-12-31T00:00", "2012-12-31T23:59", "less than a day", "menos de un día"),
+        ("2013-01-01", "2012-01-01", "less than a day", "menos de un día"),
+        ("1812-06-01", "2026-11-28", "214 years, 5 months", "214 años y 5 meses"),
     ],
 )
-def test_ages_in_words(earlier: str, later: str, expected: str) -> None:
-    assert str(age_between(utc(earlier), utc(later))) == expected
+def test_lead_times_in_words(earlier: str, later: str, english: str, spanish: str) -> None:
+    before = utc(earlier), utc(later)
+    assert [say_lead_time(*before, words) for words in (ENGLISH, SPANISH)] == [english, spanish]
+    assert say_age(*before, ENGLISH) == f"{english} before"
+    assert say_age(*before, SPANISH) == f"{spanish} antes"
+
+
+def test_nothing_is_said_of_a_text_without_a_date() -> None:
+    assert say_age(None, utc("2012-01-01"), ENGLISH) == ""
 
 
 def test_zones_are_compared_as_moments() -> None:
     tokyo = datetime(2013, 1, 1, 8, tzinfo=timezone(timedelta(hours=9)))
-    assert age_between(tokyo, utc("2013-12-31T23:00")) == Age(1, "year")
+    assert say_lead_time(tokyo, utc("2013-12-31T23:00"), ENGLISH) == "1 year"
+
+
+def read_lengths(earlier: datetime, later: datetime) -> tuple[int, int, int]:
+    """Return the years, months and days that the words of a lead time say."""
+    said = say_lead_time(earlier, later, ENGLISH)
+    lengths = {unit: int(count) for count, unit in re.findall(r"(\d+) (day|month|year)s?", said)}
+    return lengths.get("year", 0), lengths.get("month", 0), lengths.get("day", 0)
 
 
 @given(moments, moments)
-def test_an_age_is_never_negative_and_never_more_than_has_passed(
-    earlier: datetime, later: datetime
-) -> None:
-    age = age_between(earlier, later)
-    shortest = {"day": timedelta(days=1), "month": timedelta(days=28), "year": timedelta(days=365)}
-    assert age.count >= 0
-    assert age.count * shortest[age.unit] <= max(later - earlier, timedelta())
+def test_a_lead_time_is_never_more_than_has_passed(earlier: datetime, later: datetime) -> None:
+    years, months, days = read_lengths(earlier, later)
+    least = timedelta(days=365 * years + 28 * months + days)
+    assert least <= max(later - earlier, timedelta())
 
 
 @given(moments, moments, moments)
-def test_an_older_text_never_has_a_smaller_age(a: datetime, b: datetime, later: datetime) -> None:
-    older, newer = age_between(min(a, b), later), age_between(max(a, b), later)
-    assert (UNITS.index(older.unit), older.count) >= (UNITS.index(newer.unit), newer.count)
+def test_an_older_text_never_has_a_shorter_lead_time(a: datetime, b: datetime, c: datetime) -> None:
+    assert read_lengths(min(a, b), c) >= read_lengths(max(a, b), c)

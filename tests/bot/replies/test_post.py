@@ -39,10 +39,10 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
     reply = post_reply([item(1), item(2, "<Tea> & more")], WORDS, date(2026, 6, 1))
     (html,) = render_messages(reply)
     assert html.splitlines()[:5] == [
-        "The news of March 1, 2016, foretold:",
+        "The news of March 1, 2016. What was foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
-        "<b>1. 1 year before · "
+        "<b>1. 1 year, 11 months before · "
         '<a href="https://x.com/ana/status/9007199254740993">March 1, 2014</a>'
         " · @\u2060ana · foretold</b>",
         "<blockquote>tweet 1.2</blockquote>",
@@ -83,7 +83,7 @@ def test_a_post_that_no_model_judged_says_so(judged: bool, said: bool) -> None:
 
 def test_a_post_is_said_in_the_language_of_its_chat() -> None:
     reply = post_reply([item()], words_for("es"), date(2026, 6, 1))
-    assert reply.text == "Lo que se había anunciado de las noticias del 1 de marzo de 2016:"
+    assert reply.text == "Las noticias del 1 de marzo de 2016. Lo que estaba anunciado:"
     assert str(reply.buttons[0][0].action) == "up:71:2.es"
 
 
@@ -94,12 +94,12 @@ def test_a_post_names_the_days_of_its_stories_by_the_clock_of_the_chat() -> None
     later = replace(prophecy, headline=replace(prophecy.headline, date=evening))
     stories[1] = replace(stories[1], answer=replace(stories[1].answer, prophecy=later))
     day, madrid = date(2016, 3, 2), ZoneInfo("Europe/Madrid")
-    assert post_reply(stories, WORDS, day).text == "The news of March 1, 2016, foretold:"
+    assert post_reply(stories, WORDS, day).text == "The news of March 1, 2016. What was foretold:"
     assert post_reply(stories, WORDS, day, zone=madrid).text == (
-        "The news from March 1, 2016 to March 2, 2016, foretold:"
+        "The news from March 1, 2016 to March 2, 2016. What was foretold:"
     )
     assert post_reply(stories[1:], WORDS, day, zone=madrid).text == (
-        "The news of March 2, 2016, foretold:"
+        "The news of March 2, 2016. What was foretold:"
     )
 
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.i18n.words import Words, words_for
-from bot.replies.prophecy import notice_of, prophecy_reply
+from bot.replies.prophecy import notice_of, prophecy_reply, say_heading
 from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Hit, Mode, Prophecy, Verdict
+from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
 from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -39,9 +39,9 @@ def test_a_hit_is_shown_as_it_was_written() -> None:
 def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     hit = make_hit(created_at=datetime(2014, 3, 1, tzinfo=UTC))
     dated = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
-    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2)
+    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2, 2)
     undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
-    assert undated.hits[0].age == say_years(10)
+    assert undated.hits[0].age == say_years(10, 3)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
 @pytest.mark.parametrize(
     ("authors", "introduction"),
     [
-        (("ana", "ana"), (say_years(10),)),
-        (("ana", "luis"), ("@luis", say_years(10))),
-        (("luis", "ana"), ("@ana", say_years(10))),
-        ((None, None), (say_years(10),)),
-        (("ana", None), (say_years(10),)),
+        (("ana", "ana"), (say_years(10, 3),)),
+        (("ana", "luis"), ("@luis", say_years(10, 3))),
+        (("luis", "ana"), ("@ana", say_years(10, 3))),
+        ((None, None), (say_years(10, 3),)),
+        (("ana", None), (say_years(10, 3),)),
     ],
 )
 def test_short_answer_lines_name_authors_if_they_differ(
@@ -270,3 +270,27 @@ def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
         "4 tweets share words with the headline, but too few; no model read them."
     )
     assert list_reasons(make_prophecy(), [], NOW, ENGLISH).endswith("but none tells it.")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "english", "spanish"),
+    [
+        ("prediction", "What was foretold", "Lo que estaba anunciado"),
+        ("demand demand", "It was asked for", "Se había pedido"),
+        ("mirror", "It was said of others", "Se dijo de otros"),
+        ("earlier_case earlier_case", "It has happened before", "Ya pasó antes"),
+        ("prediction earlier_case", "What was said before", "Lo que se dijo antes"),
+        ("none", "What was said before", "Lo que se dijo antes"),
+        ("guess", "", ""),
+        ("prediction guess", "What was foretold", "Lo que estaba anunciado"),
+    ],
+)
+def test_a_heading_says_what_the_answer_is(kinds: str, english: str, spanish: str) -> None:
+    guess = make_hit(parts=UNJUDGED_PARTS)
+    hits = [
+        guess
+        if kind == "guess"
+        else replace(make_hit(), kind=HitKind.__members__.get(kind.upper()))
+        for kind in kinds.split()
+    ]
+    assert [say_heading(hits, words_for(code)) for code in ("en", "es")] == [english, spanish]

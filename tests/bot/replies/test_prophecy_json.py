@@ -56,7 +56,7 @@ def test_a_judged_prophecy() -> None:
                 "id": "9007199254740993",
                 "created_at": "2014-03-01T09:00:00+00:00",
                 "dated_by": None,
-                "age": "5 years before",
+                "age": "5 years, 9 months before",
                 "text": "Café ☕",
                 "place": None,
                 "url": "https://x.com/ana/status/9007199254740993",

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bot.card import can_draw
 from bot.cli.embed import embed_corpus
 from bot.console.screen import Output
 from bot.queries.find import find
@@ -98,10 +99,10 @@ class TestNames:
     """They are those of the command line."""
 
     def test_search_answer_extends_the_prophecy_fields(self) -> None:
-        counted = {"kind", "category", "period", "searched", "returned", "generated_at"}
+        counted = {"kind", "category", "period", "searched", "returned", "generated_at", "next"}
         assert set(SearchAnswer.model_fields) - set(ProphecyAnswer.model_fields) == counted
         assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {
-            "similarity", "title", "source", "category"
+            "similarity", "title", "source", "category", "page_url", "picture_url"
         }  # fmt: skip
 
     def test_ask_answer_extends_the_question_fields(self) -> None:
@@ -112,8 +113,10 @@ class TestNames:
         found = await find(coffee_web.app, "harvest moon", corpus="demo")
         hit = FindAnswer.of("harvest moon", found, elapsed_ms=1).hits[0]
         document = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
-        assert set(document) == set(DocumentAnswer.model_fields)
         corpus = document.pop("corpus")
+        for address in ("page_url", "picture_url"):
+            del document[address]
+        assert set(document) == set(DocumentAnswer.model_fields) - {"corpus"}
         assert (corpus, document) == ("demo", {name: hit[name] for name in document})
 
 
@@ -210,7 +213,7 @@ class TestProphecy:
         assert answer["judged"]
         assert answer["date"] == "2023-05-04T00:00:00+00:00"
         assert answer["hits"][0]["text"] == TWEETS[0]
-        assert answer["hits"][0]["age"] == say_years(12)
+        assert answer["hits"][0]["age"] == say_years(12, 6)
         assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
 
     async def test_hits_are_older_than_the_headline_date(self, coffee_web: WebStage) -> None:
@@ -253,6 +256,137 @@ class TestAsk:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             answer = await stage.json("/api/ask", question="coffee machine?", category="tech")
         assert {source["id"] for source in answer["sources"]} == {"machine"}
+
+
+class TestPages:
+    """A cursor leads from page to page: every text once, in the order of one long page."""
+
+    @pytest.mark.parametrize(
+        ("path", "asked"),
+        [
+            ("/api/find", {"q": "coffee"}),
+            ("/api/find", {"q": "before:2030"}),
+            ("/api/find", {"q": "coffee", "corpus": "all"}),
+            ("/api/search", {"q": "coffee harvest"}),
+            ("/api/search", {"q": "coffee harvest", "corpus": "all"}),
+        ],
+    )
+    async def test_pages_together_are_one_long_page(
+        self, database_url: str, path: str, asked: dict[str, str]
+    ) -> None:
+        database = await Database.open(database_url)
+        for name, own in (("hot", ("tea", "milk", "cocoa")), ("cold", ("beer", "wine", "soda"))):
+            await load_texts(database, name, [f"coffee or {each}" for each in own])
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            given = {"corpus": "hot"} | asked
+            whole = await stage.json(path, **given, limit=100)
+            pages = [await stage.json(path, **given, limit=2)]
+            while cursor := pages[-1]["next"]:
+                pages.append(await stage.json(path, **given, limit=2, cursor=cursor))
+        hits = [hit for page in pages for hit in page["hits"]]
+        assert len(hits) == (6 if asked.get("corpus") else 3)
+        assert [hit["page_url"] for hit in hits] == [hit["page_url"] for hit in whole["hits"]]
+        assert [hit["rank"] for hit in hits] == [*range(1, len(hits) + 1)]
+        assert whole["next"] is None
+        near = [page.get("near", []) for page in pages]
+        assert not any(near[:-1])
+
+    async def test_a_cursor_is_of_one_question(self, coffee_web: WebStage) -> None:
+        cursor = (await coffee_web.json("/api/find", q="coffee", limit=1))["next"]
+        wider = await coffee_web.json("/api/find", q="coffee", limit=3, cursor=cursor)
+        assert [hit["rank"] for hit in wider["hits"]] == [2, 3, 4]
+        for asked in ({"q": "tea"}, {"q": "coffee", "corpus": "demo"}):
+            said = await coffee_web.problem("/api/find", 409, **asked, cursor=cursor)
+            assert said.startswith("This cursor is of another question. Send")
+        for broken in ("x", "WzFd", "bnVsbA==", "\0", "é"):
+            await coffee_web.problem("/api/find", 409, q="coffee", cursor=broken)
+
+    async def test_an_order_that_changes_with_the_limit_has_no_pages(
+        self, vectors_web: WebStage
+    ) -> None:
+        await embed_corpus(vectors_web.app, await vectors_web.app.corpus("demo"), output=_mute())
+        by_meaning = await vectors_web.json("/api/find", q="coffee", mode="rerank", limit=1)
+        assert (len(by_meaning["hits"]), by_meaning["next"]) == (1, None)
+
+    async def test_an_archive_is_listed_by_month(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        days = {"1": 0, "2": 1, "3": 30, "4": 31, "5": 400}
+        texts = [document(name, f"coffee {name}", day=day) for name, day in days.items()]
+        await load(database, "demo", texts)
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            last = await stage.json("/api/documents/demo")
+            assert last["months"] == {"2010-01": 3, "2010-02": 1, "2011-02": 1}
+            assert (last["corpus"], last["month"], last["next"]) == ("demo", "2011-02", None)
+            first = await stage.json("/api/documents/demo", month="2010-01", limit=2)
+            rest = await stage.json(
+                "/api/documents/demo", month="2010-01", limit=2, cursor=first["next"]
+            )
+            listed = [text["id"] for page in (first, rest) for text in page["documents"]]
+            assert (listed, rest["next"]) == (["1", "2", "3"], None)
+            assert first["documents"][0]["page_url"] == f"{ADDRESS}/documents/demo/1"
+            for month in ("2010-03", "9999-12", "0000-01"):
+                assert (await stage.json("/api/documents/demo", month=month))["documents"] == []
+            await stage.problem("/api/documents/demo", 409, month="2010-02", cursor=first["next"])
+            await stage.problem("/api/documents/none", 404)
+
+
+class TestNamesOfTheBox:
+    """What is asked is `q` everywhere; the older names are understood too."""
+
+    @pytest.mark.parametrize(
+        ("path", "older"),
+        [
+            ("/api/find", "query"),
+            ("/api/prophecy", "headline"),
+            ("/api/ask", "question"),
+        ],
+    )
+    async def test_older_names_ask_the_same(
+        self, coffee_web: WebStage, path: str, older: str
+    ) -> None:
+        answers = [await coffee_web.json(path, **{name: "coffee"}) for name in ("q", older)]
+        for answer in answers:
+            del answer["elapsed_ms"]
+        assert answers[0] == answers[1]
+
+
+class TestAddresses:
+    async def test_hits_carry_the_addresses_of_their_page_and_picture(
+        self, coffee_web: WebStage
+    ) -> None:
+        found = [
+            *(await coffee_web.json("/api/search", q="coffee"))["hits"],
+            *(await coffee_web.json("/api/find", q="coffee"))["hits"],
+            *(await coffee_web.json("/api/ask", q="What about coffee prices?"))["sources"],
+            await coffee_web.json("/api/documents/demo/1"),
+            await coffee_web.json("/api/prophecy", q=HEADLINE),
+        ]
+        found += found[-1]["hits"]
+        for answer in found:
+            page = await coffee_web.get(answer["page_url"])
+            assert page.headers["content-type"].startswith("text/html")
+            assert answer.get("text", HEADLINE).split()[0] in page.text
+            if answer["picture_url"]:
+                picture = await coffee_web.get(answer["picture_url"])
+                assert picture.headers["content-type"] == "image/png"
+        assert {bool(answer["picture_url"]) for answer in found} == {can_draw()}
+
+    async def test_without_pages_there_are_no_addresses(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
+        async with web_stage(environ) as stage:
+            text = await stage.json("/api/documents/demo/1")
+            assert (text["page_url"], text["picture_url"]) == (None, None)
+
+    async def test_addresses_begin_with_that_of_the_settings(self, coffee_url: str) -> None:
+        environ = {
+            "DATABASE_URL": coffee_url,
+            "PRESAGIO_WEB__PUBLIC_URL": "https://tweets.example.org/",
+        }
+        async with web_stage(environ) as stage:
+            text = await stage.json("/api/documents/demo/1")
+            assert text["page_url"] == "https://tweets.example.org/documents/demo/1"
 
 
 class TestCorpora:
@@ -325,16 +459,36 @@ class TestRefusals:
             ("/api/search?q=a&mode=psychic", "The parameter mode is wrong"),
             ("/api/search?q=a&corpus=A", "The parameter corpus is wrong"),
             ("/api/search?q=a&Limit=3", "There is no parameter 'Limit'."),
-            ("/api/prophecy", "The parameter headline is missing."),
+            ("/api/prophecy", "The parameter q is missing."),
             ("/api/prophecy?headline=a&date=yesterday", "'yesterday' is not a date."),
-            ("/api/prophecy?headline=a&q=b", "There is no parameter 'q'."),
+            ("/api/prophecy?headline=a&q=b", "There is no parameter 'headline'."),
             ("/api/ask?question=a&limit=21", "The parameter limit is wrong"),
+            ("/api/documents/demo?month=2015-13", "The parameter month is wrong"),
         ],
     )
     async def test_invalid_parameters_are_refused_with_a_message(
         self, coffee_web: WebStage, path: str, said: str
     ) -> None:
         assert (await coffee_web.problem(path, 400)).startswith(said)
+        assert (await coffee_web.get(path)).json()["fix"]
+
+    @pytest.mark.parametrize(
+        ("asked", "fix"),
+        [
+            ({"q": ""}, "Write a word at least."),
+            ({"q": "a" * 2001}, "Write at most 2000 characters."),
+            ({"q": "a", "limit": 0}, "Write at least 1."),
+            ({"q": "a", "limit": 101}, "Write at most 100."),
+            ({"q": "a", "limit": "x"}, "Write a whole number."),
+            ({"q": "a", "period": "year"}, "There are: 'week', 'month' or 'all'."),
+            ({"q": "a", "corpus": "A"}, "/api/corpora lists the names."),
+            ({"q": "a", "category": ""}, "/docs shows which values category may have."),
+        ],
+    )
+    async def test_a_wrong_value_is_refused_with_what_to_send(
+        self, coffee_web: WebStage, asked: dict[str, object], fix: str
+    ) -> None:
+        assert (await coffee_web.get("/api/search", **asked)).json()["fix"] == fix
 
     async def test_several_corpora_are_asked_together_where_none_is_named(
         self, database_url: str
@@ -364,7 +518,10 @@ class TestRefusals:
     async def test_unknown_paths_and_methods_are_told_as_json(self, coffee_web: WebStage) -> None:
         assert await coffee_web.problem("/api/nothing", 404) == "There is nothing at this address."
         answered = await coffee_web.client.post("/api/search")
-        assert (answered.status_code, answered.json()["message"]) == (405, "Method Not Allowed.")
+        assert (answered.status_code, answered.json()["message"]) == (
+            405,
+            "That cannot be done at this address.",
+        )
 
     async def test_a_database_that_is_away_is_503(self, coffee_web: WebStage) -> None:
         await coffee_web.app.database.close()

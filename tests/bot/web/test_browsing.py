@@ -1,18 +1,30 @@
 """The pages to look at: corpora, single texts, and what meets a query."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from bot.console.screen import Screen
+from bot.i18n.words import words_for
+from bot.queries.find import find
+from bot.replies.find import brief_find_reply, find_reply
+from bot.replies.prophecy import prophecy_reply
+from bot.slack.render import render_blocks
+from bot.telegram.render import render_messages
+from db.pool import Database
 from engine.posting.delivery import Chosen
+from engine.prophecy.headline import read_headline
+from engine.search import SearchRequest
 from engine.values import Flag, Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
+from tests.db.loading import document, load
 from tests.patience import PATIENCE
 from tests.scenarios.stage import TWEETS
 
@@ -50,7 +62,7 @@ class TestCorpora:
                 assert texts(page, "#lately") == ["Lately foretold"], path
                 assert texts(page, ".story") == titles
                 assert "@mara" in texts(page, ".leads .meta")[0]
-                assert say_years(10) in " ".join(texts(page, ".lead-time"))
+                assert say_years(10, 11) in " ".join(texts(page, ".lead-time"))
                 document = read(await stage.get(href(page, "a[href^='/documents/']")))
                 assert texts(document, ".alone h1") == texts(page, "blockquote")[:1]
                 assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
@@ -221,3 +233,37 @@ async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(database_u
         asked = read(await stage.get("/ask", question="What about coffee for the crew?"))
         assert "Without a date" in " ".join(texts(asked, ".entries .meta"))
         assert (await stage.json("/api/documents/books/2"))["created_at"] is None
+
+
+async def test_a_text_that_is_found_by_its_picture_shows_the_description(
+    database_url: str,
+) -> None:
+    database = await Database.open(database_url)
+    seen = document("1", "Look at this. A grey heron on the quay", shown="Look at this.")
+    await load(database, "demo", [replace(seen, meta={"beside": ["image: A grey heron"]})])
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        [hit] = (await stage.json("/api/find", q="heron"))["hits"]
+        assert (hit["text"], hit["beside"]) == ("Look at this.", ["image: A grey heron"])
+        for language, said in (("en", "[picture: A grey heron]"), ("es", "[imagen: A grey heron]")):
+            page = read(await stage.get("/documents/demo/1", lang=language))
+            assert said in one(page, ".alone").text()
+            assert said not in one(page, ".alone h1").text()
+        found = await find(stage.app, "heron", corpus="demo")
+        prophecy = await stage.app.prophesy(
+            SearchRequest(headline=read_headline("Grey heron lands on quay"), limit=3, now=NOW),
+            corpus="demo",
+        )
+    for reply in (
+        find_reply(found, words_for("en")),
+        brief_find_reply(found, words_for("en"), longest=280),
+        prophecy_reply(prophecy, prophecy.hits, now=NOW, words=words_for("en")),
+    ):
+        screen = io.StringIO()
+        Screen(screen, width=200).show(reply)
+        for shown in (
+            screen.getvalue(),
+            "".join(render_messages(reply)),
+            str(render_blocks(reply)),
+        ):
+            assert "[picture: A grey heron]" in shown

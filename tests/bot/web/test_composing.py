@@ -134,6 +134,26 @@ class TestPrograms:
         assert answered.status_code == status, answered.text
         assert said in answered.json()["message"]
 
+    async def test_a_body_of_another_type_is_told_as_that(self, stage: WebStage) -> None:
+        async def send(media_type: str) -> tuple[int, str, str]:
+            answered = await stage.client.post(
+                "/api/compose", content=b"q=coffee", headers={"Content-Type": media_type}
+            )
+            problem = answered.json()
+            return answered.status_code, problem["message"], problem["fix"]
+
+        assert await send("text/plain; charset=utf-8") == (
+            415,
+            "The body is of type text/plain, not JSON.",
+            "Send the header: Content-Type: application/json",
+        )
+        status, _, fix = await send("application/json")
+        assert (status, fix) == (400, "Send a JSON object, as /docs shows it.")
+
+    async def test_q_is_the_prompt(self, stage: WebStage) -> None:
+        asked = {"q": ASKED["prompt"], "web": False}
+        assert (await stage.client.post("/api/compose", json=asked)).json()["variants"]
+
     @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"prompt"', b"\xff", b"[" * 100_000])
     async def test_a_body_that_is_no_request_is_refused_with_a_message(
         self, stage: WebStage, body: bytes
@@ -187,6 +207,7 @@ class TestPrograms:
             "404",
             "409",
             "413",
+            "415",
             "429",
             "503",
         }

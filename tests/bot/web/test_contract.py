@@ -31,8 +31,9 @@ OPERATIONS = {
     ("/api/find", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
     ("/api/prophecy", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
     ("/api/ask", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
-    ("/api/compose", "post"): {200, 400, 401, 403, 404, 409, 413, 429, 503},
+    ("/api/compose", "post"): {200, 400, 401, 403, 404, 409, 413, 415, 429, 503},
     ("/api/corpora", "get"): {200, 400, 401, 403, 429, 503},
+    ("/api/documents/{corpus}", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
     ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 403, 404, 429, 503},
     ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 409, 429, 503},
     ("/api/admin/reload", "post"): {200, 400, 401, 403, 429, 503},
@@ -57,7 +58,7 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
     statuses = {key: {int(status) for status in responses} for key, responses in documented.items()}
     assert statuses == OPERATIONS
     assert operation_ids == {
-        *("search", "find", "prophecy", "ask", "compose", "corpora", "document"),
+        *("search", "find", "prophecy", "ask", "compose", "corpora", "documents", "document"),
         *("clear_vectors", "reload_settings", "healthz", "readyz", "metrics"),
     }
     for responses in documented.values():
@@ -110,6 +111,6 @@ async def test_fuzzed_requests_get_only_documented_responses(
         async with asyncio.timeout(180):
             said, _ = await running.communicate()
         assert running.returncode == 0, said.decode()[-4000:]
-        assert b"Tested: 12" in said
+        assert b"Tested: 13" in said
         async with httpx.AsyncClient() as client:  # nothing that was sent has broken it
             assert (await client.get(f"{one.service.address}readyz")).status_code == 200

@@ -66,19 +66,20 @@ class TestTools:
         assert schema["properties"]["limit"]["maximum"] == 100
 
     async def test_tools_answer_like_the_api(self, coffee_web: WebStage) -> None:
-        asked = {"headline": HEADLINE, "limit": 2}
+        asked = {"q": HEADLINE, "limit": 2}
         async with Client(create_tool_server(coffee_web.shared)) as client:
             for tool, path, given in (
                 ("search", "/api/search", {"q": "coffee", "limit": 3}),
                 ("prophecy", "/api/prophecy", asked),
-                ("ask", "/api/ask", {"question": "What is coffee?"}),
+                ("ask", "/api/ask", {"q": "What is coffee?"}),
                 ("corpora", "/api/corpora", {}),
             ):
                 answered = (await client.call_tool(tool, given)).structured_content
                 body = await coffee_web.json(path, **given)
                 for timed in (answered, body):
                     timed.pop("elapsed_ms", None)
-                assert answered == body
+                # In memory no request tells by which address this server is reached.
+                assert answered == _without_addresses(body)
 
     async def test_three_short_hits_have_less_than_1500_bytes(self, demo_web: WebStage) -> None:
         headline = "Container Ship Wedged Across Canal Halts Trade for Sixth Day"
@@ -412,3 +413,13 @@ def test_missing_mcp_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
     with pytest.raises(ExtraMissing, match=r"\[mcp\]"):
         require_mcp()
+
+
+def _without_addresses(answer: Any) -> Any:
+    """Return an answer of the API in which no text has an address."""
+    if isinstance(answer, list):
+        return [_without_addresses(each) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    bare = {"page_url": None, "picture_url": None}
+    return {name: bare.get(name, _without_addresses(value)) for name, value in answer.items()}

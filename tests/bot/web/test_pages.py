@@ -52,7 +52,7 @@ class TestProphecy:
         assert texts(page, "h1") == [HEADLINE]
         assert len(page.css(".hit")) == 3
         assert TWEETS[0] in texts(page, "blockquote")
-        assert any(say_years(12) in text for text in texts(page, ".lead-time"))
+        assert any(say_years(12, 6) in text for text in texts(page, ".lead-time"))
         headings = texts(page, ".hit h3")
         assert len(set(headings)) == 3  # they differ for who hears them one by one
         assert one(page, "#hit-1 time").attributes["datetime"] == "2010-10-28"
@@ -62,7 +62,7 @@ class TestProphecy:
         assert [text[:4] for text in texts(page, "#hit-1 dt")] == ["Scor", "Word", "Age"]
         assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
         assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
-        assert texts(page, ".axis .lead-time") == [say_years(12)]
+        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
         assert page.css(".axis .mark")[0].attributes["x"] == "0%"
         assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
 
@@ -147,7 +147,8 @@ class TestProphecy:
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
         assert texts(page, ".hit .reason") == ["Why: he b said b so & more"] * 3
-        assert [tag for tag in texts(page, ".hit .stamp") if tag == "foretold"]
+        assert texts(page, "#found") == ["What was foretold"], "which is what all of them are"
+        assert texts(page, ".hit .stamp") == ["foretold"] * 3
         assert len(page.css(".hit details:not([open]) .figures")) == 3
 
     async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
@@ -334,6 +335,34 @@ class TestEveryPage:
         answered = await coffee_web.get("/documents/nowhere/1", lang="es")
         assert answered.status_code == 404
         assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("GET", "/nothing"),
+            ("POST", "/corpora"),
+            ("GET", "/corpora/nowhere"),
+            ("GET", "/documents/demo/none"),
+            ("GET", "/prophecy?headline=coffee&date=tomorrow"),
+            ("GET", "/prophecy?headline=coffee&corpus=nowhere"),
+            ("GET", f"/prophecy?headline={'x' * 2001}"),
+            ("POST", "/compose"),
+            ("GET", "/card/demo/1.png?headline=none"),
+            ("GET", "/feed.xml?corpus=nowhere"),
+        ],
+    )
+    async def test_no_sentence_of_a_failure_is_left_in_english(
+        self, coffee_web: WebStage, method: str, path: str
+    ) -> None:
+        said = {}
+        for language in ("en", "es"):
+            chosen = {"Accept-Language": language}
+            answered = await coffee_web.client.request(method, path, headers=chosen)
+            assert answered.status_code >= 400
+            [failure] = texts(LexborHTMLParser(answered.text), ".nothing")
+            said[language] = set(failure.removesuffix(".").split(". "))
+        assert len(said["en"]) == len(said["es"])
+        assert not said["en"] & said["es"]
 
     @pytest.mark.parametrize(
         ("sent", "said", "day", "corpus"),

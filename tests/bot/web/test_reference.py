@@ -30,7 +30,7 @@ async def test_every_operation_is_there_with_its_parameters_and_an_example(
             assert any(word.startswith(ADDRESS) for word in command)
             if "-d" in command:
                 assert json.loads(command[command.index("-d") + 1])["corpora"] == ["demo"]
-    assert len(page.css("section.operation")) == 12
+    assert len(page.css("section.operation")) == 13
     Problem.model_validate(json.loads(texts(page, "section:not(.operation) pre")[0]))
 
 
@@ -38,9 +38,19 @@ async def test_links_of_the_reference_work(coffee_web: WebStage) -> None:
     page = read(await coffee_web.get("/docs"))
     links = [str(link.attributes["href"]) for link in page.css(".operation > p > a")]
     assert "/api/corpora" in links
-    assert len(links) == 8
+    assert len(links) == 10
     for link in links:
         assert (await coffee_web.get(link)).status_code == 200, link
+
+
+async def test_examples_of_the_reference_are_answered(demo_web: WebStage) -> None:
+    page = read(await demo_web.get("/docs"))
+    links = [str(link.attributes["href"]) for link in page.css(".operation > p > a")]
+    asked = [link for link in links if link.startswith("/api/") and "q=" in link]
+    assert len(asked) == 4
+    for link in asked:
+        answer = (await demo_web.get(link)).json()
+        assert answer.get("hits") or answer.get("sources"), link
 
 
 async def test_a_spanish_reader_reads_spanish_but_for_names(coffee_web: WebStage) -> None:
