@@ -44,7 +44,7 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "document": {"corpus": "demo", "id": "1"},
 }
 # Where a post stands that everybody may read.
-PUBLIC = ["/", "/corpora/demo", "/documents/demo/1", "/feed.json", "/feed.xml"]
+PUBLIC = ["/", "/corpora/demo", "/docs", "/documents/demo/1", "/feed.json", "/feed.xml"]
 
 
 def addresses(web: WebStage) -> list[str]:
