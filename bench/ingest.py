@@ -88,7 +88,8 @@ class Loads:
         )
         loader = Loader(documents, corpus, rejected=lambda _: None, progress=lambda _: None)
         async with SourceReader() as reader:
-            await loader.load(await reader.open(str(self._file)))
+            [source] = await reader.open_all(str(self._file))
+            await loader.load(source)
         report = await loader.finish()
         await documents.settle(corpus)
         return report

@@ -239,6 +239,7 @@ class Reply:
     notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     inert: bool = False  # holds words of others: only an address on a line of its own is a link
+    copies: tuple[str, ...] = ()  # parts of the text that people copy, in order: shown as they are
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
     silent: bool = False  # makes no sound, where the platform supports that
     picture_name: str = "prophecy.png"
@@ -246,7 +247,7 @@ class Reply:
     replaces: bool = False  # answers a button by editing the message that carries it
     writes: int | None = None  # the task whose outcome will take the place of this message
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
-    follow_up: "Request | None" = None  # of another chat, which is answered after this
+    follow_ups: "tuple[Request, ...]" = ()  # what waited for this, and is answered after it
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent
     shows: "Answer | None" = None  # the page that the message shows, once stored
     # Of an unfinished answer: waits for what is to take its place, None if it is to stay.

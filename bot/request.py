@@ -15,7 +15,14 @@ from engine.text.clean import make_storable
 if TYPE_CHECKING:
     from engine.chat import Chat
 
-_ARCHIVES = (".zip", ".json", ".jsonl", ".csv")
+# Files that are no export of anybody's texts.
+_MEDIA = frozenset(
+    (
+        *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif", ".bmp", ".svg", ".tgs"),
+        *(".mp3", ".m4a", ".aac", ".ogg", ".oga", ".opus", ".wav", ".flac"),
+        *(".mp4", ".mov", ".m4v", ".webm", ".avi", ".mkv"),
+    )
+)
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000
 
 # A path such as /r/politics is not a command, and neither is "/ 5".
@@ -36,7 +43,8 @@ class Trigger(StrEnum):
 class Place:
     """Where an event happened. `thread` is the platform's id of a topic or thread.
 
-    A place without a chat (inline mode) has `kept` false, and nothing about it is stored.
+    A place without a chat (inline mode) has `kept` false, and nothing about it is stored. What its
+    admins alone write and everybody reads, such as a channel of Telegram, is a `broadcast`.
     """
 
     platform: str
@@ -45,6 +53,7 @@ class Place:
     thread: str | None = None
     title: str | None = None
     kept: bool = True
+    broadcast: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +76,7 @@ class RepliedMessage:
     text: str = ""
     message: str | None = None  # the platform's id
     written_at: datetime | None = None
+    mine: bool = False  # the bot has written it
     buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
 
 
@@ -82,8 +92,8 @@ class SentFile:
 
     @property
     def is_archive(self) -> bool:
-        """Whether its name is that of an export of somebody's texts."""
-        return self.name.lower().endswith(_ARCHIVES)
+        """Whether it may be an export of somebody's texts: no picture, sound or video."""
+        return Path(self.name).suffix.lower() not in _MEDIA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +108,7 @@ async def _ask_nobody() -> bool:
     return False
 
 
-async def _hear_all() -> bool:
+async def _is_true() -> bool:
     return True
 
 
@@ -110,7 +120,8 @@ async def _find_no_channel(name: str) -> Place | None:
 class Inquiries:
     """What can be asked of the platform about the person, and about the bot in the chat.
 
-    `hears_all` returns False if the platform may show the bot only commands and replies there.
+    `hears_all` returns False if the platform may show the bot only commands and replies there,
+    `may_post` if the bot can answer there but post nothing by itself.
     `find_channel` returns the channel of that name, in which the person and the bot may post, or
     None if the platform has none that are named in private. It raises UsageError if one of them
     may not, and DeliveryError if the platform does not answer.
@@ -118,7 +129,8 @@ class Inquiries:
 
     is_admin: Callable[[], Awaitable[bool]] = _ask_nobody
     find_channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel
-    hears_all: Callable[[], Awaitable[bool]] = _hear_all
+    hears_all: Callable[[], Awaitable[bool]] = _is_true
+    may_post: Callable[[], Awaitable[bool]] = _is_true
 
 
 def _ignore_step(step: str) -> None:
@@ -194,6 +206,12 @@ class Request:
         """Whether the owner sends an archive in private, which may be loaded."""
         private = self.owner and self.place.private and self.revision is None
         return private and self.attachment is not None and self.attachment.is_archive
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody reads the reply: about rights, nothing is said there. The toast of a
+        button is for its presser alone."""
+        return self.place.broadcast and self.trigger is not Trigger.BUTTON
 
     @property
     def wants_brief_answer(self) -> bool:

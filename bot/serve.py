@@ -160,6 +160,7 @@ async def serve(
             access=Access(app.database),
             chats=chats,
             posters={poster.platform: poster for poster in posters},
+            write_commands=commands.write_as_typed,
         )
         troubles = _collect_troubles(app, platforms, now)
         conversation = conversation_of(

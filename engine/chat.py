@@ -9,7 +9,7 @@ from functools import cache
 from typing import Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from engine.search import Headline, Hit, Prophecy
+from engine.search import Headline, Hit, HitKind, Prophecy
 
 _CONTINENTS = (
     *("Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia"),
@@ -142,7 +142,7 @@ class Chat:
     time_zone: str = "UTC"
     corpus: str | None = None  # None = the configured one
     listening: Listening = Listening(mentions=True, replies=True)
-    threshold: int = 5  # least judgment (0..6) at which the bot speaks unasked
+    threshold: HitKind = HitKind.MIRROR  # the last kind of which the bot speaks unasked
     quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None
     picture: PostPicture = PostPicture.OFF
@@ -192,6 +192,7 @@ class Admission:
     title: str | None
     language: str
     state: AdmissionState
+    broadcast: bool = False  # everybody reads what is said there
     message: str | None = None  # the last that was written there meanwhile, until it is decided
     thread: str | None = None  # of the message
     message_at: datetime | None = None

@@ -223,7 +223,7 @@ def bound_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | No
     largest = sorted(corpora, key=lambda corpus: (-corpus.documents, corpus.name))
     names = {corpus.name for corpus in largest[:_MOST_AT_ONCE]}
     notice = Message(
-        "Of {all} corpora the {number} largest were searched; name another to search it.",
+        "Of {all} archives the {number} largest were searched; name another to search it.",
         all=len(corpora),
         number=_MOST_AT_ONCE,
     )

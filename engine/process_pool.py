@@ -6,6 +6,8 @@ of its owner, and what it reads can neither hang nor crash that.
 """
 
 import asyncio
+import heapq
+import itertools
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -253,15 +255,48 @@ def _build_start_error() -> ProcessUnstarted:
 DEFAULT_LIMITS = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
 
 
+class WorkerQueue:
+    """Lends idle workers: to the most urgent first, of equals to the one that came first."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._size, self._idle = len(workers), [*workers]
+        self._waiting: list[tuple[int, int, asyncio.Future[Worker]]] = []
+        self._numbers = itertools.count()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no worker is lent."""
+        return len(self._idle) == self._size
+
+    async def acquire(self, urgency: int = 0) -> Worker:
+        """Return a worker once one is idle; 0 is most urgent. `release` gives it back."""
+        if self._idle:
+            return self._idle.pop()
+        turn: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (urgency, next(self._numbers), turn))
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.release(turn.result())
+            raise
+
+    def release(self, worker: Worker) -> None:
+        """Lend the worker to who is next, if anybody waits."""
+        while self._waiting:
+            turn = heapq.heappop(self._waiting)[-1]
+            if not turn.done():
+                turn.set_result(worker)
+                return
+        self._idle.append(worker)
+
+
 class ProcessPool(Closable):
     """Up to `workers` processes; each starts on first use. Use `async with`."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS, *, workers: int = 1) -> None:
         self._workers = [Worker(limits) for _ in range(workers)]
-        self._limits = limits
-        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
-        for worker in self._workers:
-            self._idle.put_nowait(worker)
+        self._limits, self._queue = limits, WorkerQueue(self._workers)
 
     async def aclose(self) -> None:
         """End the processes."""
@@ -278,11 +313,11 @@ class ProcessPool(Closable):
         size = sum(len(value) for value in (*args, *kwargs.values()) if isinstance(value, bytes))
         seconds = self._limits.seconds + size / 1e6 * self._limits.seconds_per_megabyte
         task = Task(name_function(function), args, kwargs, seconds)
-        worker = await self._idle.get()
+        worker = await self._queue.acquire()
         try:
             return await worker.run_again(result_type(function), task)
         finally:
-            self._idle.put_nowait(worker)
+            self._queue.release(worker)
 
 
 def name_function(function: Callable[..., object]) -> str:

@@ -29,7 +29,7 @@ def describe_date(created_at: datetime | None, dated_by: DateKind | None) -> dic
 
 
 class HitKind(StrEnum):
-    """What a text is to the headline that it is shown for, by the model's judgment."""
+    """What a text is to the headline that it is shown for, by the model's judgment; best first."""
 
     PREDICTION = "prediction"  # says or fears that it would happen
     DEMAND = "demand"  # asks for it, or promises it

@@ -46,7 +46,8 @@ async def load_demo(url: str) -> None:
     documents = Documents(database)
     loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
     async with SourceReader() as reader:
-        report = await loader.load(await reader.open(str(EXAMPLES / "demo.jsonl")))
+        [source] = await reader.open_all(str(EXAMPLES / "demo.jsonl"))
+        report = await loader.load(source)
     await loader.finish()
     await documents.settle(corpus)
     assert (report.rejected, report.inserted > 400) == (0, True)

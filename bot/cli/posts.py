@@ -10,7 +10,7 @@ import typer
 
 from bot.cli.feeds import ChatName, chat_named
 from bot.cli.shared import Csv, Json, command_of
-from bot.commands.upcoming import reason_of
+from bot.commands.upcoming import REASONS
 from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.jobs.digest import Deciding, choice_for, deciding_of
@@ -152,7 +152,7 @@ class _Preview:
         if not self.choice.chosen:
             yield "Nothing would be posted."
         for left_out in self.choice.left_out:
-            reason = reason_of(left_out, self.subscription, _WORDS)
+            reason = _WORDS.say(REASONS[left_out.reason])
             yield f"-  {left_out.find.story.title}: {reason}"
         for why, stories in self.unfound.items():
             yield f"-  {stories:,} more stories: {why}"

@@ -30,6 +30,7 @@ from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
 from db.chat.chats import Chats
+from db.corpus.documents import Documents
 from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL, Document
 from engine.errors import PresagioError, StorageError, explain_error
@@ -96,8 +97,11 @@ class OfferedFiles:
                 kinds = tuple(dict.fromkeys(source.kinds[0] for source in sources))
                 kind = Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
                 table, unread = sources[0].table, name_unread(sources)
-                language = await self._find_language(sources[0])
-            corpus, is_known = await self._choose_corpus(kind, plain)
+                documents = await self._sample_documents(sources[0])
+            code = detect_documents_language(documents)
+            language = await language_setting(self._app, code) if code else _NO_LANGUAGE
+            same = await self._find_same(kind, documents)
+            corpus, is_known = (same, True) if same else await self._choose_corpus(kind, plain)
             kept = file.parent / corpus / language
             make_folder(kept, within=file.parent)
             file.rename(kept / file.name)
@@ -137,14 +141,22 @@ class OfferedFiles:
         other = looks if corpus.language not in {looks, SIMPLE} else None
         return LoadedArchive(corpus=corpus, other_language=other)
 
-    async def _find_language(self, source: "ReadSource") -> str:
-        """Return the language that the first texts of a file look like, if they name none."""
+    async def _sample_documents(self, source: "ReadSource") -> Sequence[Document]:
+        """Return the first texts of a file; none if they cannot be read, of which loading tells."""
         batch = await source.batch(_SAMPLED)
-        documents: Sequence[Document] = ()
-        with suppress(BatchLost):  # of which loading tells
-            documents, _ = await source.documents(list(batch.digests))
-        code = detect_documents_language(documents)
-        return await language_setting(self._app, code) if code else _NO_LANGUAGE
+        with suppress(BatchLost):
+            return (await source.documents(list(batch.digests)))[0]
+        return ()
+
+    async def _find_same(self, kind: Kind, documents: Sequence[Document]) -> str | None:
+        """Return the corpus that holds most of these texts, whatever its file was called."""
+        store = Documents(self._app.database)
+        for corpus in await self._app.corpora.list():
+            if corpus.kind is kind and (
+                2 * await store.count_held(corpus, documents) > len(documents)
+            ):
+                return corpus.name
+        return None
 
     async def _is_known(self, corpus: str) -> bool:
         return any(known.name == corpus for known in await self._app.corpora.list())

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from bot.commands.dialogue_acts import BotQuestion, Wanted, find_wanted_subject, read_question
 from bot.commands.headline_detection import (
     TALK,
     fold_words,
@@ -15,13 +16,9 @@ from bot.commands.plain_text import find_telling_words, is_remark
 from bot.request import Request, Trigger
 from engine.page.article import first_link
 
-# What is said to the bot about its answers in place of a command, in English or Spanish.
+# Commands that are written without a slash, in English or Spanish.
 _BARE_COMMANDS: Mapping[str, str] = {
-    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
-    "more": "more", "más": "more", "mas": "more",
-    "another one": "more", "one more": "more", "otra": "more", "otro": "more", "una más": "more",
-    "picture": "picture", "imagen": "picture",
-    "help": "help", "ayuda": "help",
+    "picture": "picture", "imagen": "picture", "help": "help", "ayuda": "help",
 }  # fmt: skip
 _BARE_COMMAND = re.compile(
     rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
@@ -37,43 +34,41 @@ _POINTS_AHEAD = re.compile(
 _SPOKEN_ABOUT = re.compile(
     r"(?:is|isn['’]t|was|says|said|has|found|finds|knows|es|era|fue|dijo|dice|sabe|encontró)\b"
 )
-# How texts about something are asked for, with or without the bot's name between: "any tweets",
-# "about the wall?".
-_WANTS_TEXTS = re.compile(
-    r"(?:(?:are|were) there |is there |do you (?:have|know) |have you (?:got )?|got |what |"
-    r"(?:show|find|give) me |(?:search|look) for |hay |ten[eé]s |tienes |d[aá]me |"
-    r"mostr[aá]me |mu[eé]strame |b[uú]sc[aá](?:me)? )?"
-    r"(?:(?:any|some|an?|the|his|her|all|alg[uú]n(?:os)?|un|unos|los|sus|qu[eé]) )?(?:old )?"
-    r"(?:tweets?|posts?|tuits?)\s?,?",
-    re.IGNORECASE,
-)
-_ABOUT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
-_ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_ABOUT.pattern})", re.IGNORECASE)
-_LONGEST_SUBJECT = 6  # words: a headline may begin like this, too
-# How a message begins that goes on with a question.
-_ASKING = re.compile(
-    r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
-    r"|and|in|before|after|since|about|qué|que|quién|quien|cuándo|cuando|dónde|donde|cómo|como|cuál"
-    r"|y|en|antes|después|desde|sobre)\b",
-    re.IGNORECASE,
-)
 
 
 def read_address(request: Request) -> Request:
-    """Return a request whose text is what is said to the bot, "why 2" as the command that it means.
+    """Return a request whose text is what is said to the bot: a question or "picture 2" as the
+    command that it means, "anything?" as the message that it replies to.
 
     A name amid other words divides what is said to the bot from what is said to others. Where none
     of it is said to the bot, `around_name` stays.
     """
     if request.around_name and not request.place.private:
         request = _read_around_name(request, *request.around_name)
-    elif subject := _read_wanted_subject(request):
-        return replace(request, text=subject)
-    found = _BARE_COMMAND.fullmatch(request.text)
-    if found is None or request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
+        if request.around_name:
+            return request
+    if request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY) or request.command_call:
         return request
-    written = f"/{_BARE_COMMANDS[found[1].lower()]} {found[2] or ''}".rstrip()
-    return replace(request, text=written)
+    if bare := _BARE_COMMAND.fullmatch(request.text):
+        command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
+        return replace(request, text=command.rstrip())
+    question = read_question(request.text)
+    return _carry_out(question, request) if question else request
+
+
+def _carry_out(question: BotQuestion, request: Request) -> Request:
+    """Return a request for what a question wants, if a command or a search finds it."""
+    quoted = request.quoted
+    if question.wanted is Wanted.QUOTED and quoted.text and not quoted.mine:
+        return replace(request, text=quoted.text, written_at=quoted.written_at)
+    commands = {
+        Wanted.MORE: "/more",
+        Wanted.REASON: f"/why {question.rank or ''}".rstrip(),
+        Wanted.TEXTS: f"/prophecy {question.subject}",
+    }
+    if request.place.kept:  # inline, only texts are asked for
+        commands[Wanted.ARCHIVE] = f"/ask {request.text}"
+    return replace(request, text=commands.get(question.wanted, request.text))
 
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
@@ -86,7 +81,7 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    if after.endswith("?") and (subject := _find_wanted_subject(before, after)):
+    if after.endswith("?") and (subject := find_wanted_subject(before, after)):
         return replace(request, text=subject, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
@@ -96,24 +91,6 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
     return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
 
 
-def _read_wanted_subject(request: Request) -> str:
-    """Return what somebody asks the bot for texts about, in lower case or with a question mark."""
-    text = request.text
-    asks = text[:1].islower() or text.endswith("?")
-    found = _ASKS_FOR_TEXTS.fullmatch(text) if asks else None
-    if found is None or (request.trigger is Trigger.OVERHEARD and not request.place.private):
-        return ""
-    subject = _find_wanted_subject(found[1], found[2])
-    return subject if len(subject.split()) <= _LONGEST_SUBJECT else ""
-
-
-def _find_wanted_subject(before: str, after: str) -> str:
-    """Return what texts are asked for about, if that tells anything; else ""."""
-    about = _ABOUT.fullmatch(after) if _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) else None
-    subject = about[1].rstrip("?.! ") if about else ""
-    return subject if find_telling_words(subject) else ""
-
-
 def goes_on_asking(request: Request) -> bool:
     """Return whether a message may follow the question that it replies to: "and tea?"
 
@@ -121,9 +98,8 @@ def goes_on_asking(request: Request) -> bool:
     about an answer too.
     """
     text = request.text.strip()
-    if first_link(text) or not find_telling_words(text):
+    if first_link(text) or not find_telling_words(text) or talks_to_somebody(text):
         return False
     if text.endswith("?"):
         return True
-    named = request.trigger is Trigger.ADDRESSED
-    return named and _ASKING.match(text) is not None and not looks_like_headline(text)
+    return request.trigger is Trigger.ADDRESSED and read_question(f"{text}?") is not None

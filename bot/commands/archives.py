@@ -25,6 +25,7 @@ _ANSWER, _CHOOSE = "archive", SEARCH_HERE
 _MAX_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
 _REMEMBERED = timedelta(hours=1)
+_ONE_QUESTION = timedelta(minutes=10)  # for so long, nothing else asks for an archive
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
 
 
@@ -38,13 +39,21 @@ async def ask_which(request: Request, services: Services) -> Reply | Request:
     if chosen := await _find_remembered(request, services):
         return replace(request, chat=replace(request.known_chat, corpus=chosen))
     if request.trigger is not Trigger.BUTTON:
-        number = await services.stores.waiting.keep(
+        place, waiting = request.place, services.stores.waiting
+        asking = await waiting.is_asking(
+            request.known_chat, place.thread, since=request.now - _ONE_QUESTION
+        )
+        number = await waiting.keep(
             request.known_chat,
-            request.place.thread,
+            place.thread,
             request.text,
             written_at=request.written_at,
             now=request.now,
         )
+        if asking:
+            return reply_aside(
+                request, words.say("Choose above whose texts I search; then I answer this too.")
+            )
     fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
     return Reply(
         words=words,
@@ -62,8 +71,11 @@ async def _find_remembered(request: Request, services: Services) -> str | None:
     return chosen if chosen in known else None
 
 
-async def _answer_waiting(request: Request, action: Action, services: Services) -> Reply | Request:
-    """Return what waited for this choice, to be answered from the chosen archive.
+async def _answer_waiting(
+    request: Request, action: Action, services: Services
+) -> Reply | tuple[Request, ...]:
+    """Return what waited for this choice, to be answered from the chosen archive, and what came
+    after it meanwhile, to be answered after it.
 
     The choice is the chat's from now on if the person may steer it, else the person's for an hour.
     """
@@ -71,20 +83,32 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
     waiting = await services.stores.waiting.get(request.known_chat, action.answer_id or 0)
     if name is None or waiting is None:
         return too_old(request)
-    chat = replace(request.known_chat, corpus=name)
+    chat, chooser = replace(request.known_chat, corpus=name), None
     if not await explain_refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
         chat = await with_archive(request, services, name)
         await services.stores.chats.change(chat)
     else:
-        await services.stores.waiting.choose(
-            action.answer_id or 0, name, person=request.who, now=request.now
-        )
-    return replace(
+        chooser = request.who
+    answered = replace(
         request,
         chat=chat,
         text=waiting.message,
         written_at=waiting.written_at,
         trigger=Trigger.COMMAND,  # the message may stand far above: the answer repeats it
+    )
+    number = action.answer_id or 0
+    later = await services.stores.waiting.list_later(number)
+    for waited in (number, *later):
+        await services.stores.waiting.choose(waited, name, person=chooser, now=request.now)
+    return answered, *(
+        replace(
+            answered,
+            event_id=f"waiting:{waited}",
+            text=message.message,
+            written_at=message.written_at,
+            origin=None,
+        )
+        for waited, message in later.items()
     )
 
 
@@ -256,7 +280,7 @@ async def with_archive(request: Request, services: Services, name: str) -> Chat:
     elif name not in names:
         raise UsageError(
             request.words.say(
-                "There is no corpus {name}. There are: {names}.",
+                "There is no archive {name}. There are: {names}.",
                 name=cut(name, _LONGEST_ECHO) or "-",
                 names=cut(", ".join((*names, ALL, USUAL)), 500),
             )

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -12,7 +11,6 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from db.logs import JobOutcome, RunOutcome
 from engine.chat import format_local_time
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
@@ -31,17 +29,10 @@ from engine.text.address import public_address, read_host
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
 _LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
 _INDENT = "   "
-_TROUBLE = {
-    RunOutcome.FAILED: marked("failed"),
-    RunOutcome.TIMED_OUT: marked("timed out"),
-    RunOutcome.MISSED: marked("missed"),
-    RunOutcome.SKIPPED: marked("skipped"),
-}
 _LONGEST_CATEGORY = 60
 _MAX_OFFERED = 8
 _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
-_COUNTED = timedelta(days=7)
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
 _Verb = Callable[[Request, str, Services], Awaitable[Reply]]
 _EXAMPLES = {
@@ -80,19 +71,6 @@ def state_of(feed: Feed, time_zone: str, words: Words) -> str:
     if feed.succeeded_at is None:
         return words.say("It has not been read yet.")
     return words.say("Last read {moment}.", moment=format_local_time(feed.succeeded_at, time_zone))
-
-
-def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]:
-    """Yield a line for each job with runs that failed, timed out or did not take place."""
-    troubles: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        if outcome.outcome in _TROUBLE:
-            sentence = f"{words.say(_TROUBLE[outcome.outcome])} {words.number(outcome.times)}"
-            troubles.setdefault(outcome.job, []).append(sentence)
-    for job, said_of_it in troubles.items():
-        yield words.say(
-            "In the last 7 days my job {job}: {troubles}.", job=job, troubles=", ".join(said_of_it)
-        )
 
 
 def title_of(title: str | None, url: str) -> str:
@@ -205,7 +183,6 @@ async def _list_feeds(request: Request, services: Services) -> Reply:
     feeds = await news.feeds.of_chat(chat)
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
-    outcomes = await news.outcomes.summary(request.now - _COUNTED)
     known = well_known_in(words.language)
     by_url, by_name = (
         words.write_commands(f"/feeds add {feed}") for feed in (known[0].url, known[0].name)
@@ -213,7 +190,6 @@ async def _list_feeds(request: Request, services: Services) -> Reply:
     named = ", ".join(feed.name for feed in known)
     lines += ["", words.say("For example: {example}", example=by_url)]
     lines.append(words.say("By name: {names}, such as {example}", names=named, example=by_name))
-    lines += trouble_lines(outcomes, words)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 

@@ -44,7 +44,7 @@ _SOFT = """
 SOFT = frozenset(_SOFT.split())
 
 # "terminé", "salí", "pensaba", "tendríamos", "viste": a Spanish verb that says "I", "we" or "you".
-SPOKEN_VERB = re.compile(r"\w{2,}(?:é|í|aba|amos|emos|imos|aste|iste|ame|eme|alo|elo|ela|anos)")
+SPOKEN_VERB = re.compile(r"\w{2,}(?:é|í|aba|amos|emos|imos|aste|iste|ame|eme|alo|elo|ela)")
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 WEEKDAYS = frozenset(_WEEKDAYS.split())
@@ -57,6 +57,9 @@ _TITLE_CASE = 0.6  # share of longer words that begin with a capital
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _QUOTED = re.compile(r"[\"“«‘].{1,300}?[\"”»’](?!\w)|(?<!\w)'.{1,300}?'(?!\w)")
+_EMOJI = re.compile(  # and the arrows and joiners beside them
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2300-\u23ff\u2b00-\u2bff]+"
+)
 _SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
@@ -73,41 +76,103 @@ _TO_ME = re.compile(
 )
 _MAX_LAUGHED = 7  # words
 
-# A reply that begins with one of these is about what it replies to.
-_OPENS_WORDS = """
-    that that's thats this it it's he he's she she's they but and so because which wow lol omg oh
-    yes yeah yep no nope nah ok okay true wrong false i'm i you your you're thanks great nice
-    not really maybe what why how who when where hey hi
-    eso esa ese esto pero y o porque sí si no ni ay uy che vos tú tu que como quien cuándo cuando
-    gracias buen buenísimo genial bueno dale ja él ella son está era
+# Of talk in a statement that answers one, beside TALK and SOFT.
+_ABOUT_ANSWERS = """
+    bot bots tweet tweets tuit tuits still even also always already though actually literally
+    ever exactly basically too ones es son fue mismo lo igual tampoco encima jamás aquel aquellos
 """
-_OPENS_REMARK = frozenset(_OPENS_WORDS.split())
-
-_DISPUTE_WORDS = """
-    lol lmao omg bullshit bs nonsense bot wtf idk imo imho tbh
-    jaja jajaja jajajaja mentira mentiroso bolazo verso posta xd
-"""
-_DISPUTES = frozenset(_DISPUTE_WORDS.split())
+_SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
+_FORMS_OF_TALK = (
+    # What points at a text of an answer: "number 2", "el segundo es", "la de Perón".
+    re.compile(
+        r"\b(?:n[uú]mero|number|the|el|la) (?:\d\b|\d{4} one\b|one\b|two\b|three\b|uno\b|"
+        r"(?:primero|tercero|de|que)\b|(?:first|second|third|last|primera|segund[oa]|tercera|"
+        r"[uú]ltim[oa])(?=[,.!]|\Z| (?:one|tweet|is|was|has|got|es|era|fue|me|se|no|lo|habla|tiene"
+        r"|est[aá])\b))",
+        re.IGNORECASE,
+    ),
+    # Pronouns beside a verb: "se lo va a tatuar", "preguntale".
+    re.compile(
+        r"\b(?:se|me|te|nos) l[aeo]s?\b|\b\w{2,}(?:\w[aei]le|n[ls]elo|nl[aeo])\b", re.IGNORECASE
+    ),
+    # How a sentence begins that leaves out whom or what it is about.
+    re.compile(
+        r"^\W*(?:going to|lo|le|les|que|est[aeo]|va|vale|era|o sea|s[ií]|pero|y) ", re.IGNORECASE
+    ),
+    # At somebody's: "en lo de Eva".
+    re.compile(r"\blo de [^\W\d_]|\bat [^\W\d_]{2,20}['’]s\b"),
+    # An aside: ", increíble", ", por cierto".
+    re.compile(
+        r", (?:(?:por|no|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
+    ),
+)
+_WORTH = 3  # words that news have, too
+_NEWS_OVER, _NEWS_FOR_ONE = 4, 5  # words; of every five more, one may be of both
+_FEWEST_OF_LOWER = 6  # words of a headline that does not begin with a capital
 
 
 def looks_like_headline(text: str) -> bool:
     """Return whether an overheard message may be news: a link, or a statement in news style.
 
     Headlines are one line, begin with a capital, contain a name or a number, and seldom say "I"
-    or "you". Works for English and Spanish.
+    or "you". What is in lower case, or has an emoji or an exclamation mark, must be news without
+    any talk. Works for English and Spanish.
     """
     text = text.strip()
     if first_link(text):
         return True
     text = first_paragraph(text).strip()  # channels post the article below its headline
-    if len(text) > _LONGEST:
+    bare = _strip_emoji(text)
+    words = _WORD.findall(bare)
+    if not _has_form_of_headline(bare, words) or has_smiley(bare):
         return False
+    if bare != text or bare.endswith("!") or words[0][0].islower():
+        return is_plain_news(bare)
+    return _in_title_case(words) or _tells_news(bare)
+
+
+def is_plain_news(text: str) -> bool:
+    """Return whether a text has the form of news and nothing of talk. What is said in reply to the
+    bot must have it to be searched for: "That's wrong, he wrote it in 2019" has a number, too."""
+    text = _strip_emoji(first_paragraph(text.strip()))
     words = _WORD.findall(text)
-    if not _FEWEST_WORDS <= len(words) <= _MAX_WORDS:
+    if not _has_form_of_headline(text, words) or len(words) < _FEWEST_OF_REPLY:
         return False
-    if "\n" in text or words[0][0].islower() or text.endswith("!") or has_smiley(text):
+    if words[0][0].islower() and len(words) < _FEWEST_OF_LOWER:
         return False
-    return _in_title_case(words) or _tells_news(text)
+    if text.endswith("?") and "¿" not in text and not _in_title_case(words):
+        return False
+    return not is_talk(text)
+
+
+def is_talk(text: str) -> bool:
+    """Return whether a statement is talk: a longer one may have a word of it and be news."""
+    over = max(len(_WORD.findall(text)) - _NEWS_OVER, 0)
+    return _count_talk(text) > over // _NEWS_FOR_ONE
+
+
+def _has_form_of_headline(text: str, words: list[str]) -> bool:
+    one_line = len(text) <= _LONGEST and "\n" not in text
+    return one_line and _FEWEST_WORDS <= len(words) <= _MAX_WORDS
+
+
+def _strip_emoji(text: str) -> str:
+    """Return a text without emoji and flags."""
+    return _EMOJI.sub(" ", text).strip()
+
+
+def _count_talk(text: str) -> int:
+    """Return how many words of a statement are talk, outside of quotations, names and title case;
+    what is never news counts as three."""
+    text = _QUOTED.sub(" ", text)
+    words = _WORD.findall(text)
+    titled = _in_title_case(words, fewest=3)
+    first = () if titled else (word for word in words[:1] if not word.isupper())
+    plain = {_fold_word(word) for word in (*first, *filter(_is_plain, words))}
+    talk = {word for word in plain if word in TALK or is_laughter(word)}
+    soft = {word for word in plain if word in _SPOKEN or SPOKEN_VERB.fullmatch(word)}
+    forms = 0 if titled else sum(form.search(text) is not None for form in _FORMS_OF_TALK)
+    return _WORTH * (len(talk) + forms) + len(soft - talk)
 
 
 def is_said_to_me(text: str) -> bool:
@@ -124,20 +189,6 @@ def talks_to_somebody(text: str) -> bool:
     words = _WORD.findall(text)
     folded = {_fold_word(word) for word in words if _is_plain(word)}
     return len(words) < _LONG and bool(folded & _PERSONAL) and not looks_like_headline(text)
-
-
-def is_news_reply(text: str) -> bool:
-    """Return whether a reply to the bot is a headline or a link rather than a remark on what the
-    bot said: "That's wrong, he wrote it in 2019" has a number, too."""
-    if first_link(text):
-        return True
-    words = _WORD.findall(first_paragraph(text.strip()))
-    folded = [_fold_word(word) for word in words]
-    if len(folded) < _FEWEST_OF_REPLY or _DISPUTES & {*folded}:
-        return False
-    named = _in_title_case([word for word in words if not word[0].isdigit()])
-    remarks = folded[0] in _OPENS_REMARK and not named
-    return not (remarks or is_laughter(folded[0])) and looks_like_headline(text)
 
 
 def fold_words(text: str) -> list[str]:
@@ -159,11 +210,12 @@ def has_smiley(text: str) -> bool:
     return _SMILEYS.search(text) is not None
 
 
-def _in_title_case(words: list[str]) -> bool:
-    """Return whether the words are in the title case of English headlines."""
+def _in_title_case(words: list[str], *, fewest: int = 2) -> bool:
+    """Return whether the words are in the title case of English headlines, at least `fewest` longer
+    ones."""
     longer = [word for word in words[1:] if len(word) > 3]
     capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
-    return len(longer) >= 2 and capitals >= _TITLE_CASE * len(longer)
+    return len(longer) >= fewest and capitals >= _TITLE_CASE * len(longer)
 
 
 def _tells_news(text: str) -> bool:

@@ -12,7 +12,7 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, SentFile
 from engine.chat import zone_or_utc
-from engine.errors import NothingUsable, PresagioError, StorageError
+from engine.errors import NothingUsable, PresagioError, StorageError, UnknownFormat
 from engine.ingest.records import TableLayout
 from engine.values import Kind
 
@@ -23,6 +23,12 @@ _SMALL = 100_000  # bytes, which are told in KB
 _BETWEEN = "."  # the key of a file and the time zone, in the value of a button
 _LONGEST_NAME = 60
 _LONGEST_RECORD, _LONGEST_LIST = 100, 300
+# What is done in a terminal, in words for whoever loads a file there.
+_TERMINAL = re.compile(r"(?<!\S)(?:--[a-z?]|`?presagio )|Give its path")
+_TAKEN = (
+    *(".zip", ".json", ".jsonl", ".js", ".csv", ".txt", ".md", ".html", ".xml"),
+    *(".pdf", ".docx", ".epub"),
+)
 _FOLDERS = re.compile(r"(?<![\w/:])/(?:[^\s/]+/)+")  # of an absolute path
 _KINDS: Mapping[Kind, str] = {
     Kind.TWEETS: marked("tweets"),
@@ -104,9 +110,9 @@ def _describe_table(table: TableLayout, words: Words) -> Iterator[str]:
     yield words.say("Its first records:")
     for record in table.first:
         yield cut(" · ".join(_list_values(record, table.timezone or "UTC")), _LONGEST_RECORD)
-    command = "presagio ingest FILE --columns text=NAME,created_at=NAME"
     yield words.say(
-        "If that is wrong, press No. Where I run, this loads it: {command}", command=command
+        "If that is wrong, press No, call the columns text and created_at in the file, and send it"
+        " again."
     )
 
 
@@ -178,7 +184,15 @@ def _explain(error: PresagioError, words: Words) -> str:
     """Return what is wrong with a file, without the folder that it lies in on this machine."""
     if isinstance(error, NothingUsable):
         return words.say("Nothing in this file could be stored.")
-    return _FOLDERS.sub("", words.render(error.full_message))
+    said = error.message if _TERMINAL.search(str(error.fix or "")) else error.full_message
+    reason = _FOLDERS.sub("", words.render(said))
+    if not isinstance(error, UnknownFormat):
+        return reason
+    table = ""
+    if "--columns" in str(error.fix):
+        table = words.say("Call its columns text and created_at, and send it again.")
+    taken = words.say("Files that I take: {files}.", files=", ".join(_TAKEN))
+    return " ".join(filter(None, (reason, table, taken)))
 
 
 async def leave_offered(request: Request, action: Action, services: Services) -> Reply:

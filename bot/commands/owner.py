@@ -18,13 +18,20 @@ from engine.chat import Admission, AdmissionState
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.messages import Message
+from engine.text.clean import fold_case_and_accents
 from engine.values import Corpus
 
-_EXAMPLE = "/access allow telegram:42"
+_EXAMPLE = "/access allow @ana"
+_IDS = {"slack": "U024BE7LH"}  # what an id looks like, where it is no number
 _WEEK = timedelta(days=7)
 _MAX_SHOWN = 12  # chats with a button each
 _LONGEST_ECHO = 40
-_WORDS = {"allow": AdmissionState.ALLOWED, "refuse": AdmissionState.REFUSED}
+_VERB_STATES = {
+    "allow": AdmissionState.ALLOWED,
+    "permitir": AdmissionState.ALLOWED,
+    "refuse": AdmissionState.REFUSED,
+    "rechazar": AdmissionState.REFUSED,
+}
 _STATES = {
     AdmissionState.ASKED: marked("waits"),
     AdmissionState.ALLOWED: marked("let in"),
@@ -39,13 +46,13 @@ _Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 async def _handle_access(request: Request, services: Services) -> Reply:
     verb, _, name = request.text.partition(" ")
     if verb:
-        return await _decided_by_name(request, verb.lower(), name.strip(), services)
+        return await _decide_by_name(request, verb.lower(), name.strip(), services)
     words = request.words
     known = await services.access.ownership.access.admissions(request.place.platform)
     if not known:
         text = words.say(
             "Nobody has asked yet. To let somebody in: {example}",
-            example=words.write_commands(_EXAMPLE),
+            example=_write_example(request),
         )
         return reply_aside(request, text)
     waiting = sum(admission.state is AdmissionState.ASKED for admission in known)
@@ -87,27 +94,87 @@ def _build_access_buttons(admission: Admission, words: Words) -> tuple[Button, .
     }[admission.state]
 
 
-async def _decided_by_name(request: Request, verb: str, name: str, services: Services) -> Reply:
-    """Decide about a chat that is named, which need not have asked. Raises UsageError."""
+def _write_example(request: Request) -> str:
+    """Return how somebody is let in who never asked."""
+    platform = request.place.platform
+    return request.words.write_commands(f"/access allow {platform}:{_IDS.get(platform, 42)}")
+
+
+async def _decide_by_name(request: Request, verb: str, name: str, services: Services) -> Reply:
+    """Decide about a chat that is named, or about one that never asked by its id. Raises
+    UsageError."""
     words, platform = request.words, request.place.platform
-    state, chat = _WORDS.get(verb), name.removeprefix(f"{platform}:")
-    if state is None or not chat or len(chat.split()) > 1:
+    state = _VERB_STATES.get(verb)
+    if state is None or not name:
         raise UsageError(
             words.say("For example: {example}", example=words.write_commands(_EXAMPLE))
         )
-    known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
-    if known is None and state is AdmissionState.ALLOWED:
-        language = request.person.language
-        await services.access.ownership.access.allow(
-            platform, chat, title=None, language=language, now=request.now
+    access = services.access.ownership.access
+    chat = _read_id(name, platform)
+    if chat is None:
+        chat = _find_admission(await access.admissions(platform), name, request).external_id
+    known = await access.decide(platform, chat, state, now=request.now)
+    if known is None:
+        await access.record(
+            platform, chat, state, title=None, language=request.person.language, now=request.now
         )
     return await _announce_admission(request, known, f"{platform}:{chat}", state, services)
+
+
+def _read_id(name: str, platform: str) -> str | None:
+    """Return the id in "telegram:42" or "42", or None for the name of somebody."""
+    prefix, _, chat = name.rpartition(":")
+    is_id = prefix == platform or (not prefix and chat.removeprefix("-").isdigit())
+    return chat if is_id and chat and len(chat.split()) == 1 else None
+
+
+def _find_admission(admissions: Sequence[Admission], name: str, request: Request) -> Admission:
+    """Return the only admission that a name fits. Raises UsageError if none or several do."""
+    words = request.words
+    fitting = _match_admissions(admissions, name)
+    if len(fitting) == 1:
+        return fitting[0]
+    shown, example = cut(name, _LONGEST_ECHO), _write_example(request)
+    if not fitting:
+        raise UsageError(
+            words.say(
+                "Nobody called {name} has asked, so nothing was changed. {command} lists who has;"
+                " anybody else is named by id: {example}",
+                name=shown,
+                command=words.write_commands("/access"),
+                example=example,
+            )
+        )
+    raise UsageError(
+        words.say(
+            "Several are called {name}, so nothing was changed: {names}. Name one by id: {example}",
+            name=shown,
+            names=", ".join(map(_name_admission, fitting[:_MAX_SHOWN])),
+            example=example,
+        )
+    )
+
+
+def _match_admissions(admissions: Sequence[Admission], name: str) -> Sequence[Admission]:
+    """Return whom a name fits: as their id, else as their whole name, else as words of it."""
+    wanted = _fold_name(name)
+    fits: Sequence[Callable[[Admission], bool]] = (
+        lambda admission: admission.external_id == name,
+        lambda admission: _fold_name(admission.title or "") == wanted,
+        lambda admission: {*wanted.split()} <= {*_fold_name(admission.title or "").split()},
+    )
+    matches = (list(filter(fit, admissions)) for fit in fits)
+    return next(filter(None, matches), []) if wanted else []
+
+
+def _fold_name(name: str) -> str:
+    return fold_case_and_accents(name.removeprefix("@"))
 
 
 async def _decide_admission(request: Request, action: Action, services: Services) -> Reply:
     value, _, name = action.value.partition("=")
     platform, _, chat = name.partition(":")
-    if value not in set(_WORDS.values()) or platform != request.place.platform:
+    if value not in set(_VERB_STATES.values()) or platform != request.place.platform:
         return too_old(request)
     state = AdmissionState(value)
     known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
@@ -122,15 +189,16 @@ async def _announce_admission(
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, shown = request.words, _name_admission(known) if known else name
-    waited = None
+    waited: tuple[Request, ...] = ()
     if state is AdmissionState.ALLOWED:
         if known:
             await services.access.ownership.announce(known)
-            waited = await _read_waiting_message(request, known, services)
+            message = await _read_waiting_message(request, known, services)
+            waited = (message,) if message else ()
         sentence = words.say("{who} may use me now. /access changes that.", who=shown)
     else:
         sentence = words.say("{who} may not use me. /access changes that.", who=shown)
-    return Reply(words=words, text=sentence, ephemeral=True, follow_up=waited)
+    return Reply(words=words, text=sentence, ephemeral=True, follow_ups=waited)
 
 
 async def _read_waiting_message(

@@ -6,23 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from bot.commands.dialogue_acts import (
+    BotQuestion,
+    DialogueAct,
+    Wanted,
+    read_dialogue_act,
+    read_instruction,
+    read_question,
+)
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
     fold_words,
     has_smiley,
     is_laughter,
-    is_news_reply,
     is_said_to_me,
+    is_talk,
     looks_like_headline,
     talks_to_somebody,
 )
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
+from engine.feeds.decide import same_story, words_of
 from engine.page.article import find_links, first_link
-from engine.posting.choose import is_quiet
+from engine.posting.choose import find_shortfall, is_quiet, judgment_of
 from engine.prophecy.headline import read_headline
-from engine.search import HIGHEST_JUDGMENT, Prophecy
+from engine.search import HitKind, Prophecy
 
 _FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
 _THANKS_WORDS = "thanks thank thx ty cheers gracias"
@@ -58,15 +67,6 @@ _HELP_ENGLISH = (
     r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
 )
 _MAX_OF_HELP = 7  # words
-_OF_HIM = "he|she|they"
-_SPOKE = (
-    "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
-)
-_SUBJECT = "sobre|acerca|de|del|al respecto"
-_DIJO = (
-    "dijo|dice|decía|decia|opina|opinaba|opinó|opino|piensa|pensaba|pensó|escribió|escribio|"
-    "tuiteó|tuiteo|mencionó|habló|hablo"
-)
 _TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
 _SETTING = (
     r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
@@ -103,17 +103,6 @@ _HELP_SPANISH = (
     r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
 )
 _HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
-# "what did he say about wind", "has she ever tweeted ...", "qué dijo sobre ...": about the account,
-# whose name is not said. Written in lower case, as headlines in title case are not.
-_QUESTION = re.compile(
-    rf"(?:(?:[Ww]hat|[Ww]hen|[Ww]here|[Ww]hy|[Hh]ow(?: often| many times)?) "
-    rf"(?:did|does|do|has|have|was|were) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
-    rf"|(?:[Dd]id|[Dd]oes|[Hh]as|[Hh]ave) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
-    rf"|¿?(?:[Qq]u[eé]|[Cc]u[aá]ndo|[Dd][oó]nde|[Cc][oó]mo|[Aa]lguna vez) "
-    rf"(?:(?:él|ella) )?(?:{_DIJO})(?: (?:{_SUBJECT})\b.*|\s*\?*)"
-    rf"|¿(?:[Dd]e )?[Qq]u[eé] (?:{_DIJO}) (?:{_SUBJECT})\b.*)",
-    re.DOTALL,
-)
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
     "why": r"\d{1,3}",
@@ -129,10 +118,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "ask": r".+",
     "prophecy": r".+",
 }
-_ABOUT_AN_ANSWER_WORDS = """
-    source sources proof date second third fuente fuentes prueba fecha segundo segunda
-"""
-_ABOUT_AN_ANSWER = frozenset(_ABOUT_AN_ANSWER_WORDS.split())
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
@@ -152,21 +137,28 @@ def may_be_answered(request: Request) -> bool:
             return listening.headlines and not is_quiet(chat, request.now)
 
 
-def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:
+def worth_saying(prophecy: Prophecy, threshold: HitKind, unjudged_coverage: float) -> bool:
     """Return whether the best hit is good enough to be posted unasked.
 
-    Its judgment (0..6) must reach `threshold`. If it was not judged, it must share four words with
-    the headline, and the share of the headline that it covers must reach `unjudged_coverage`.
+    It must be good enough for a post, and of no later kind than `threshold`. If it was not judged,
+    it must share four words with the headline, and cover `unjudged_coverage` of it.
     """
     if not prophecy.hits:
         return False
     best = prophecy.hits[0]
-    judgment = best.parts.get("judgment")
-    if judgment is None:
+    if judgment_of(best) is None:
         in_common = len(set(best.matched))
         covered = best.parts.get("lexical") or 0.0
         return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
-    return round(judgment * HIGHEST_JUDGMENT) >= threshold
+    return find_shortfall(best, threshold) is None
+
+
+def repeats_headline(text: str, headline: str) -> bool:
+    """Return whether a text tells a headline again: in almost the same words, or with more around
+    them, such as a quotation."""
+    words, told = words_of(text), words_of(headline)
+    quoted = len(told) >= _FEWEST_IN_COMMON and {*told} <= {*words}
+    return quoted or same_story(words, told)
 
 
 class Plain(Enum):
@@ -177,7 +169,6 @@ class Plain(Enum):
     REMARK = auto()  # on what the bot said: laughter, praise, doubt
     THANKS = auto()
     HELP = auto()  # asks for it
-    QUESTION = auto()
     COMMAND = auto()  # without its slash
 
 
@@ -200,14 +191,12 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
         return PlainText(Plain.REMARK)
     if len(words) <= _MAX_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
         return PlainText(Plain.HELP)
-    if _QUESTION.fullmatch(text.strip()):
-        return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
     return PlainText(Plain.HEADLINE)
 
 
 def may_wait(text: str) -> bool:
     """Return whether a message is worth an answer that comes later: not a greeting."""
-    return bool(text) and read_plain(text, frozenset()).kind in {Plain.HEADLINE, Plain.QUESTION}
+    return bool(text) and read_plain(text, frozenset()).kind is Plain.HEADLINE
 
 
 def is_remark(text: str) -> bool:
@@ -306,10 +295,11 @@ def _read_command_line(text: str, commands: frozenset[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainAnswer:
-    """How a plain message is answered: by a search, with a hint, or with no more than a reaction,
-    which may be none."""
+    """How a plain message is answered: by a search, with the sources of an answer, with a hint, or
+    with no more than a reaction, which may be none."""
 
     searches: bool = False
+    sources: BotQuestion | None = None
     hint: str = ""
     reaction: str = ""
 
@@ -321,6 +311,22 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     be answered. In private somebody waits for an answer.
     """
     plain = read_plain(request.text, commands)
+    if request.around_name and not request.place.private:
+        return _decide_without_act(plain, request)
+    if command := read_instruction(request.text):
+        written = request.words.write_commands(command)
+        return PlainAnswer(hint=request.words.say("This does it: {command}", command=written))
+    question = read_question(request.text)
+    if question and question.wanted is Wanted.SOURCE:
+        return PlainAnswer(sources=question)
+    if question:  # about a message, but none is replied to
+        replies = request.trigger is Trigger.REPLY
+        return PlainAnswer(hint="" if replies else _hint_for(PlainText(Plain.HELP), request))
+    return _decide_without_act(plain, request)
+
+
+def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
+    """Return how a message is answered that neither instructs the bot nor asks for sources."""
     among_others = not request.place.private
     if plain.kind is Plain.THANKS and among_others:
         return PlainAnswer(reaction=WELCOME)
@@ -328,12 +334,25 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
         return PlainAnswer()
     if among_others and request.around_name and not looks_like_headline(request.text):
         return PlainAnswer()
-    if among_others and plain.kind is Plain.HEADLINE and _is_no_headline(request):
-        plain = PlainText(Plain.HELP)
-    if hint := _hint_for(plain, request):
-        return PlainAnswer(hint=hint)
-    is_remark_on_answer = request.trigger is Trigger.REPLY and not is_news_reply(request.text)
-    return PlainAnswer(searches=not is_remark_on_answer)
+    if plain.kind is Plain.HEADLINE:
+        remarks = _is_remark_on_message(request)
+        if remarks and among_others:
+            return PlainAnswer()
+        if remarks or (among_others and _is_no_headline(request)):
+            plain = PlainText(Plain.HELP)
+    hint = _hint_for(plain, request)
+    return PlainAnswer(searches=not hint, hint=hint)
+
+
+def _is_remark_on_message(request: Request) -> bool:
+    """Return whether a text is no headline but a remark on the message that it replies to. By the
+    bot's name, a text is searched for unless it is talk."""
+    text, forwarded = request.text, request.written_at is not None
+    if forwarded or split_headlines(text):
+        return False
+    if request.trigger is Trigger.REPLY:
+        return read_dialogue_act(text) is not DialogueAct.HEADLINE
+    return request.quoted.message is not None and not first_link(text) and is_talk(text)
 
 
 def _is_no_headline(request: Request) -> bool:
@@ -342,8 +361,7 @@ def _is_no_headline(request: Request) -> bool:
     text = request.text
     if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
-    telling = {*find_telling_words(text)} - _ABOUT_AN_ANSWER
-    return not telling or talks_to_somebody(text)
+    return not find_telling_words(text) or talks_to_somebody(text)
 
 
 def _hint_for(plain: PlainText, request: Request) -> str:
@@ -359,8 +377,6 @@ def _hint_for(plain: PlainText, request: Request) -> str:
         case Plain.HELP:
             more = words.say("/help lists what else I understand.")
             return f"{headline} {more}"
-        case Plain.QUESTION:
-            sentence = words.say("I answer questions like this: {command}", command=plain.meant)
         case Plain.COMMAND:
             sentence = words.say("Commands begin with a slash: {command}", command=plain.meant)
         case Plain.HEADLINE:

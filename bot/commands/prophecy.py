@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from functools import partial
 
 from bot.commands.archives import archive_inline, points_to_corpora
@@ -12,6 +12,7 @@ from bot.commands.plain_text import (
     MAX_HEADLINES,
     PlainAnswer,
     decide_plain_answer,
+    repeats_headline,
     split_headlines,
     worth_saying,
 )
@@ -19,7 +20,7 @@ from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act
 from bot.commands.services import Services
-from bot.commands.why import IN_REPLY, WHOLE, meant_answer
+from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_button, answer_buttons
 from bot.replies.dates import read_typed
@@ -36,6 +37,7 @@ from engine.search import Headline, Prophecy, SearchRequest
 _LONGEST_HEADLINE = 2_000
 _LONGEST_SHOWN = 80  # of one of several headlines
 _OF_ALL = (SeveralCorpora, StorageError)  # not of one of several headlines
+_SAME_NEWS = timedelta(days=1)  # is not told again when it is overheard again
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 # A command may not be shown to others.
 _PASTED = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.OVERHEARD)
@@ -54,10 +56,18 @@ async def answer_plain_text(
         return reply_aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
         return await _answer_addressed(commands, request, services)
-    prophecy = await _answer_in_full(request, services)
-    if not worth_saying(
-        prophecy, request.known_chat.threshold, services.searches.unjudged_coverage
-    ):
+    return await _answer_overheard(request, services)
+
+
+async def _answer_overheard(request: Request, services: Services) -> Reply | None:
+    """Answer an overheard headline if that is worth saying, and was not said within a day."""
+    chat = request.known_chat
+    search, corpus = await _read_search(replace(request, patience=None), services)
+    answered = await services.stores.answers.headlines(chat, since=request.now - _SAME_NEWS)
+    if any(repeats_headline(search.headline.text, headline) for headline in answered):
+        return None
+    prophecy = await _run_search(search, corpus, request, services)
+    if not worth_saying(prophecy, chat.threshold, services.searches.unjudged_coverage):
         return None
     return await _show_prophecy(request, services, prophecy)
 
@@ -68,6 +78,8 @@ async def _answer_addressed(
     answer = _decide_answer(commands, request)
     if answer.searches or not request.text:
         return await _prophesy(request, services)
+    if answer.sources:
+        return await show_sources(request, services, rank=answer.sources.rank)
     if answer.hint:
         return reply_aside(request, answer.hint)
     return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
@@ -128,7 +140,7 @@ async def _answer_in_full(request: Request, services: Services) -> Prophecy:
 async def _run_search(
     search: SearchRequest, corpus: str, request: Request, services: Services
 ) -> Prophecy:
-    request.step(services.name_longest_step(request.words))
+    request.step(request.words.say("Searching …"))
     with points_to_corpora():
         return await services.searches.prophesy(search, corpus=corpus)
 

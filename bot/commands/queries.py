@@ -1,6 +1,7 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
@@ -13,10 +14,14 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
 from db.chat.answers import AskedQuestion, EarlierQuestions, Questions
+from engine.chat import Answer
 from engine.contracts.results import Receipt
+from engine.prophecy.headline import read_headline
 
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
 _LONGEST_QUESTION = 1000
+_LONGEST_CONTEXT = 300
+_GOES_ON = timedelta(hours=1)  # what is asked later has another subject
 _SHOWN = 5
 FOUND = "found"  # the button below the hits of a query
 _LONGEST_TEXT = 280
@@ -115,16 +120,50 @@ async def _answer_question(request: Request, services: Services) -> Reply:
     asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
         earlier = await services.stores.questions.earlier(asked)
-    request.step(services.name_longest_step(words))
+        earlier = await _choose_context(request, services, earlier)
+    request.step(words.say("Searching …"))
     with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now
         )
     if asked:
-        await services.stores.questions.keep(asked, question, follows=earlier.last)
+        # What follows it is about the same headline.
+        headlines = earlier.texts if earlier.last is None else ()
+        kept = ": ".join((*headlines, question))
+        await services.stores.questions.keep(asked, kept, follows=earlier.last)
     if request.who in services.access.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
+
+
+async def _choose_context(
+    request: Request, services: Services, earlier: EarlierQuestions
+) -> EarlierQuestions:
+    """Return what a question is to be understood by: those that it follows, or a headline."""
+    if earlier.quoted or (request.in_quoted_thread and earlier.texts):
+        return earlier
+    headline = cut(await _find_headline(request, services, earlier), _LONGEST_CONTEXT)
+    named = headline and headline not in request.text
+    return EarlierQuestions(texts=(headline,)) if named else earlier
+
+
+async def _find_headline(request: Request, services: Services, earlier: EarlierQuestions) -> str:
+    """Return the headline of the message that a question replies to; in private, that of the last
+    answer if it is newer than the `earlier` questions. Else ""."""
+    answers, chat, quoted = services.stores.answers, request.known_chat, request.quoted
+    if quoted.message and request.quoted_event:
+        answer = await answers.about(chat, quoted.message, request.quoted_event, now=request.now)
+        written = "" if quoted.mine else read_headline(quoted.text).text
+        return _name_subject(answer) or written
+    if quoted.text or not request.place.private:
+        return read_headline(quoted.text).text
+    last = await answers.last(chat, request.place.thread)
+    since = earlier.asked_at or request.now - _GOES_ON
+    return _name_subject(last) if last and last.asked_at >= since else ""
+
+
+def _name_subject(answer: Answer | Receipt | None) -> str:
+    return answer.prophecy.headline.text if isinstance(answer, Answer) else ""
 
 
 def _to_asked_question(request: Request, corpus: str) -> AskedQuestion:

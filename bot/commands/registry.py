@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, explain_refusal
+from bot.commands.rights import SEARCHES, Act, Effect, explain_refusal
 from bot.commands.services import Services
 from bot.i18n.words import Words
 from bot.replies.limits import cut
@@ -24,8 +24,10 @@ _ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
 # Platforms that give a name to the app installed last, and the command that has all others there.
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
-# Of a button; a request that it returns is answered in place of the press.
-ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request | None]]
+# Of a button; a request that it returns is answered in place of the press, and others after it.
+ActionHandler = Callable[
+    [Request, Action, Services], Awaitable[Reply | Request | tuple[Request, ...] | None]
+]
 
 
 def split_channel(request: Request, text: str) -> tuple[str, str]:
@@ -41,8 +43,10 @@ async def answer_about(
     services: Services,
     *,
     commands: Collection[str] = (),
+    steers: bool = False,
 ) -> Reply | None:
-    """Answer a command about a channel where it was asked.
+    """Answer a command about a channel where it was asked. What `steers` it lets it in, if the
+    owner writes it.
 
     `commands` that the answer names are shown as they are written about that channel. Raises
     UsageError if the asker or the bot may not post there.
@@ -55,6 +59,8 @@ async def answer_about(
     chat = await services.stores.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language
     )
+    if request.owner and steers:
+        await services.access.ownership.let_in(place, request)
     try:
         reply = await handler(replace(request, chat=chat), services)
     except SeveralCorpora:
@@ -196,11 +202,18 @@ class Registry:
         if refused := await explain_refusal(
             command.as_called(text), effect, request, services.access.admins
         ):
-            return reply_aside(request, refused)
+            return None if request.is_public else reply_aside(request, refused)
         if channel:
             request = replace(request, text=text)
             others = [known.name for known in self.commands if known.for_channels]
-            return await answer_about(channel, request, command.handler, services, commands=others)
+            return await answer_about(
+                channel,
+                request,
+                command.handler,
+                services,
+                commands=others,
+                steers=effect is Effect.STEERS_CHAT,
+            )
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)
@@ -254,11 +267,14 @@ class Registry:
         if refused := await explain_refusal(command.name, effect, request, services.access.admins):
             return reply_aside(request, refused)
         done = await handler(request, action, services)
-        if not isinstance(done, Request):
+        if done is None or isinstance(done, Reply):
             return done
-        reply = await self.answer(done, services)
+        first, *later = done if isinstance(done, tuple) else (done,)
+        reply = await self.answer(first, services)
         # The answer stands in the message that was pressed, below what it is about.
-        return reply and replace(reply, replaces=reply.picture is None)
+        return reply and replace(
+            reply, replaces=reply.picture is None, follow_ups=(*reply.follow_ups, *later)
+        )
 
     def words_on(self, platform: str, words: Words) -> Words:
         """Return words that name commands as people type them on the platform."""

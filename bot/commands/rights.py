@@ -3,10 +3,11 @@ request."""
 
 import logging
 import secrets
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
+from functools import partial
 
 from bot.adapter import Poster
 from bot.i18n.words import Words, marked, words_for
@@ -156,6 +157,8 @@ class Ownership:
     access: Access
     chats: Chats
     posters: Mapping[str, Poster] = field(default_factory=dict)
+    # (platform, text): a text of the bot with commands as people type them on the platform
+    write_commands: Callable[[str, str], str] = lambda _, text: text
 
     async def code(self, platform: str, *, now: datetime, again: bool = False) -> str | None:
         """Return the code that makes somebody the owner, or None if the platform has an owner.
@@ -191,18 +194,35 @@ class Ownership:
             language=request.person.language,
             now=request.now,
             thread=place.thread,
+            broadcast=place.broadcast,
         )
         if outcome is not AskOutcome.ASKED:
             return outcome
         waiting = await self.access.count_waiting(place.platform)
-        question = _build_question(owner, request, title, waiting)
+        words = words_for(owner.language).naming_commands(
+            partial(self.write_commands, owner.platform)
+        )
+        question = _build_question(words, request, title, waiting)
         if await self._tell_chat(owner.platform, owner.chat, question):
             return AskOutcome.ASKED
         await self.access.take_back(place.platform, place.chat_id)
         return AskOutcome.UNREACHABLE
 
+    async def let_in(self, place: Place, request: Request) -> None:
+        """Let a place in to which the owner brings the bot, or for which the owner sets it up."""
+        await self.access.record(
+            place.platform,
+            place.chat_id,
+            AdmissionState.ALLOWED,
+            title=asker_title(replace(request, place=place)),
+            language=request.person.language,
+            now=request.now,
+        )
+
     async def announce(self, admission: Admission) -> None:
-        """Tell a chat that it was let in. A failure is logged."""
+        """Tell a chat that it was let in, but nobody in public. A failure is logged."""
+        if admission.broadcast:
+            return
         words = words_for(admission.language)
         platform, name = admission.platform, admission.external_id
         chat = await self.chats.find_chat(platform, name)
@@ -249,11 +269,11 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
     return (Button(label=label, action=Action(name="access", value=value)),)
 
 
-def _build_question(owner: BotOwner, request: Request, title: str, waiting: int) -> Reply:
-    words, place = words_for(owner.language), request.place
+def _build_question(words: Words, request: Request, title: str, waiting: int) -> Reply:
+    place = request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who
-    if place.private:
+    if place.private or place.broadcast:
         sentence = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)
     else:
         sentence = words.say(

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from bot.commands.rights import Ownership
 from bot.glossary_service import GlossaryService
-from bot.i18n.words import Words
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures
 from bot.reply import Action
@@ -16,7 +15,6 @@ from bot.request import Request
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Waiting
 from db.chat.compositions import Compositions
-from db.logs import JobOutcomes
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
@@ -42,7 +40,6 @@ class NewsServices:
     subscriptions: Subscriptions
     finds: Finds
     outbox: Outbox
-    outcomes: JobOutcomes
     deciding: Deciding
     look_up: LookUp
     read_list: Callable[[str], Awaitable[tuple[OpmlFeed, ...]]]  # OPML, or its address
@@ -202,10 +199,6 @@ class Services:
     pictures: Pictures
     composing: ComposeServices | None = None  # None without a language model
     loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
-
-    def name_longest_step(self, words: Words) -> str:
-        """Return the step of an answer that takes longest."""
-        return words.say("Asking the model …") if self.news.has_model else words.say("Searching …")
 
     async def find_answer(self, request: Request, action: Action) -> Answer | None:
         """Return the answer that a button is of, or None if it is gone. Raises StorageError."""

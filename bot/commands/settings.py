@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import time
 from functools import partial
 
 from bot.card import require_pictures
@@ -12,7 +11,14 @@ from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
+from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
+    THRESHOLD_OPTION,
+    read_threshold,
+    type_threshold,
+)
 from bot.i18n.words import LANGUAGES, Words, marked
+from bot.replies.dates import read_time_of_day, write_times
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request
@@ -26,15 +32,66 @@ from engine.chat import (
     zone_or_utc,
 )
 from engine.errors import UsageError
-from engine.search import HIGHEST_JUDGMENT
+from engine.text.clean import fold_case_and_accents
 
 _AUTO, _ON, _OFF = "auto", "on", "off"
 _COMPACT, _FULL = "compact", "full"
-_LISTENING = "listening"
+_LISTENING, _CORPUS = "listening", "corpus"
 _LONGEST_ECHO = 40
-# A time of day, such as 23:00, 23 or 11pm.
-_TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m)"
-_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
+_SPAN = re.compile(
+    r" ?(?:[-–]|\b(?:to|until|till|and|al?|hasta|y(?! (?:media|cuarto)\b))\b(?: las?\b)?) ?",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"(?:from|between|desde|entre|del?)\s+(?:las?\s+)?", re.IGNORECASE)
+# Settings and their values in Spanish.
+_SPANISH_NAMES = {
+    "language": "idioma",
+    "mentions": "menciones",
+    "replies": "réplicas",
+    "headlines": "titulares",
+    "threshold": "umbral",
+    "timezone": "zona",
+    "quiet": "silencio",
+    "picture": "imagen",
+    "answers": "respuestas",
+    "listening": "escucha",
+    _CORPUS: "archivo",
+}
+_SPANISH_VALUES = {
+    _ON: "sí",
+    _OFF: "no",
+    _COMPACT: "breves",
+    _FULL: "completas",
+    "all": "todo",
+    "mentions": "menciones",
+    "commands": "comandos",
+}
+_NAMES = {fold_case_and_accents(name): key for key, name in _SPANISH_NAMES.items()} | {
+    "zona horaria": "timezone",
+    "time zone": "timezone",
+    "ciudad": "timezone",
+    "quiet hours": "quiet",
+    "horas de silencio": "quiet",
+    "imagenes": "picture",
+    "pictures": "picture",
+}
+_VALUES = {fold_case_and_accents(name): value for value, name in _SPANISH_VALUES.items()} | {
+    "none": _OFF,
+    "nunca": _OFF,
+    "compactas": _COMPACT,
+    "espanol": "es",
+    "castellano": "es",
+    "spanish": "es",
+    "ingles": "en",
+    "english": "en",
+    "automatico": _AUTO,
+}
+# "idioma: español", "threshold to 5", "umbral a 5".
+_SETTING = re.compile(
+    rf"(?P<key>{'|'.join(sorted(_NAMES, key=len, reverse=True))}|\S+?)"
+    r"\s*(?:[:=]\s*|\s(?:(?:to|a|en)\s+(?=\S))?|\Z)\s*(?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 _IN_PRIVATE = (
     marked("This deletes what I have stored about you:"),
@@ -65,12 +122,11 @@ _FORGET = "forget"
 
 Setting = Callable[[Chat, str, Words], Chat]
 _OTHER = "other"  # any value but those that are named
-_CORPUS = "corpus"
 # The choices that have a button: value -> label.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
     **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
-    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+    "threshold": THRESHOLD_LABELS,
     "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
 
@@ -94,8 +150,7 @@ def _set_heard(name: str, chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(str(number) for number in range(HIGHEST_JUDGMENT + 1))
-    return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
+    return replace(chat, threshold=read_threshold(value, words))
 
 
 def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
@@ -110,13 +165,13 @@ def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _set_quiet_hours(chat: Chat, value: str, words: Words) -> Chat:
-    if value.lower() == _OFF:
+    if _VALUES.get(value.lower(), value.lower()) == _OFF:
         return replace(chat, quiet_from=None, quiet_to=None)
-    found = _SPAN.fullmatch(value)
-    start, end = (_parse_time(part) for part in found.groups()) if found else (None, None)
-    if start == end:
+    span = _FROM.sub("", " ".join(value.split()), count=1)
+    times = [read_time_of_day(write_times(part)) for part in _SPAN.split(span)]
+    if len(times) != 2 or None in times or times[0] == times[1]:
         raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
-    return replace(chat, quiet_from=start, quiet_to=end)
+    return replace(chat, quiet_from=times[0], quiet_to=times[1])
 
 
 def _set_picture(chat: Chat, value: str, words: Words) -> Chat:
@@ -150,7 +205,7 @@ def shown_value(chat: Chat, name: str) -> str:
     return {
         "language": chat.language or _AUTO,
         **{name: _ON if getattr(chat.listening, name) else _OFF for name in LISTENING_NAMES},
-        "threshold": str(chat.threshold),
+        "threshold": type_threshold(chat.threshold),
         "timezone": chat.time_zone,
         "quiet": quiet,
         "picture": chat.picture.value,
@@ -163,7 +218,12 @@ _EXPLAINED: Mapping[str, Mapping[str, str]] = {
         _AUTO: marked("I answer everybody in their own language"),
         _OTHER: marked("I speak English"),
     },
-    "threshold": {_OTHER: marked("I speak unasked of tweets that score {value} or more (of 6)")},
+    "threshold": {
+        "foretold": marked("I speak unasked only of what was foretold"),
+        "demands": marked("I speak unasked of what was foretold or asked for"),
+        "mirrors": marked("I speak unasked of what was foretold, asked for or said of others"),
+        "earlier": marked("I speak unasked also of what has happened before"),
+    },
     "timezone": {_OTHER: marked("it is {time} there")},
     "quiet": {
         _OFF: marked("I may post at any hour"),
@@ -202,26 +262,29 @@ def explain_value(chat: Chat, name: str, request: Request) -> str:
     return request.words.say(message, value=value, time=f"{local.hour}:{local:%M}")
 
 
-def _parse_time(text: str) -> time:
-    half = text[-2:].lower()
-    hour, _, minute = text.lower().removesuffix("am").removesuffix("pm").strip().partition(":")
-    if half in ("am", "pm"):
-        return time(int(hour) % 12 + 12 * (half == "pm"), int(minute or 0))
-    return time(int(hour), int(minute or 0))
-
-
 def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
-    """Return `value` in lower case. Raises UsageError if it is not in `known`."""
-    if value.lower() in known:
-        return value.lower()
+    """Return the value that is meant, which may be Spanish. Raises UsageError if it is not in
+    `known`."""
+    for typed in (value.lower(), _VALUES.get(fold_case_and_accents(value), "")):
+        if typed in known:
+            return typed
     raise UsageError(
         words.say(
             "{value} does not fit {name}. Use one of: {known}.",
             value=cut(value, _LONGEST_ECHO) or "-",
-            name=name,
-            known=", ".join(known),
+            name=_translate_name(name, words),
+            known=", ".join(_translate_value(each, words) for each in known),
         )
     )
+
+
+def _translate_name(name: str, words: Words) -> str:
+    """Return the name of a setting in the language of the chat."""
+    return _SPANISH_NAMES.get(name, name) if words.language == "es" else name
+
+
+def _translate_value(value: str, words: Words) -> str:
+    return _SPANISH_VALUES.get(value, value) if words.language == "es" else value
 
 
 # Settings that are not shown: words for several others.
@@ -229,14 +292,27 @@ _SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 
 
 async def _handle_settings(request: Request, services: Services) -> Reply:
-    key, _, value = request.text.partition(" ")
+    key, value = _read_setting(request.text)
     if not key:
         return await _show_settings(request, request.known_chat, services)
-    chat, words = await _change_setting(request, services, key.lower(), value.strip())
-    reply = _set_to(replace(request, words=words), chat, key.lower())
-    heard = key.lower() in (_LISTENING, "headlines")
+    chat, words = await _change_setting(request, services, key, value)
+    reply = _set_to(replace(request, words=words), chat, key)
+    heard = key in (_LISTENING, "headlines")
     limits = await _list_limits(request, chat, services) if heard else []
     return replace(reply, text="\n".join([reply.text or "", *limits]))
+
+
+def _read_setting(text: str) -> tuple[str, str]:
+    """Return the setting that a text names, in English or Spanish, and what follows; ("", "") if
+    there is no text."""
+    found = _SETTING.fullmatch(text.strip())
+    if found is None:
+        return "", ""
+    typed, value = found["key"].lower(), found["value"].strip()
+    key = _NAMES.get(fold_case_and_accents(typed), typed)
+    switch = _VALUES.get(fold_case_and_accents(value), value.lower()) in (_ON, _OFF)
+    # "respuestas" are both; replies are switched on and off.
+    return ("replies" if key == "answers" and switch else key), value
 
 
 def _set_to(request: Request, chat: Chat, key: str) -> Reply:
@@ -285,7 +361,9 @@ async def _change_setting(
             words.say(
                 "There is no setting {key}. There are: {keys}.",
                 key=cut(key, _LONGEST_ECHO) or "-",
-                keys=", ".join([*SETTINGS_BY_NAME, _CORPUS]),
+                keys=", ".join(
+                    _translate_name(name, words) for name in [*SETTINGS_BY_NAME, _CORPUS]
+                ),
             )
         )
     await services.stores.chats.change(chat)
@@ -304,7 +382,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
     buttons = tuple(
         tuple(
-            _build_button(label, name, value)
+            _build_button(words.say(label), name, value)
             for value, label in values.items()
             if value != shown_value(chat, name)
         )
@@ -330,7 +408,7 @@ SETTINGS = Command(
             "headlines on or off: whether I read along there, and speak when a tweet fits well."
         ),
         marked("listening all, mentions or commands: those three at once."),
-        marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+        THRESHOLD_OPTION,
         marked("timezone Madrid: the city whose clock times are by."),
         marked("quiet 23:00-08:00 or off: hours in which I say nothing unasked."),
         marked("picture on, post or off: a picture after a post, or as the post itself."),

@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from bot.commands.archives import CORPUS, archive_buttons, find_chosen
+from bot.commands.archives import CORPUS, archive_buttons, find_chosen, require_archive
 from bot.commands.feeds import FEEDS, name_feeds
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
@@ -23,6 +24,7 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.chat import say_city, zone_or_utc
+from engine.errors import SeveralCorpora, UsageError
 from engine.feeds.lookup import well_known, well_known_in
 from engine.posting.delivery import PostingMode, Subscription
 from engine.values import Corpus, CorpusRole
@@ -32,6 +34,7 @@ _LONGEST_VOICES = 90
 _MAX_VOICES = 3
 _HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
 _NEVER = "never"
+_LONGEST_LABEL, _MAX_SOURCES = 40, 12
 _NATIVE = {"en": "English", "es": "Español"}
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _Step = Callable[[Request, Services], Awaitable[Reply]]
@@ -64,7 +67,7 @@ _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZO
 
 async def _welcome_chat(request: Request, services: Services) -> Reply:
     words = request.words
-    archives = _choose_archives(await services.archives.list())
+    archives = await _list_searched(request, services)
     owns = request.owner and bool(request.text)  # which is the code: this is said once
     sentences = [words.say("You own this bot now.")] if owns else []
     sentences.append(words.say("There is always a tweet."))
@@ -99,6 +102,13 @@ def _choose_archives(corpora: Sequence[Corpus]) -> list[Corpus]:
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
+async def _list_searched(request: Request, services: Services) -> list[Corpus]:
+    """Return the archive that the chat searches, or all that it may choose from."""
+    name = services.archives.name_for(request.known_chat)
+    corpora = await services.archives.list()
+    return [corpus for corpus in corpora if corpus.name == name] or _choose_archives(corpora)
+
+
 def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
     shown = ", ".join(corpus.voice for corpus in archives[:_MAX_VOICES])
     more = len(archives) - _MAX_VOICES
@@ -111,16 +121,28 @@ async def _ask_archive(request: Request, services: Services) -> Reply:
     if len(archives) < 2:
         return await _ask_language(request, services)
     words = request.words
+    text = words.say("Whose texts shall I search here?")
     buttons = archive_buttons(archives, words, "setup", of="corpus=")
-    return _build_step(request, words.say("Whose texts shall I search here?"), buttons, "language")
+    if await _find_subscription(request, services):
+        reason = words.say("Posts come from one archive.")
+        text = f"{text} {reason}"
+        buttons = buttons[:-1]  # which is that for all
+    return _build_step(request, text, buttons, "language")
 
 
-async def _ask_language(request: Request, _services: Services) -> Reply:
+async def _ask_language(request: Request, services: Services) -> Reply:
+    several = len(_choose_archives(await services.archives.list())) > 1
     buttons = tuple(
         (_build_button(_NATIVE.get(code, code), f"language={code}"),) for code in LANGUAGES
     )
     words = request.words
-    return _build_step(request, words.say("Which language shall I speak here?"), buttons, "news")
+    return _build_step(
+        request,
+        words.say("Which language shall I speak here?"),
+        buttons,
+        "news",
+        before="archive" if several else "",
+    )
 
 
 async def _ask_news(request: Request, services: Services) -> Reply:
@@ -135,14 +157,18 @@ async def _ask_news(request: Request, services: Services) -> Reply:
         for feed in well_known_in(words.language)
     )
     text = words.say("Whose news shall I read? /feeds add ADDRESS adds any other.")
-    return _build_step(request, text, buttons, "zone", onward=words.say("Next") if own else "")
+    onward = words.say("Next") if own else ""
+    return _build_step(request, text, buttons, "zone", before="language", onward=onward)
 
 
-async def _ask_zone(request: Request, services: Services) -> Reply:
+async def _ask_unknown_zone(request: Request, services: Services) -> Reply:
     """Ask for the time zone where the platform has not told it."""
-    words, known = request.words, request.known_chat.time_zone
-    if known != "UTC":
-        return await _ask_hour(request, services)
+    known = request.known_chat.time_zone != "UTC"
+    return await (_ask_hour if known else _ask_zone)(request, services)
+
+
+async def _ask_zone(request: Request, _services: Services) -> Reply:
+    words = request.words
     buttons = tuple(
         _build_button(
             f"{say_city(zone)} {request.now.astimezone(zone_or_utc(zone)):%H:%M}", f"zone={zone}"
@@ -154,7 +180,7 @@ async def _ask_zone(request: Request, services: Services) -> Reply:
         "What time is it where you are? Any other city: {example}",
         example=words.write_commands(_ZONE_EXAMPLE),
     )
-    return _build_step(request, text, rows, "hour")
+    return _build_step(request, text, rows, "hour", before="news")
 
 
 def _guess_zones(spoken: str, language: str) -> Sequence[str]:
@@ -171,12 +197,35 @@ async def _ask_hour(request: Request, services: Services) -> Reply:
         "When shall I post each day what was foretold? Times are those of {city}.",
         city=say_city(zone),
     )
-    subscribed = await _find_subscription(request, services)
     never = _build_button(words.say("Never"), f"hour={_NEVER}")
+    following = "done" if await _find_subscription(request, services) else ""
     buttons = (row[:3], row[3:], (never,))
-    if subscribed is None:
-        return Reply(words=words, text=text, buttons=buttons)
-    return _build_step(request, text, buttons, "done")
+    return _build_step(request, text, buttons, following, before="city")
+
+
+async def _subscribe_daily(hour: str, request: Request, services: Services) -> Reply:
+    """Post each day at an hour, and sum up; where several archives are searched, ask for one."""
+    try:
+        await require_archive(request, services)
+    except (SeveralCorpora, UsageError):
+        return await _ask_source(hour, request, services)
+    await SUBSCRIBE.handler(replace(request, text=f"daily {hour}"), services)
+    return await _sum_up_setup(request, services)
+
+
+async def _ask_source(hour: str, request: Request, services: Services) -> Reply:
+    words, archives = request.words, _choose_archives(await services.archives.list())
+    buttons = tuple(
+        (_build_button(cut(archive.voice, _LONGEST_LABEL), f"from={archive.id}={hour}"),)
+        for archive in archives[:_MAX_SOURCES]
+    )
+    never = _build_button(words.say("Never"), f"hour={_NEVER}")
+    text = words.say(
+        "I post from one archive alone, and then search only that one here. From which shall I"
+        " post at {hour}?",
+        hour=hour,
+    )
+    return _build_step(request, text, (*buttons, (never,)), "", before="hour")
 
 
 async def _find_subscription(request: Request, services: Services) -> Subscription | None:
@@ -188,8 +237,7 @@ async def _find_subscription(request: Request, services: Services) -> Subscripti
 async def _sum_up_setup(request: Request, services: Services) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
-    archives = _choose_archives(await services.archives.list())
-    chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
+    chosen = await _list_searched(request, services)
     ready = words.say("I am set up.")
     lines = [
         f"{ready} {say_how_to_ask(words, private=request.place.private)}",
@@ -224,7 +272,8 @@ _STEPS: Mapping[str, _Step] = {
     "archive": _ask_archive,
     "language": _ask_language,
     "news": _ask_news,
-    "zone": _ask_zone,
+    "zone": _ask_unknown_zone,
+    "city": _ask_zone,
     "hour": _ask_hour,
     "done": _sum_up_setup,
 }
@@ -242,7 +291,6 @@ class _Choice(NamedTuple):
 _CHOICES: Mapping[str, _Choice] = {
     "language": _Choice(LANGUAGES, SETTINGS, "language", _ask_news),
     "zone": _Choice(_OFFERED_ZONES, SETTINGS, "timezone", _ask_hour),
-    "hour": _Choice(_HOURS, SUBSCRIBE, "daily", _sum_up_setup),
 }
 
 
@@ -254,14 +302,28 @@ async def _press_step(request: Request, action: Action, services: Services) -> R
     if key == "corpus":
         name = await find_chosen(value, services) or "-"
         return await _run_command(CORPUS, name, _ask_language, request, services)
-    if (key, value) == ("hour", _NEVER):
-        return await _run_command(UNSUBSCRIBE, "", _sum_up_setup, request, services)
+    if key in {"hour", "from"}:
+        return await _press_hour(key, value, request, services)
     if key not in _CHOICES or value not in _CHOICES[key].values:
         return too_old(request)
     chosen = _CHOICES[key]
     return await _run_command(
         chosen.command, f"{chosen.typed} {value}", chosen.step, request, services
     )
+
+
+async def _press_hour(key: str, value: str, request: Request, services: Services) -> Reply:
+    """Post at an hour, or never; "from" names an archive before the hour."""
+    source, _, hour = value.rpartition("=")
+    if hour == _NEVER:
+        return await _run_command(UNSUBSCRIBE, "", _sum_up_setup, request, services)
+    if hour not in _HOURS or (key == "from") is not bool(source):
+        return too_old(request)
+    step = partial(_subscribe_daily, hour)
+    if not source:
+        return await _show_step(request, step, services)
+    name = await find_chosen(source, services) or "-"
+    return await _run_command(CORPUS, name, step, request, services)
 
 
 async def _follow_well_known(request: Request, action: Action, services: Services) -> Reply:
@@ -295,12 +357,16 @@ def _build_step(
     buttons: tuple[tuple[Button, ...], ...],
     following: str,
     *,
+    before: str = "",
     onward: str = "",
 ) -> Reply:
-    """Return a step of the set-up, with a button that leaves it out."""
+    """Return a step of the set-up, with buttons that leave it out and that go back."""
     words = request.words
-    skip = (_build_button(onward or words.say("Leave it as it is"), following),)
-    return Reply(words=words, text=text, buttons=(*buttons, skip))
+    row = (
+        (_build_button(words.say("Back"), before),) if before else (),
+        (_build_button(onward or words.say("Leave it as it is"), following),) if following else (),
+    )
+    return Reply(words=words, text=text, buttons=(*buttons, tuple(chain(*row))))
 
 
 def _build_button(label: str, value: str) -> Button:

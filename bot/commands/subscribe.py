@@ -1,7 +1,7 @@
 """/subscribe and /unsubscribe: when the bot posts in a chat, and how that is said."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,8 +10,13 @@ from bot.commands.feeds import name_feeds
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.commands.subscription_parser import as_typed, read_subscription
-from bot.i18n.words import Words, marked
+from bot.commands.subscription_parser import (
+    THRESHOLD_LABELS,
+    THRESHOLD_OPTION,
+    as_typed,
+    read_subscription,
+)
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
@@ -21,16 +26,17 @@ from engine.errors import UsageError
 from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
+from engine.search import HitKind
 
 _EXAMPLES = (
     marked("/subscribe daily 8:30 weekdays mon-fri best 5"),
-    marked("/subscribe instant threshold 6 must coffee, tea not football"),
+    marked("/subscribe instant threshold foretold must coffee, tea not football"),
     marked("/subscribe languages en, es categories news unjudged on nothing on"),
 )
 _OPTIONS = (
     marked("daily 9:00, instant or off: when I post."),
     marked("best N: at most so many in a daily post (1 to 10)."),
-    marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+    THRESHOLD_OPTION,
     marked("weekdays mon-fri: only on these days."),
     marked("must A, B: only news with one of these words; not C: none with this one."),
     marked("languages en, es and categories news, tech: only such news."),
@@ -47,7 +53,8 @@ _OPTIONS = (
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_TOPIC, _OFF, _HELP = "topic", "off", "help"
+_OFF, _HELP = "off", "help"
+_TOPIC = frozenset(("topic", "tema"))
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -59,12 +66,15 @@ _BUTTONS = (
         (marked("The best 3"), "best 3"),
         (marked("The best 5"), "best 5"),
     ),
-    (
-        (marked("From 4 of 6"), "threshold 4"),
-        (marked("From 5 of 6"), "threshold 5"),
-        (marked("Only 6 of 6"), "threshold 6"),
-    ),
+    tuple((label, f"threshold {word}") for word, label in THRESHOLD_LABELS.items()),
 )
+# Whoever types what a button says means what it does.
+_TYPED_BY_LABEL = {
+    words_for(code).say(label).casefold(): typed
+    for code in LANGUAGES
+    for row in _BUTTONS
+    for label, typed in row
+}
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _DAYS = (
     marked("Mondays"),
@@ -83,6 +93,12 @@ _LANGUAGES = {
     "fr": marked("French"),
     "it": marked("Italian"),
     "pt": marked("Portuguese"),
+}
+_THRESHOLDS: Mapping[HitKind, str] = {
+    HitKind.PREDICTION: marked("I post only predictions."),
+    HitKind.DEMAND: marked("I post predictions and what was asked for."),
+    HitKind.MIRROR: marked("I post predictions, what was asked for, and what was said of others."),
+    HitKind.EARLIER_CASE: marked("I post also what has only happened before, once a week at most."),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MAX_FEEDS, _LONGEST_FEED = 3, 40
@@ -114,14 +130,13 @@ def describe_subscription(
         what = words.say("the best of {feeds}", feeds=named)
     else:
         what = words.say("the best {number} of {feeds}", number=subscription.best, feeds=named)
-    message = marked("{when} I post {what}, if they score {threshold} or more (of 6).")
-    if subscription.threshold == 0:
-        message = marked("{when} I post {what}.")
-    elif subscription.mode is PostingMode.INSTANT or subscription.best == 1:
-        message = marked("{when} I post {what}, if it scores {threshold} or more (of 6).")
     when = _say_when(subscription, words)
-    sentence = words.say(message, when=when, what=what, threshold=subscription.threshold)
-    return [sentence, *_say_filters(subscription, words), *_say_switches(subscription, words)]
+    return [
+        words.say("{when} I post {what}.", when=when, what=what),
+        words.say(_THRESHOLDS[subscription.threshold]),
+        *_say_filters(subscription, words),
+        *_say_switches(subscription, words),
+    ]
 
 
 def say_days(weekdays: Sequence[int], words: Words) -> str:
@@ -215,11 +230,19 @@ async def _change_subscription(request: Request, services: Services, text: str) 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
-    news = services.news
+    news, words = services.news, request.words
+    text = _TYPED_BY_LABEL.get(text.casefold().rstrip("."), text)
     subscription = await _read_subscription(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
-    chat = replace(request.known_chat, asked_in=request.words.language)
+        if not await request.inquiries.may_post():
+            raise UsageError(
+                words.say(
+                    "I can answer here, but post nothing before I am a member: /invite @Presagio,"
+                    " then write this again."
+                )
+            )
+    chat = replace(request.known_chat, asked_in=words.language)
     if not subscription.topic:  # it means the same wherever something is said unasked
         chat = replace(chat, threshold=subscription.threshold)
     await services.stores.chats.change(chat)
@@ -235,7 +258,7 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
     chat, here, words = request.known_chat, request.place.thread, request.words
     before = await subscription_here(request, news)
     first, _, rest = text.partition(" ")
-    if first.lower() == _TOPIC:
+    if first.lower() in _TOPIC:
         if not here:
             raise UsageError(
                 words.say("/subscribe topic is for topics and threads: write it in one.")

@@ -7,13 +7,30 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from bot.i18n.words import Words, marked
-from bot.replies.dates import read_time_of_day
+from bot.replies.dates import read_time_of_day, write_times
 from bot.replies.limits import cut
 from engine.errors import UsageError
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
-from engine.search import HIGHEST_JUDGMENT
+from engine.search import HitKind
 
 MAX_BEST = 10
+THRESHOLD_OPTION = marked(
+    "threshold foretold, demands, mirrors or earlier: what I speak of unasked, in posts too; each"
+    " includes those before it."
+)
+THRESHOLD_LABELS: Mapping[str, str] = {
+    "foretold": marked("Only what was foretold"),
+    "demands": marked("Demands too"),
+    "mirrors": marked("Mirrors too"),
+    "earlier": marked("Earlier cases too"),
+}
+# The last kind of which the bot speaks unasked, as it is typed.
+THRESHOLDS: Mapping[str, HitKind] = {
+    "foretold": HitKind.PREDICTION,
+    "demands": HitKind.DEMAND,
+    "mirrors": HitKind.MIRROR,
+    "earlier": HitKind.EARLIER_CASE,
+}
 ANY = "any"  # clears a filter; of weekdays, means all
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # The Spanish abbreviations; none of them is the beginning of an English day.
@@ -28,41 +45,70 @@ _ACCENTS = str.maketrans("áéíóú", "aeiou")
 # What stands between the first and the last day, and between others.
 _TO, _AND = frozenset(("-", "to", "a", "al")), frozenset((",", "and", "y", "e"))
 # Said instead of options and days.
+_DAY_NAME = r"(?:mon|tue|wed|thu|fri|sat|sun|lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b"
 _PHRASES = tuple(
     (re.compile(rf"\b(?:{written})", re.IGNORECASE), meant)
     for written, meant in (
         (r"every day|todos los d[ií]as|cada d[ií]a", "mon-sun"),
-        (r"every weekday|weekdays(?=\s*$|\s+(?:at\b|\d))", "mon-fri"),
-        (r"(?:every )?weekends?\b|(?:los )?fines de semana", "sat,sun"),
-        (r"de (?=(?:lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b)", ""),
-        (r"entre semana", "mon-fri"),
-        (r"al momento|enseguida", "instant"),
+        (r"(?:on )?(?:every weekday|weekdays(?=\s*$|\s+(?:at\b|\d)))", "mon-fri"),
+        (r"(?:on )?(?:every )?weekends?\b|(?:los )?fines de semana", "sat,sun"),
+        (rf"(?:de|cada|todos los|los|el|every|each|on) (?={_DAY_NAME})", ""),
+        (r"entre semana|(?:los )?d[ií]as (?:h[aá]biles|laborables|de semana)", "mon-fri"),
+        (r"al (?:momento|instante)|enseguida|at once|right away", "instant"),
         (r"sin evaluar", "unjudged"),
     )
 )
-_SPANISH = {
-    "diario": "daily",
+# "every morning" is every day.
+_EVERY_PART = re.compile(
+    r"\b(?:every|each|cada|todas las)"
+    r" (?=(?:morning|afternoon|evening|night|mañana|tarde|noche)s?\b)",
+    re.IGNORECASE,
+)
+# What errors name in Spanish.
+_SPANISH_NAMES = {
+    "daily": "diario",
+    "instant": "al instante",
+    "off": "nunca",
+    "weekdays": "días",
+    "best": "mejores",
+    "threshold": "umbral",
+    "coverage": "cobertura",
+    "must": "con",
+    "not": "sin",
+    "languages": "idiomas",
+    "categories": "categorías",
+    "feeds": "fuentes",
+    "silent": "silencio",
+    "unjudged": "sin evaluar",
+    "nothing": "nada",
+    "compose": "borrador",
+    "here": "aquí",
+    ANY: "cualquiera",
+}
+_SPANISH = {name.translate(_ACCENTS): option for option, name in _SPANISH_NAMES.items()} | {
     "diariamente": "daily",
     "inmediato": "instant",
     "apagado": "off",
-    "nunca": "off",
-    "dias": "weekdays",
     "mejor": "best",
-    "mejores": "best",
-    "umbral": "threshold",
     "nota": "threshold",
-    "cobertura": "coverage",
-    "con": "must",
-    "sin": "not",
-    "idiomas": "languages",
-    "categorias": "categories",
-    "fuentes": "feeds",
-    "silencio": "silent",
-    "nada": "nothing",
-    "borrador": "compose",
-    "aqui": "here",
+    "todos": ANY,
+    "todas": ANY,
 }
-_SPANISH_VALUES = {"si": "on", "no": "off", "cualquiera": ANY, "todos": ANY, "todas": ANY}
+_SPANISH_SWITCHES = {"si": "on", "no": "off"}
+_SPANISH_THRESHOLDS = {
+    "anunciado": "foretold",
+    "pedido": "demands",
+    "espejos": "mirrors",
+    "anteriores": "earlier",
+}
+_ENGLISH_WORDS = frozenset(("con", "sin"))  # Spanish options only where Spanish is spoken
+_LISTS = r"must|not|feeds|categories|con|sin(?! evaluar)|fuentes|categor[ií]as"
+# What follows the name of a list, up to another option, is nobody's phrase.
+_LISTED = re.compile(
+    rf"(\b(?:{_LISTS})\b.*?(?=\b(?:daily|instant|off|weekdays|best|threshold|silent|unjudged|nothing"
+    r"|compose|diario|al instante|mejor(?:es)?|umbral|sin evaluar|silencio|borrador)\b|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
 _HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
 # "at 9", "a las 9", "las 9:30" mean the time alone.
@@ -80,12 +126,32 @@ def read_subscription(
 
     `before` is the previous subscription, `start` the one for a new chat; "here" means the thread
     of `start`. List items are separated by commas and may contain spaces; quoted text is never
-    read as an option. Where Spanish is spoken, options may be Spanish too. Raises UsageError.
+    read as an option. Options may be English or Spanish. Raises UsageError.
     """
     subscribed = before is not None and before.mode is not PostingMode.OFF
     subscription = before if before is not None else replace(start, thread=None)
     subscription = subscription if subscribed else replace(subscription, mode=PostingMode.DAILY)
     return _Reader(text, start.thread, words).read(subscription)
+
+
+def read_threshold(value: str, words: Words) -> HitKind:
+    """Return the kind that a word means, English or Spanish. Raises UsageError."""
+    word = value.lower()
+    if kind := THRESHOLDS.get(_SPANISH_THRESHOLDS.get(word, word)):
+        return kind
+    names = _SPANISH_THRESHOLDS if words.language == "es" else THRESHOLDS
+    message = words.say(
+        "{value} does not fit {name}. Use one of: {known}.",
+        value=_format_echo(value),
+        name="threshold",
+        known=", ".join(names),
+    )
+    raise UsageError(message)
+
+
+def type_threshold(threshold: HitKind) -> str:
+    """Return the word for a threshold as it is typed."""
+    return next(word for word, kind in THRESHOLDS.items() if kind is threshold)
 
 
 def as_typed(subscription: Subscription) -> str:
@@ -98,7 +164,7 @@ def as_typed(subscription: Subscription) -> str:
     ]
     if subscription.weekdays != EVERY_DAY:
         parts.append(f"weekdays {','.join(DAYS[day] for day in subscription.weekdays)}")
-    parts += [f"best {subscription.best}", f"threshold {subscription.threshold}"]
+    parts += [f"best {subscription.best}", f"threshold {type_threshold(subscription.threshold)}"]
     if subscription.languages:
         parts.append(f"languages {', '.join(subscription.languages)}")
     lists = {
@@ -142,7 +208,8 @@ class _Reader:
                 subscription, best=self._read_integer("best", 1, MAX_BEST)
             ),
             "threshold": lambda subscription: replace(
-                subscription, threshold=self._read_integer("threshold", 0, HIGHEST_JUDGMENT)
+                subscription,
+                threshold=read_threshold(self._take_value("threshold"), self._words),
             ),
             "coverage": lambda subscription: replace(
                 subscription, unjudged_coverage=self._read_integer("coverage", 0, 100) / 100
@@ -185,7 +252,7 @@ class _Reader:
                 raise self._build_usage_error(
                     marked("I do not understand {value}. There are: {known}."),
                     value=_format_echo(token),
-                    known=", ".join(self._options),
+                    known=", ".join(map(self._name_option, self._options)),
                 )
             subscription = option(subscription)
         return subscription
@@ -212,7 +279,7 @@ class _Reader:
         if first in _BEFORE_TIMES:
             following = next((word for word in others if word not in _BEFORE_TIMES), "")
             return read_time_of_day(following) is not None
-        if first.isdigit():
+        if first.isdigit() and len(first) < 3:  # "830" is one, though
             return bool(others) and others[0] in _HALVES
         return read_time_of_day(first) is not None
 
@@ -314,32 +381,50 @@ class _Reader:
     def _translate_word(self, token: str) -> str:
         """Return a word in lower case, as the English one that it stands for."""
         word = token.lower()
-        if not self._spanish:
-            return word
         plain = word.translate(_ACCENTS)
-        return _SPANISH.get(plain) or _SPANISH_VALUES.get(plain) or word
+        if plain in _ENGLISH_WORDS and not self._spanish:
+            return word
+        return _SPANISH.get(plain) or _SPANISH_SWITCHES.get(plain) or word
+
+    def _name_option(self, option: str) -> str:
+        """Return an option in the language of the chat."""
+        return _SPANISH_NAMES.get(option, option) if self._spanish else option
 
     def _explain_missing(self, name: str) -> UsageError:
         return self._build_usage_error(
-            marked("What is {name} to be? {any} takes it away."), name=name, any=ANY
+            marked("What is {name} to be? {any} takes it away."),
+            name=name,
+            any=self._name_option(ANY),
         )
 
     def _build_usage_error(self, message: str, **values: object) -> UsageError:
+        if "name" in values:
+            values["name"] = self._name_option(str(values["name"]))
         return UsageError(self._words.say(message, **values))
 
 
 def _translate_phrases(text: str) -> str:
-    """Return the text with options and days in place of phrases, except in quotes."""
+    """Return the text with options, days and times in place of phrases, except in quotes and among
+    the words of a list."""
     parts = text.split('"')
     for number in range(0, len(parts), 2):
-        for written, meant in _PHRASES:
-            parts[number] = written.sub(meant, parts[number])
+        pieces = _LISTED.split(parts[number])
+        pieces[::2] = map(_translate_phrase, pieces[::2])
+        parts[number] = "".join(pieces)
     return '"'.join(parts)
+
+
+def _translate_phrase(text: str) -> str:
+    text = write_times(_EVERY_PART.sub("mon-sun in the ", text))
+    for written, meant in _PHRASES:
+        text = written.sub(meant, text)
+    return text
 
 
 def _day_named(name: str) -> int | None:
     """Return the day of a name that begins like "mon" or "lun", or None."""
     plain = name.strip().lower().translate(_ACCENTS)
+    plain = plain.removesuffix("s") if len(plain) > 4 else plain  # "Mondays"
     known = next((full for full in _FULL_DAYS if len(plain) >= 3 and full.startswith(plain)), None)
     return _DAYS_BY_NAME[known[:3]] if known else None
 

@@ -42,7 +42,6 @@ from engine.posting.choose import (
     MismatchReason,
     Reason,
     RejectionReason,
-    judgment_of,
 )
 from engine.posting.delivery import (
     Chosen,
@@ -56,10 +55,7 @@ from engine.posting.delivery import (
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
-_SAID_OF_MANY: Mapping[Reason, str] = {
-    RejectionReason.BELOW_THRESHOLD: marked("judged less than {threshold} of 6")
-}
-_SAID: Mapping[Reason, str] = {
+REASONS: Mapping[Reason, str] = {
     MismatchReason.OLD: marked("from before this chat subscribed"),
     MismatchReason.CATEGORY: marked("of another category"),
     MismatchReason.FEED: marked("of another feed"),
@@ -67,7 +63,8 @@ _SAID: Mapping[Reason, str] = {
     MismatchReason.WORD_MISSING: marked("none of the words that must occur"),
     MismatchReason.WORD_PRESENT: marked("a word that must not occur"),
     RejectionReason.NOTHING_FOUND: marked("no tweet was found"),
-    RejectionReason.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    RejectionReason.TOO_WEAK: marked("judged too weak for a post"),
+    RejectionReason.UNWANTED_KIND: marked("of a kind that is not posted here"),
     RejectionReason.NOT_JUDGED: marked("not judged"),
     RejectionReason.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
     RejectionReason.STORY_POSTED: marked("posted before"),
@@ -152,7 +149,7 @@ async def _show_preview(request: Request, services: Services) -> Reply:
         lines.append(words.say("As of now it would tell nothing."))
         lines += (hindered := await list_obstacles(request, subscription, news))
     if choice.left_out:
-        lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
+        lines += ["", words.say("Left out:"), *_left_out(choice.left_out, words)]
     unfound = await _count_unfound(news, subscription, request)
     silent = subscription.mode is PostingMode.OFF or choice.chosen or choice.left_out
     if not (silent or hindered or unfound):
@@ -199,13 +196,11 @@ def _describe_chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
     yield f"   {', '.join(facts)}: {cut(view.text, _LONGEST_TEXT)}"
 
 
-def _left_out(
-    left_out: Sequence[LeftOut], subscription: Subscription, words: Words
-) -> Iterator[str]:
+def _left_out(left_out: Sequence[LeftOut], words: Words) -> Iterator[str]:
     for left in left_out[:_LEFT_OUT_SHOWN]:
         title = cut(left.find.story.title, _LONGEST_HEADLINE)
-        yield f"- {title}: {reason_of(left, subscription, words)}"
-    for reason in count_reasons(left_out[_LEFT_OUT_SHOWN:], subscription, words):
+        yield f"- {title}: {words.say(REASONS[left.reason])}"
+    for reason in _count_reasons(left_out[_LEFT_OUT_SHOWN:], words):
         yield f"- {reason}"
 
 
@@ -271,26 +266,11 @@ PREVIEW = Command(
 )
 
 
-def count_reasons(
-    left_out: Iterable[LeftOut], subscription: Subscription, words: Words
-) -> Iterator[str]:
+def _count_reasons(left_out: Iterable[LeftOut], words: Words) -> Iterator[str]:
     """Yield each reason why finds are not posted, with their number, the most frequent first."""
     for reason, number in Counter(find.reason for find in left_out).most_common():
-        sentence = words.say(
-            _SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold
-        )
+        sentence = words.say(REASONS[reason])
         yield words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
-
-
-def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
-    """Return why a find is not posted in the subscriber's chat."""
-    message = _SAID[left_out.reason]
-    if left_out.reason is not RejectionReason.BELOW_THRESHOLD:
-        return words.say(message)
-    prophecy = left_out.find.prophecy
-    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
-    best = max((judgment for judgment in judgments if judgment is not None), default=0)
-    return words.say(message, judgment=best, threshold=subscription.threshold)
 
 
 async def _show_history(request: Request, services: Services) -> Reply:
@@ -308,11 +288,13 @@ async def _show_history(request: Request, services: Services) -> Reply:
 
 
 def _say_state(delivery: PastDelivery, words: Words) -> str:
-    """Return what became of a post, or "" if it was sent as it should be."""
-    if delivery.state is DeliveryState.SENT and not delivery.error:
+    """Return what became of a post, or "" if it was sent as it should be. Whoever runs the bot
+    reads what the platform said."""
+    error = words.render(delivery.error) if delivery.error and words.operator else ""
+    if delivery.state is DeliveryState.SENT and not error:
         return ""
     state = words.say(_STATES[delivery.state])
-    return f" · {state} ({words.render(delivery.error)})" if delivery.error else f" · {state}"
+    return f" · {state} ({error})" if error else f" · {state}"
 
 
 def _describe_past(delivery: PastDelivery, words: Words) -> str:

@@ -11,7 +11,7 @@ from bot.i18n.words import marked
 from bot.replies.buttons import SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
-from bot.reply import Action, Reply, reply_aside
+from bot.reply import Action, HitView, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.chat import Answer
 from engine.contracts.results import Receipt
@@ -148,6 +148,31 @@ def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     sentence = list_reasons(prophecy, hits, answer.asked_at, words)
     full = request.known_chat.full_answers
     return f"{sentence}\n\n{render_receipt(prophecy, hits, words)}" if full else sentence
+
+
+async def show_sources(
+    request: Request, services: Services, *, rank: int | None = None
+) -> Reply | None:
+    """Repeat who wrote what an answer shows, when, and where it stands; or of one text alone."""
+    meant = await meant_answer(request, services, finds=False)
+    if not isinstance(meant, Answer):
+        return nothing_yet(request)
+    pages = await list_stories(meant, services)
+    numbered = [(number, page.page) for number, page in enumerate(pages, start=1)]
+    shown = [(number, hit) for number, hits in numbered for hit in hits[:1]]
+    shown = shown or [(hit.rank, hit) for hit in meant.page]
+    shown = [numbered for numbered in shown if numbered[0] == rank] or shown
+    lines = [line for number, hit in shown for line in _list_source(number, hit, request)]
+    if not lines:
+        return _refuse_ranks(request, ())
+    return Reply(words=request.words, text="\n".join(lines), inert=True, shows=meant)
+
+
+def _list_source(number: int, hit: Hit, request: Request) -> list[str]:
+    """Return the author and date of a text, and on a line of its own its address."""
+    view = HitView.of(hit.candidate, request.words, rank=number, text="")
+    described = " · ".join(filter(None, (view.signature, view.date_text)))
+    return [f"{number}. {described}", *filter(None, [view.url])]
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:

@@ -1,11 +1,12 @@
 """Whom the bot answers: its owner, whom the settings name, and whom the owner lets in."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.commands.plain_text import may_wait
-from bot.commands.rights import Ownership, asker_title
+from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -28,6 +29,7 @@ _TOLD = {
 }
 
 _REMEMBERED = 1000  # names and people
+_CODE = re.compile(r"[A-Za-z0-9]{6,12}")  # as it may be typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,19 @@ class Doorkeeper:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
         standing = await self._find_standing(request)
         request = replace(request, owner=standing.owns)
-        if self._open or self._is_named(request):
+        if _read_code(request) and not standing.owns:
+            return _refuse_code(request, standing)
+        if request.place.broadcast and _brings_in(request) and not request.person.as_chat:
+            if standing.owns:
+                await self._ownership.let_in(request.place, request)
+            return Stop("nobody is greeted in public")
+        refused = standing.state is AdmissionState.REFUSED and not standing.owns
+        if self._is_named(request) or (self._open and not refused):
             return request
         if standing.owns:
             self._remember(request)
             if _brings_in(request):
-                await self._let_chat_in(request)
+                await self._ownership.let_in(request.place, request)
             return request
         if standing.state is AdmissionState.ALLOWED:
             self._remember(request)
@@ -97,15 +106,6 @@ class Doorkeeper:
             return Standing(owned=True, owns=True)
         return standing
 
-    async def _let_chat_in(self, request: Request) -> None:
-        await self._ownership.access.allow(
-            request.place.platform,
-            request.place.chat_id,
-            title=asker_title(request),
-            language=request.person.language,
-            now=request.now,
-        )
-
     async def _stop_stranger(self, request: Request, standing: Standing) -> Stop:
         refused = standing.state is AdmissionState.REFUSED
         if request.trigger is Trigger.OVERHEARD or refused or (self._allow and not standing.owned):
@@ -123,6 +123,8 @@ class Doorkeeper:
             if outcome in {AskOutcome.ASKED, AskOutcome.WAITS}:
                 await self._keep_message(request)
             sentence = words.say(_TOLD[outcome])
+        if request.is_public:
+            return Stop("not let in")
         return Stop("not let in", reply_aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:
@@ -163,9 +165,20 @@ def _brings_in(request: Request) -> bool:
     return called is not None and called[0] == START and not request.place.private
 
 
+def _refuse_code(request: Request, standing: Standing) -> Stop:
+    words = words_for(request.person.language)
+    command = "presagio setup --new-owner" if standing.owned else "presagio setup"
+    sentence = words.say(
+        "This code is wrong or used up: each works once, and for a day at most. Where I run,"
+        " {command} shows another.",
+        command=command,
+    )
+    return Stop("wrong code", reply_aside(replace(request, words=words), sentence))
+
+
 def _read_code(request: Request) -> str | None:
     """Return the code of a private "/start CODE", or None."""
     called = request.command_call
     if called is None or called[0] != START or not request.place.private or not request.place.kept:
         return None
-    return called[1] or None
+    return called[1] if _CODE.fullmatch(called[1]) else None

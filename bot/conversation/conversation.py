@@ -201,8 +201,8 @@ class Conversation:
                                 admitted, adapter, claim.message, reply.finish
                             )
                             self._start_work(finishes)
-                        if reply.follow_up:
-                            self._start_work(self.answer(reply.follow_up, adapter))
+                        for waited in reply.follow_ups:
+                            self._start_work(self.answer(waited, adapter))
                         self._log_answer(admitted, reply, time.perf_counter() - started)
         except Exception as error:
             await self._apologise(request, adapter, error)

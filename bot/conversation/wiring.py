@@ -40,7 +40,6 @@ from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
-from db.logs import JobOutcomes
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
@@ -132,7 +131,12 @@ def conversation_of(
     )
     limit = min(app.settings.search.limit, MAX_HITS)  # /more shows the others
     writing = writing_of(
-        app, claims, trusted=settings.private, admins=settings.admins, report=report
+        app,
+        claims,
+        trusted=settings.private,
+        admins=settings.admins,
+        report=report,
+        write_commands=commands.write_as_typed,
     )
 
     def services(seen: App) -> Services:
@@ -168,6 +172,7 @@ def writing_of(
     admins: Collection[str] = (),
     source: BudgetSource = BudgetSource.CHATS,
     report: Callable[[PresagioError], None] = ignore,
+    write_commands: Callable[[str, str], str] = lambda _, text: text,
 ) -> Writing | None:
     """Return what writes tweets for chats, or None without a language model.
 
@@ -187,6 +192,7 @@ def writing_of(
             operators=frozenset(admins),
             source=source,
             report=report,
+            write_commands=write_commands,
         )
     )
 
@@ -285,7 +291,6 @@ async def open_news_services(
             subscriptions=Subscriptions(database),
             finds=Finds(database),
             outbox=Outbox(database),
-            outcomes=JobOutcomes(database),
             deciding=deciding_of(app),
             look_up=lookup.look_up,
             read_list=lookup.read_list,

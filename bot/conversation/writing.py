@@ -124,6 +124,8 @@ class WritingParts:
     operators: frozenset[str]
     source: BudgetSource = BudgetSource.CHATS
     report: Callable[[PresagioError], None] = ignore  # tells the operators
+    # (platform, text): a text of the bot with commands as people type them on the platform
+    write_commands: Callable[[str, str], str] = lambda _, text: text
 
 
 class Writing:
@@ -241,7 +243,10 @@ class Writing:
     ) -> None:
         """Say what went wrong in place of the announcement."""
         request = replace(request, words=words_for(kept.task.language))
-        request = replace(request, words=words_to(request, self._parts.operators))
+        words = words_to(request, self._parts.operators).naming_commands(
+            partial(self._parts.write_commands, adapter.platform)
+        )
+        request = replace(request, words=words)
         if isinstance(error, PresagioError) and not isinstance(error, StorageError):
             self._parts.report(error)
             text = explain_problem(request, error)

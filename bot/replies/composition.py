@@ -17,7 +17,7 @@ from engine.values import Usage
 
 _INDENT = "   "
 STEPS = {
-    StepName.RETRIEVE: marked("Looking into the corpora…"),
+    StepName.RETRIEVE: marked("Looking into the archives…"),
     StepName.GAPS: marked("Asking what is missing…"),
     StepName.WEB: marked("Asking the web for that…"),
     StepName.MERGE: marked("Choosing the passages…"),
@@ -139,6 +139,7 @@ def variant_reply(task_id: int, composition: Composition, words: Words, *, at: i
         text=cut("\n".join(lines), _LONGEST),
         notice=notice,
         inert=True,
+        copies=tuple(tweet.text for tweet in variant.tweets),
         buttons=_composition_buttons(task_id, composition, at % of, words),
     )
 
@@ -204,7 +205,13 @@ def draft_reply(composition: Composition, words: Words) -> Reply | None:
     if not composition.variants:
         return None
     lines = [words.say("A draft about the first story, to copy. I publish nothing myself."), ""]
-    lines += variant_lines(composition.variants[0], 1, 1, words)
-    for source in composition.sources_of(composition.variants[0]):
+    variant = composition.variants[0]
+    lines += variant_lines(variant, 1, 1, words)
+    for source in composition.sources_of(variant):
         lines += ["", *source_lines(source, words)]
-    return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
+    return Reply(
+        words=words,
+        text=cut("\n".join(lines), _LONGEST),
+        inert=True,
+        copies=tuple(tweet.text for tweet in variant.tweets),
+    )

@@ -21,7 +21,45 @@ _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}-\d{2}")
 _FIRST_YEAR = 1000  # far enough from datetime's limits for date arithmetic
 _TIME_OF_DAY = re.compile(
-    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
+    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h]?(?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?",
+    re.ASCII,
+)
+_HOURS_BY_WORD = {
+    word: hour
+    for names in (
+        "one two three four five six seven eight nine ten eleven twelve",
+        "una dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    )
+    for hour, word in enumerate(names.split(), start=1)
+}
+# Parts of the day: whether its hours are those of "pm", and the one that it stands for by itself.
+_PARTS_OF_DAY = {
+    **dict.fromkeys(("morning", "mañana", "manana"), (False, 9)),
+    **dict.fromkeys(("madrugada",), (False, 6)),
+    **dict.fromkeys(("afternoon", "tarde"), (True, 17)),
+    **dict.fromkeys(("evening", "night", "noche"), (True, 20)),
+}
+_NIGHT = frozenset(("night", "noche", "madrugada"))
+_PART = rf"(?P<part>{'|'.join(_PARTS_OF_DAY)})s?\b"
+_AT = r"(?:\b(?:at|a las?|las?)\s+)?"
+_CLOCK = r"(?P<hour>\d{1,2})(?:[:.h](?P<minute>[0-5]\d))?"
+_NOON_OR_MIDNIGHT = re.compile(
+    r"(?:\b(?:at|al?(?: la)?)\s+)?\b(?:12 )?"
+    r"(?:(?P<noon>noon|midday|medio ?d[ií]a)|midnight|media ?noche)\b",
+    re.IGNORECASE,
+)
+# A time with a sign that it is one: "9hs", "7 de la tarde", "8 y media", "at eight".
+_WRITTEN_TIME = re.compile(
+    rf"(?!at once\b){_AT}\b(?:{_CLOCK}|(?P<word>{'|'.join(_HOURS_BY_WORD)}))"
+    r"(?: y (?P<past>media|cuarto))?(?P<unit> ?(?:hs?|hrs?|horas|o['’]?clock)\b\.?)?"
+    rf"(?: (?:de|por|en|in|at) (?:la |the )?{_PART})?",
+    re.IGNORECASE,
+)
+# "every morning", "every Monday night", "por la noche"; an hour may follow: "cada tarde a las 7".
+_EACH_PART = re.compile(
+    r"\b(?:every|each|in the|cada|todas las|por las?)\s+(?P<day>(?:\w{3,6}day|weekend)\s+)?"
+    rf"{_PART}(?:\s+(?P<at>{_AT}{_CLOCK}(?P<half> ?[ap]\.?m\b\.?)?(?!\d)))?",
+    re.IGNORECASE,
 )
 _TYPED_DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _TYPED = re.compile(
@@ -95,8 +133,45 @@ def _no_date(text: str) -> UsageError:
     )
 
 
+def write_times(text: str) -> str:
+    """Return a text in which times written in words of English or Spanish stand as "19:00"."""
+    text = _NOON_OR_MIDNIGHT.sub(lambda found: "12:00" if found["noon"] else "0:00", text)
+    text = _WRITTEN_TIME.sub(_write_time, text)
+    return _EACH_PART.sub(_write_part, text)
+
+
+def _write_time(found: re.Match[str]) -> str:
+    spelled = found["word"]
+    signs = (found["past"], found["unit"], found["part"])
+    if not any(signs) and (not spelled or spelled == found[0]):
+        return found[0]
+    hour = _HOURS_BY_WORD[spelled.lower()] if spelled else int(found["hour"])
+    past = {"media": "30", "cuarto": "15"}.get((found["past"] or "").lower())
+    return _format_time(hour, past or found["minute"], found["part"])
+
+
+def _write_part(found: re.Match[str]) -> str:
+    day = found["day"] or ""
+    if found["hour"] is None:
+        return f"{day}{_PARTS_OF_DAY[found['part'].lower()][1]}:00"
+    if found["half"]:
+        return f"{day}{found['at']}"
+    return day + _format_time(int(found["hour"]), found["minute"], found["part"])
+
+
+def _format_time(hour: int, minute: str | None, part: str | None) -> str:
+    if part and hour <= 12:
+        late = _PARTS_OF_DAY[part.lower()][0]
+        # Twelve is midnight at night alone, and the hours after it are of the morning.
+        if part.lower() in _NIGHT and not 6 <= hour < 12:
+            hour %= 12
+        elif late and hour < 12:
+            hour += 12
+    return f"{hour}:{minute or '00'}"
+
+
 def read_time_of_day(text: str) -> time | None:
-    """Return the time of day that "9", "9:30", "21h", "9am" or "9 p.m." names, or None."""
+    """Return the time of day that "9", "9:30", "830", "21h", "9am" or "9 p.m." names, or None."""
     found = _TIME_OF_DAY.fullmatch("".join(text.lower().split()))
     if found is None:
         return None

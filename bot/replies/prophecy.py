@@ -30,7 +30,7 @@ _HEADINGS = {
 }
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")
-_RADIUS = 300  # characters of a part of an item on either side of its best match
+_PART_LENGTH = 600  # characters of a part of an item
 
 
 def prophecy_reply(
@@ -126,7 +126,7 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     from bot.replies.buttons import place_text  # noqa: PLC0415 - few corpora hold parts of items
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
-    found = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _RADIUS)
+    found = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
     before, after = ("…" if cut else "" for cut in (found.before, found.after))
     return f"{before}{found.text.strip()}{after}", place_text(place, words)
 

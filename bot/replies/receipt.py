@@ -80,7 +80,7 @@ def _describe_reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
     if hit.why:
         yield _INDENT + words.say("Why: {reason}", reason=hit.why)
     if hit.candidate.asked_for:
-        yield _INDENT + words.say("It says what the model expected the account to say.")
+        yield _INDENT + words.say("It says what one would expect of this author about such news.")
     if hit.matched:
         matched = cut(", ".join(hit.matched), _LONGEST_LIST)
         yield _INDENT + words.say("Words in common: {words}.", words=matched)

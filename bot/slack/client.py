@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from bot.adapter import (
 )
 from bot.commands import Command
 from bot.i18n.words import Words
+from bot.request import Request
 from bot.slack.events import PLATFORM, SHORTCUT, SlackProfile
 from engine.errors import UsageError
 from engine.messages import Message
@@ -67,8 +69,8 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-# Without these, the bot greets nobody when it is invited, and cannot read archives that the owner
-# sends; all else works.
+# Without these, the bot greets nobody when it is invited, tells no names of channels, subscribes
+# those in which it is no member, and cannot read archives that the owner sends; all else works.
 OPTIONAL_SCOPES = ("channels:read", "files:read", "groups:read")
 EVENTS = (
     "app_mention",
@@ -360,6 +362,56 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
         raise DeliveryError(
             Message("Slack does not send the file."), fix=Message("Try again later.")
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _ChannelFacts:
+    name: str | None = None  # None if Slack does not say, as of direct messages
+    member: bool = True  # the bot, as far as is known
+
+
+class Channels:
+    """Names of channels and whether the bot is a member, cached for five minutes."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._known: OrderedDict[str, tuple[float, _ChannelFacts]] = OrderedDict()
+
+    async def name(self, request: Request) -> Request:
+        """Return a request whose place has the name of its channel, if Slack tells it."""
+        place = request.place
+        if place.private or place.title:
+            return request
+        facts = await self._look_up(place.chat_id)
+        return replace(request, place=replace(place, title=facts.name))
+
+    async def is_member(self, channel: str) -> bool:
+        """Return whether the bot is in a channel; True if Slack does not say."""
+        self._known.pop(channel, None)  # it may have been invited a moment ago
+        return (await self._look_up(channel)).member
+
+    async def _look_up(self, channel: str) -> _ChannelFacts:
+        asked, facts = self._known.get(channel, (-_KEPT_SECONDS, _ChannelFacts()))
+        if time.monotonic() - asked < _KEPT_SECONDS:
+            return facts
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                answer = await self._client.conversations_info(channel=channel)
+            facts = _read_channel(answer.get("channel") or {})
+        except FAILURES as error:
+            logger.info("Slack tells nothing about a channel: %s", describe_slack_error(error))
+            facts = _ChannelFacts(member=read_code(error) not in _OUTSIDE)
+        self._known[channel] = (time.monotonic(), facts)
+        if len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return facts
+
+
+def _read_channel(channel: Mapping[str, Any]) -> _ChannelFacts:
+    direct = channel.get("is_im") or channel.get("is_mpim")
+    name = None if direct else channel.get("name")
+    member = bool(channel.get("is_im") or channel.get("is_member", True))
+    return _ChannelFacts(name=f"#{name}" if name else None, member=member)
 
 
 class People:

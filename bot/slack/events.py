@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bot.commands.dialogue_acts import Wanted, read_question
 from bot.request import (
     Inquiries,
     Person,
@@ -39,7 +40,8 @@ _ADDRESS_LABEL = re.compile(
 _NOT_DISPLAYED = "This content can't be displayed"  # what Slack and apps write for old clients
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
-# About the thread's first message: a bare mention, or a command with at most a number.
+# About the thread's first message: a bare mention, or a command with at most a number. So are
+# questions that are about a message.
 _ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
@@ -64,6 +66,7 @@ class SlackIdentity:
     user_id: str
     profile: Callable[[str], Awaitable[SlackProfile]]
     is_admin: Callable[[str], Awaitable[bool]]
+    is_member: Callable[[str], Awaitable[bool]]  # whether the bot is in a channel
     # A message, by channel and timestamp; empty if Slack does not show it.
     message: Callable[[str, str], Awaitable[Payload]]
     download: Callable[[str, Path], Awaitable[None]]  # (address, where to)
@@ -117,8 +120,10 @@ def _first_line_of(blocks: Sequence[Payload]) -> str:
 
 
 def _text_of_block(block: Payload) -> str:
-    if isinstance(block.get("text"), Mapping):
-        return str(block["text"].get("text") or "")
+    if text := block.get("text"):
+        return str(text.get("text") or "") if isinstance(text, Mapping) else str(text)
+    if fields := block.get("fields"):
+        return str(fields[0].get("text") or "")
     if block.get("type") == "rich_text":
         return "\n".join(map(_text_of_element, block.get("elements") or ()))
     return ""
@@ -179,8 +184,14 @@ async def read_message(
             written_at=moment_of(quoted.get("ts")),
             buttons=_button_values(root),
         ),
-        inquiries=Inquiries(is_admin=lambda: myself.is_admin(event["user"])),
+        inquiries=_inquire_about(event["user"], event["channel"], myself),
         origin=body,
+    )
+
+
+def _inquire_about(user: str, channel: str, myself: SlackIdentity) -> Inquiries:
+    return Inquiries(
+        is_admin=lambda: myself.is_admin(user), may_post=lambda: myself.is_member(channel)
     )
 
 
@@ -198,7 +209,11 @@ async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> P
     """Return the first message of a thread if what is said there may be about it, or an empty
     payload."""
     thread = event.get("thread_ts")
-    if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(written):
+    if not thread or thread == event["ts"]:
+        return {}
+    question = read_question(written)
+    asks = question is not None and question.wanted in {Wanted.QUOTED, Wanted.ARCHIVE}
+    if not (asks or _ABOUT_THREAD.fullmatch(written)):
         return {}
     return await myself.message(event["channel"], thread)
 
@@ -232,7 +247,7 @@ async def read_joined(
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
-        inquiries=Inquiries(is_admin=lambda: myself.is_admin(inviter)),
+        inquiries=_inquire_about(inviter, event["channel"], myself),
         origin=body,
     )
 
@@ -309,7 +324,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
         text=f"/{name} {plain_text(text)}".strip(),
         now=now,
         needs_step=True,
-        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user_id"])),
+        inquiries=_inquire_about(body["user_id"], body["channel_id"], myself),
         origin=body,
     )
 
@@ -328,7 +343,7 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         trigger=Trigger.BUTTON,
         text=str(pressed.get("value") or ""),
         now=now,
-        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
+        inquiries=_inquire_about(body["user"]["id"], channel, myself),
         origin=body,
     )
 
@@ -338,7 +353,8 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
     message, channel = body.get("message") or {}, (body.get("channel") or {}).get("id")
     if not channel:
         return None
-    source = message if message.get("text") else shared_part(message)
+    own = {**message, "attachments": ()}
+    source = own if spoken_text(own) else shared_part(message)
     return Request(
         event_id=f"shortcut:{body['trigger_id']}",
         place=_place_in(channel, message.get("thread_ts") or message.get("ts")),
@@ -349,12 +365,12 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         now=now,
         needs_step=True,
         written_at=moment_of(source.get("ts")),
-        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
+        inquiries=_inquire_about(body["user"]["id"], channel, myself),
         origin=body,
     )
 
 
 def _read_channel_name(body: Payload) -> str | None:
-    """Return the name of a public channel; Slack keeps those of other places to itself."""
+    """Return the name of a public channel; commands tell none of other places."""
     name = body.get("channel_name")
     return f"#{name}" if name and name not in _UNNAMED_PLACES else None

@@ -29,6 +29,7 @@ from bot.settings.sections import SlackSettings
 from bot.slack.adapter import SlackAdapter
 from bot.slack.client import (
     FAILURES,
+    Channels,
     People,
     create_web_client,
     describe_slack_error,
@@ -149,7 +150,7 @@ class SlackService:
         self._now = now
         self._client = create_web_client(bot_token, settings.api_base)
         self._adapter = SlackAdapter(self._client)
-        self._people = People(self._client)
+        self._people, self._channels = People(self._client), Channels(self._client)
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._socket: SocketModeClient | None = None
         self._connecting: asyncio.Task[None] | None = None
@@ -232,6 +233,7 @@ class SlackService:
                 user_id=str(who["user_id"]),
                 profile=self._people.read_profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
+                is_member=self._channels.is_member,
                 message=partial(read_shown_message, self._client),
                 download=partial(download_file, self._client),
             ),
@@ -290,6 +292,7 @@ class SlackService:
             # Profiles have to be fetched: people whose profile is cached must not overtake others.
             async with self._order.setdefault(_identify_channel(body), asyncio.Lock()):
                 request = await read(body, myself, now=self._now())
+                request = request and await self._channels.name(request)
             if request is not None:
                 await self._conversation.answer(request, self._adapter)
 

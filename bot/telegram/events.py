@@ -69,6 +69,7 @@ def place_of(message: Message) -> Place:
         private=message.chat.type == ChatType.PRIVATE,
         thread=str(topic) if topic else None,
         title=message.chat.title,
+        broadcast=message.chat.type == ChatType.CHANNEL,
     )
 
 
@@ -237,11 +238,13 @@ def _read_quoted(message: Message, myself: TelegramIdentity) -> RepliedMessage:
     quoted = message.reply_to_message
     if quoted is None:
         return RepliedMessage(text=_read_replied(message), written_at=_replied_at(message))
+    mine = _is_mine(quoted, myself)
     return RepliedMessage(
         text=_read_replied(message),
         message=str(quoted.message_id),
         written_at=_written_at(quoted, message),
-        buttons=_list_actions(quoted) if _is_mine(quoted, myself) else (),
+        mine=mine,
+        buttons=_list_actions(quoted) if mine else (),
     )
 
 
@@ -266,8 +269,9 @@ def _replied_at(message: Message) -> datetime | None:
 def _read_joining(
     update: Update, change: ChatMemberUpdated, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
-    """Return a /start of the person who added the bot to a group, or None for other changes."""
-    if change.chat.type not in {ChatType.GROUP, ChatType.SUPERGROUP}:
+    """Return a /start of the person who added the bot to a group or a channel, or None for other
+    changes."""
+    if change.chat.type == ChatType.PRIVATE:
         return None
     if is_there(change.old_chat_member) or not is_there(change.new_chat_member):
         return None
@@ -278,6 +282,7 @@ def _read_joining(
             chat_id=str(change.chat.id),
             private=False,
             title=change.chat.title,
+            broadcast=change.chat.type == ChatType.CHANNEL,
         ),
         person=sender_of(change.from_user, myself),
         trigger=Trigger.COMMAND,
@@ -371,6 +376,7 @@ def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -
             platform=PLATFORM,
             chat_id=str(message.chat.id),
             private=message.chat.type == ChatType.PRIVATE,
+            broadcast=message.chat.type == ChatType.CHANNEL,
         )
     )
     return Request(

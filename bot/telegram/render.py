@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
@@ -76,9 +76,25 @@ def render_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
         return [_render_answer(reply, limit)]
-    parts = (_defuse_links(reply, reply.text or ""), defuse_mentions(reply.notice or ""))
-    text = "\n\n".join(filter(None, parts))
+    notice = defuse_mentions(reply.notice or "")
+    if reply.copies:
+        lines = [*_mark_copies(reply), *([MarkupLine(f"\n\n{notice}")] if notice else [])]
+        if utf16_length("".join(line.text for line in lines)) <= limit:
+            return ["".join(line.html for line in lines)]
+    text = "\n\n".join(filter(None, (_defuse_links(reply, reply.text or ""), notice)))
     return [escape_html(piece) for piece in split(text, limit, utf16_length)]
+
+
+def _mark_copies(reply: Reply) -> Iterator[MarkupLine]:
+    """Yield the text of a reply. Telegram makes links of nothing in a part that is to be copied, so
+    nothing invisible is needed there."""
+    rest = reply.text or ""
+    for copied in reply.copies:
+        before, there, rest = rest.partition(copied)
+        yield MarkupLine(_defuse_links(reply, before))
+        if there:  # the end may have been cut off
+            yield MarkupLine(copied, "<pre>", "</pre>")
+    yield MarkupLine(_defuse_links(reply, rest))
 
 
 def render_caption(reply: Reply) -> str:

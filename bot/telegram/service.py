@@ -257,7 +257,13 @@ class TelegramService:
             raise UsageError(Message("Only admins of {name} may do that.", name=name))
         if not (isinstance(own, ChatMemberAdministrator) and own.can_post_messages):
             raise UsageError(Message("I may not post in {name}. Its admins can let me.", name=name))
-        return Place(platform=PLATFORM, chat_id=str(chat.id), private=False, title=chat.title)
+        return Place(
+            platform=PLATFORM,
+            chat_id=str(chat.id),
+            private=False,
+            title=chat.title,
+            broadcast=True,
+        )
 
 
 def _read_move(update: Update) -> tuple[str, str] | None:

@@ -40,10 +40,13 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierQuestions:
-    """What a question follows, oldest first, and the id of the last of them."""
+    """What a question follows, oldest first, and the id of the last of them: when it was asked, and
+    whether the message replied to is about it."""
 
     texts: tuple[str, ...] = ()
     last: int | None = None
+    asked_at: datetime | None = None
+    quoted: bool = False
 
 
 class Questions(Store, sql="questions"):
@@ -82,8 +85,15 @@ class Questions(Store, sql="questions"):
             question.quoted_event,
             question.event_id,
         )
-        texts = tuple(row["text"] for row in reversed(rows))
-        return EarlierQuestions(texts=texts, last=rows[0]["id"] if rows else None)
+        if not rows:
+            return EarlierQuestions()
+        last = rows[0]
+        return EarlierQuestions(
+            texts=tuple(row["text"] for row in reversed(rows)),
+            last=last["id"],
+            asked_at=last["asked_at"],
+            quoted=bool(last["quoted"]),
+        )
 
     async def is_about_question(
         self, platform: str, chat: str, quoted_id: str, quoted_event: str, *, now: datetime
@@ -143,6 +153,11 @@ class Answers(Store, sql="conversation"):
         """Return the last answer in this chat's thread (None = outside threads), or None."""
         row = await self._fetch_row("last_answer", chat.id, thread)
         return _read_answer(row)
+
+    async def headlines(self, chat: Chat, *, since: datetime) -> list[str]:
+        """Return the headlines that were answered in this chat since a moment."""
+        rows = await self._fetch_rows("answered_headlines", chat.id, since)
+        return [row["headline"] for row in rows]
 
     async def about(
         self, chat: Chat, message: str, event_id: str, *, now: datetime

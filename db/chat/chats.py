@@ -19,6 +19,7 @@ from engine.chat import (
     PostPicture,
     Standing,
 )
+from engine.search import HitKind
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)
@@ -78,8 +79,23 @@ class Waiting(Store, sql="access"):
         row = await self._fetch_row("waiting", number, chat.id)
         return None if row is None else WaitingMessage(**dict(row))
 
-    async def choose(self, number: int, corpus: str, *, person: str, now: datetime) -> None:
-        """Note which archive a person ("platform:id") chose for a message."""
+    async def is_asking(self, chat: Chat, thread: str | None, *, since: datetime) -> bool:
+        """Return whether the place was asked for an archive since then and nobody has chosen."""
+        return bool(await self._fetch_value("open_question", chat.id, thread, since))
+
+    async def list_later(self, number: int) -> Mapping[int, WaitingMessage]:
+        """Return what came after a message in its place and nobody has chosen for, by its id."""
+        rows = await self._fetch_rows("later_waiting", number)
+        return {
+            row["id"]: WaitingMessage(
+                message=row["message"], thread=row["thread"], written_at=row["written_at"]
+            )
+            for row in rows
+        }
+
+    async def choose(self, number: int, corpus: str, *, person: str | None, now: datetime) -> None:
+        """Note which archive was chosen for a message; who is a `person` ("platform:id") whose
+        choice holds for that person alone."""
         await self._execute("choose", number, corpus, person, now)
 
     async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:
@@ -149,11 +165,12 @@ class Access(Store, sql="access"):
         language: str,
         now: datetime,
         thread: str | None = None,
+        broadcast: bool = False,
     ) -> AskOutcome:
         """Note that a chat asks for leave, unless it asked before or too many wait, all of them for
         less than a day."""
         values = platform, chat, title, language, now, _MAX_WAITING, thread, now - _ROOM_AFTER
-        return AskOutcome(await self._fetch_value("ask", *values))
+        return AskOutcome(await self._fetch_value("ask", *values, broadcast))
 
     async def count_waiting(self, platform: str) -> int:
         """Return how many chats wait for an answer of the owner."""
@@ -179,11 +196,18 @@ class Access(Store, sql="access"):
         row = await self._fetch_row("decide", platform, chat, state.value, now)
         return None if row is None else _read_admission(row)
 
-    async def allow(
-        self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
+    async def record(
+        self,
+        platform: str,
+        chat: str,
+        state: AdmissionState,
+        *,
+        title: str | None,
+        language: str,
+        now: datetime,
     ) -> None:
-        """Allow a chat that did not ask."""
-        await self._execute("allow", platform, chat, title, language, now)
+        """Store a decision about a chat that did not ask."""
+        await self._execute("record", platform, chat, state.value, title, language, now)
 
     async def admissions(self, platform: str) -> Sequence[Admission]:
         """Return the chats of a platform that asked, those that wait first."""
@@ -315,7 +339,7 @@ class Chats(Store, sql="conversation"):
             chat.time_zone,
             chat.corpus,
             str(chat.listening),
-            chat.threshold,
+            chat.threshold.value,
             chat.quiet_from,
             chat.quiet_to,
             chat.picture.value,
@@ -349,5 +373,6 @@ def chat_from(columns: Mapping[str, Any]) -> Chat:
             **columns,
             "listening": Listening.parse(columns["listening"]),
             "picture": PostPicture(columns["picture"]),
+            "threshold": HitKind(columns["threshold"]),
         }
     )

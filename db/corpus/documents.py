@@ -278,6 +278,13 @@ class Documents(Store, sql="documents"):
             )
         return {row["external_id"] for row in rows}
 
+    async def count_held(self, corpus: Corpus, documents: Sequence[Document]) -> int:
+        """Return how many of these documents the corpus holds with the same text."""
+        values = [each.external_id for each in documents], [each.text for each in documents]
+        async with self._database.connection() as connection:
+            held = about_corpus("documents", "held", corpus.id)
+            return int(await connection.fetchval(held, corpus.id, *values))
+
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
         """Store a batch in one transaction and return how many were (inserted, updated).
 

@@ -12,6 +12,7 @@ from db.chat.chats import chat_from
 from db.pool import Store
 from engine.chat import Chat
 from engine.feeds.feed import Story
+from engine.posting.choose import LEAST_OF_EARLIER_CASE
 from engine.posting.delivery import (
     DueSubscription,
     FindState,
@@ -128,14 +129,14 @@ class Finds(Store, sql="news"):
     ) -> Mapping[int, list[StoryFind]]:
         """Return the same finds for subscriptions of different chats and their corpora, by chat.
 
-        Stories that were posted in the chat and judgments below its threshold are left out: a day
+        Stories that were posted in the chat and judgments too low for any are left out: a day
         holds hundreds, and each decision reads them again.
         """
         rows = await self._fetch_rows(
             "postable_finds",
             [subscription.chat.id for subscription, _ in wanted],
             [corpus for _, corpus in wanted],
-            [subscription.threshold for subscription, _ in wanted],
+            LEAST_OF_EARLIER_CASE,
             since,
         )
         finds: dict[int, list[StoryFind]] = {}
@@ -199,7 +200,8 @@ def subscription_of(row: asyncpg.Record) -> Subscription:
     if row["mode"] is None:
         return Subscription(chat=chat, mode=PostingMode.OFF)
     wanted = {name: _freeze_list(row[name]) for name in _WANTED}
-    return Subscription(chat=chat, **{**wanted, "mode": PostingMode(wanted["mode"])})
+    named = {"mode": PostingMode(wanted["mode"]), "threshold": HitKind(wanted["threshold"])}
+    return Subscription(chat=chat, **{**wanted, **named})
 
 
 def _freeze_list(value: Any) -> Any:
@@ -310,7 +312,7 @@ def _subscription_values(subscription: Subscription, now: datetime) -> tuple[obj
         subscription.at,
         subscription.weekdays,
         subscription.best,
-        subscription.threshold,
+        subscription.threshold.value,
         subscription.unjudged,
         subscription.unjudged_coverage,
         subscription.say_nothing_found,

@@ -25,7 +25,7 @@ ON CONFLICT (platform) DO UPDATE
    SET person = excluded.person, chat = excluded.chat, language = excluded.language,
        since = excluded.since
 
--- name: ask(platform, external_id, title, language, since, most, thread, unanswered_since)
+-- name: ask(platform, external_id, title, language, since, most, thread, unanswered_since, broadcast)
 -- Where too many wait, who has waited longest without an answer makes room.
 WITH waiting AS (
     SELECT external_id, since FROM admission WHERE platform = $1 AND state = 'asked'
@@ -38,8 +38,8 @@ WITH waiting AS (
        AND (SELECT count(*) FROM waiting) >= $6::integer AND NOT EXISTS (SELECT FROM before)
     RETURNING true
 ), asked AS (
-    INSERT INTO admission (platform, external_id, title, language, state, since, thread)
-    SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7
+    INSERT INTO admission (platform, external_id, title, language, state, since, thread, broadcast)
+    SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7, $9
      WHERE (SELECT count(*) FROM waiting) - (SELECT count(*) FROM forgotten) < $6::integer
     ON CONFLICT (platform, external_id) DO NOTHING
     RETURNING true
@@ -60,17 +60,17 @@ WITH was AS (
 )
 UPDATE admission a SET state = $3, since = $4, message = NULL, thread = NULL, message_at = NULL
   FROM was WHERE a.platform = $1 AND a.external_id = $2
-RETURNING a.platform, a.external_id, a.title, a.language, a.state,
+RETURNING a.platform, a.external_id, a.title, a.language, a.state, a.broadcast,
           was.message, was.thread, was.message_at
 
 -- name: keep_message(platform, external_id, message, thread, message_at)
 UPDATE admission SET message = $3, thread = $4, message_at = $5
  WHERE platform = $1 AND external_id = $2 AND state = 'asked'
 
--- name: allow(platform, external_id, title, language, since)
-INSERT INTO admission (platform, external_id, title, language, state, since)
-VALUES ($1, $2, $3, $4, 'allowed', $5)
-ON CONFLICT (platform, external_id) DO UPDATE SET state = 'allowed', since = excluded.since
+-- name: record(platform, external_id, state, title, language, since)
+INSERT INTO admission (platform, external_id, state, title, language, since)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (platform, external_id) DO UPDATE SET state = excluded.state, since = excluded.since
 
 -- name: admissions(platform)
 SELECT platform, external_id, title, language, state FROM admission
@@ -104,6 +104,19 @@ VALUES ($1, $2, $3, $4, $5) RETURNING id
 
 -- name: waiting(waiting_id, chat_id)
 SELECT message, thread, written_at FROM waiting WHERE id = $1 AND chat_id = $2
+
+-- name: open_question(chat_id, thread, asked_from)
+SELECT EXISTS (SELECT FROM waiting
+                WHERE chat_id = $1 AND thread IS NOT DISTINCT FROM $2 AND asked_at >= $3
+                  AND chosen IS NULL)
+
+-- name: later_waiting(waiting_id)
+-- What came while the question was open, and has not been answered.
+SELECT w.id, w.message, w.thread, w.written_at
+  FROM waiting w JOIN waiting asked USING (chat_id)
+ WHERE asked.id = $1 AND w.id > $1 AND w.chosen IS NULL
+   AND w.thread IS NOT DISTINCT FROM asked.thread
+ ORDER BY w.id
 
 -- name: choose(waiting_id, chosen, chosen_by, chosen_at)
 UPDATE waiting SET chosen = $2, chosen_by = $3, chosen_at = $4 WHERE id = $1

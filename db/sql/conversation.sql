@@ -104,6 +104,13 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
  ORDER BY id DESC LIMIT 1
 
+-- name: answered_headlines(chat_id, asked_from)
+-- PostgreSQL reads no field of a JSON in which a character 0 stands anywhere.
+SELECT CASE WHEN position('\u0000' IN prophecy::text) = 0
+            THEN prophecy -> 'headline' ->> 'text' ELSE '' END AS headline
+  FROM answer
+ WHERE chat_id = $1 AND asked_at >= $2
+
 -- name: answer_about(chat_id, asked_from, platform, message, event_id)
 -- What a message shows, else what was posted in it, else the answer to its own event.
 SELECT a.id, a.asked_at, coalesce(t.first, a.first) AS first, coalesce(t.last, a.last) AS last,

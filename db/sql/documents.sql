@@ -1,3 +1,8 @@
+-- name: held(corpus_id, external_ids, texts)
+SELECT count(*)
+  FROM unnest($2::text[], $3::text[]) AS s (external_id, text)
+  JOIN {document} d ON d.corpus_id = $1 AND d.external_id = s.external_id AND d.text = s.text
+
 -- name: outdated(corpus_id, external_ids, digests)
 SELECT s.external_id
   FROM unnest($2::text[], $3::bigint[]) AS s (external_id, digest)

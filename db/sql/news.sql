@@ -277,7 +277,7 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
    AND f.prophecy IS NOT NULL
  ORDER BY f.found_at, f.id
 
--- name: postable_finds(chat_ids, corpora, thresholds, found_from)
+-- name: postable_finds(chat_ids, corpora, least_best, found_from)
 -- The same for many chats, without what may not be posted in them. Chats share most finds: a
 -- prophecy is in the first row of its find alone.
 SELECT w.chat_id, f.id AS find_id, f.corpus,
@@ -285,7 +285,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
             THEN f.prophecy::text END AS prophecy,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
        v.categories
-  FROM unnest($1::bigint[], $2::text[], $3::integer[]) AS w (chat_id, corpus, least_best)
+  FROM unnest($1::bigint[], $2::text[]) AS w (chat_id, corpus)
   JOIN find f ON f.corpus = w.corpus
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -298,7 +298,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
          FROM visible_headline h WHERE h.chat_id = w.chat_id AND h.story_id = s.id
        HAVING count(*) > 0) v
  WHERE f.found_at >= $4 AND f.prophecy IS NOT NULL
-   AND (f.state = 'unjudged' OR f.state = 'judged' AND f.best >= w.least_best)
+   AND (f.state = 'unjudged' OR f.state = 'judged' AND f.best >= $3::integer)
    AND NOT EXISTS (SELECT FROM posted p WHERE p.chat_id = w.chat_id AND p.story_id = s.id)
  ORDER BY w.chat_id, f.found_at, f.id
 

@@ -9,7 +9,7 @@ SELECT $1::bigint, $2, $3::timestamptz, $4, $5, $6, $7, $8::bigint
 -- the message replied to, else the person's own last one; where replies make a thread, the other
 -- way round.
 WITH RECURSIVE known AS (
-    SELECT id, text, follows,
+    SELECT id, text, follows, asked_at,
            person = $6 AND thread IS NOT DISTINCT FROM $2 AND asked_at >= $3 AS own,
            event_id = $9 OR EXISTS (
                SELECT FROM turn
@@ -18,16 +18,16 @@ WITH RECURSIVE known AS (
       FROM question
      WHERE chat_id = $1 AND corpus = $5 AND event_id <> $10  -- the same before it was edited
 ), chain AS (
-    (SELECT id, text, follows, 1 AS number FROM known
+    (SELECT id, text, follows, asked_at, quoted, 1 AS number FROM known
       WHERE own OR quoted
       ORDER BY (CASE WHEN $2 = $8 THEN own ELSE quoted END) IS TRUE DESC, id DESC
       LIMIT 1)
     UNION ALL
-    SELECT q.id, q.text, q.follows, number + 1
+    SELECT q.id, q.text, q.follows, q.asked_at, false, number + 1
       FROM chain JOIN question q ON q.id = chain.follows AND q.chat_id = $1
      WHERE number < $4::integer
 )
-SELECT id, text FROM chain ORDER BY number
+SELECT id, text, asked_at, quoted FROM chain ORDER BY number
 
 -- name: is_about_question(platform, chat, quoted_id, quoted_event, asked_from)
 -- Whether a message is the answer to a question, or the question itself, or begins a thread in

@@ -87,8 +87,8 @@ def extract_claims(passages: Sequence[Passage], *, maximum: int) -> tuple[Claim,
     ]
     best.sort(key=lambda quote: -round(quote.score, 9))
     distinct = {quote.text.casefold(): quote for quote in reversed(best)}
-    chosen = [quote for quote in best if distinct[quote.text.casefold()] is quote]
-    return tuple(Claim(text=quote.text, passages=(quote.passage,)) for quote in chosen[:maximum])
+    claims = [quote for quote in best if distinct[quote.text.casefold()] is quote]
+    return tuple(Claim(text=quote.text, passages=(quote.passage,)) for quote in claims[:maximum])
 
 
 def _list_quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
@@ -165,14 +165,16 @@ class Answerer:
         if reply.answer is None:
             return self._answer_by_extracts(question, gathered, reply)
         claims = reply.answer.claims
-        kept = [claim for claim in claims if self._may_show(claim)]
-        if claims and not kept:
+        allowed = [claim for claim in claims if self._may_show(claim)]
+        if claims and not allowed:
             return self._answer_by_extracts(
                 question, gathered, replace(reply, notice=_explain_unfounded(claims))
             )
-        reply = replace(reply, notice=join_messages(reply.notice, _describe_doubts(claims, kept)))
-        outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
-        return _assemble_answer(question, gathered, outcome, kept, reply)
+        reply = replace(
+            reply, notice=join_messages(reply.notice, _describe_doubts(claims, allowed))
+        )
+        outcome = AnswerOutcome.ANSWERED if allowed else AnswerOutcome.SILENT
+        return _assemble_answer(question, gathered, outcome, allowed, reply)
 
     def _answer_by_extracts(
         self, question: Question, gathered: GatheredPassages, reply: ModelOutcome
@@ -230,16 +232,16 @@ class Answerer:
         stored = await self._cache.get(key) if self._cache else None
         if stored is not None:
             return replace(reply, answer=replace(stored, checked=True))
-        found = await self._check.check(answer.claims, gathered, now=now)
-        checked = replace(answer, claims=found.claims, checked=found.failure is None)
+        outcome = await self._check.check(answer.claims, gathered, now=now)
+        checked = replace(answer, claims=outcome.claims, checked=outcome.failure is None)
         if self._cache and checked.checked:
             await self._cache.put(key, checked, now=now)
         return replace(
             reply,
             answer=checked,
-            usage=add_usage([reply.usage, found.usage]),
-            cached=reply.cached and found.usage is None,
-            notice=found.failure,
+            usage=add_usage([reply.usage, outcome.usage]),
+            cached=reply.cached and outcome.usage is None,
+            notice=outcome.failure,
         )
 
 

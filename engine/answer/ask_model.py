@@ -49,14 +49,22 @@ none, if nobody knows), title and author where it comes from, passed_on, where i
 somebody else: repost (all of them) or quote (those in quotation marks), reply_to the message it \
 answers, text what it says (long ones are cut).
 
-Answer with at most eight claims of one sentence each, what matters most first; fewer are better \
-than weak ones. Each names the numbers of the passages that say it, and says no more than they do. \
-Passages are what somebody wrote, not facts: tell who says what, and when where that matters. "I" \
-is the author of the passage; "he" or "she" in a question is the author of the passages, if it \
-names nobody else. A handle stands for a name only where there is no other. Where passages \
-contradict each other, tell both. Use earlier questions only to understand this one. Write in the \
-language of the question, whatever that of the passages is; what stands between quotation marks \
-stays as it is written there.
+Answer as a person who has read them all would tell it: at most eight sentences, which are shown \
+one after another as one text; three good ones are better than eight. The first is the answer \
+itself, without what the others say. Then follows what bears it out, in the order of time: what \
+belongs together is one sentence, and what only repeats or matters little is left out. Say once \
+who speaks; after that he, she or they will do, and a sentence that goes on with what that person \
+thinks needs no "he wrote that". Name whoever else speaks. Quote the best words, a few at a time \
+and letter by letter, in place of reporting all of them. Give the year where it matters, the day \
+only where the day does.
+
+Each sentence is a claim. It names the numbers of the passages that say it, and says no more than \
+they do. Passages are what somebody wrote, not facts: whose view it is stays clear. "I" is the \
+author of the passage; "he" or "she" in a question is the author of the passages, if it names \
+nobody else. A handle stands for a name only where there is no other. Where passages contradict \
+each other, tell both. Use earlier questions only to understand this one. Write in the language of \
+the question, whatever that of the passages is; what stands between quotation marks stays as it is \
+written there.
 
 Where the passages do not answer the question, there is no claim: that is a good answer. What you \
 know yourself is none.
@@ -140,8 +148,8 @@ def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
             whole = claims
         elif "text" in written and "sources" in written:
             loose.append(written)
-    chosen = whole if whole is not None else loose or None
-    return None if chosen is None else [e for entry in chosen if (e := _read_entry(entry))]
+    entries = whole if whole is not None else loose or None
+    return None if entries is None else [e for entry in entries if (e := _read_entry(entry))]
 
 
 def _read_entry(value: object) -> tuple[str, list[int]] | None:
@@ -211,41 +219,46 @@ def build_answer_request(
 
 
 def _describe_passage(passage: Passage) -> str:
-    found = passage.hit.candidate
-    title = found.place.title if found.place else None
-    author = f"@{found.author}" if found.author else None
-    return "\n".join(filter(None, (title, found.voice, author, found.context, found.text)))
+    candidate = passage.hit.candidate
+    title = candidate.place.title if candidate.place else None
+    author = f"@{candidate.author}" if candidate.author else None
+    return "\n".join(
+        filter(None, (title, candidate.voice, author, candidate.context, candidate.text))
+    )
 
 
 def _describe_question(question: Question) -> str:
-    asked: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
+    fields: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
     if question.earlier:
         earlier = question.earlier[-EARLIER:]
-        asked["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
-    return compact_json(asked)
+        fields["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
+    return compact_json(fields)
 
 
 def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
-    found = passage.hit.candidate
-    shown: dict[str, object] = {"i": number, **describe_date(found.created_at, found.dated_by)}
-    if found.place:
-        shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
-    if author := found.voice or found.author:
-        shown["author"] = without_brackets(one_line(author, _NAME_LENGTH))
-    if found.flags.passed_on:
-        shown["passed_on"] = found.flags.passed_on
-    if found.context:
-        shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
-    shown["text"] = shown_excerpt(found.text, wording, length)
-    return compact_json(shown)
+    candidate = passage.hit.candidate
+    line: dict[str, object] = {
+        "i": number,
+        **describe_date(candidate.created_at, candidate.dated_by),
+    }
+    if candidate.place:
+        line["title"] = without_brackets(one_line(candidate.place.title, _NAME_LENGTH))
+    if author := candidate.voice or candidate.author:
+        line["author"] = without_brackets(one_line(author, _NAME_LENGTH))
+    if candidate.flags.passed_on:
+        line["passed_on"] = candidate.flags.passed_on
+    if candidate.context:
+        line["reply_to"] = without_brackets(one_line(candidate.context, _CONTEXT_LENGTH))
+    line["text"] = shown_excerpt(candidate.text, wording, length)
+    return compact_json(line)
 
 
 def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     """Return the part of a text that the model is shown: around the words it was found by."""
-    found = wording.window(text, length // 2)
-    before, after = (_CUT if cut else "" for cut in (found.before, found.after))
-    return before + without_brackets(visible_lines(found.text, length)) + after
+    window = wording.window(text, length)
+    before, after = (_CUT if cut else "" for cut in (window.before, window.after))
+    return before + without_brackets(visible_lines(window.text, length)) + after
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ _CITATION = re.compile(
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 _BEGINNING = 5  # letters that forms of one word share
 _MAX_MATCHES = 200  # considered for choosing a window
+_SHARE_BEFORE = 5  # of an excerpt, a fifth stands before its best match
 _CUT = "…"
 _QUOTATION_MARKS = tuple('"“”„‟«»‹›')
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
@@ -192,10 +193,10 @@ def split_citations(text: str, given: int, damage: Counter[str]) -> tuple[str, t
     """
     numbers: list[int] = []
 
-    def mark(found: re.Match[str]) -> str:
-        if not _CITATION.fullmatch(found[1]):
-            return found[0]
-        numbers.extend(_parse_numbers(found[1], given))
+    def mark(match: re.Match[str]) -> str:
+        if not _CITATION.fullmatch(match[1]):
+            return match[0]
+        numbers.extend(_parse_numbers(match[1], given))
         return " "  # not "", which could join the words on both sides
 
     text = without_brackets(_BRACKETS.sub(mark, text))
@@ -204,9 +205,9 @@ def split_citations(text: str, given: int, damage: Counter[str]) -> tuple[str, t
 
 def select_known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ...]:
     """Return the distinct `numbers` that are 1..`given`; others are counted in `damage`."""
-    kept = [number for number in numbers if 1 <= number <= given]
-    damage["unknown_source"] += len(numbers) - len(kept)
-    return tuple(dict.fromkeys(kept))
+    valid = [number for number in numbers if 1 <= number <= given]
+    damage["unknown_source"] += len(numbers) - len(valid)
+    return tuple(dict.fromkeys(valid))
 
 
 def without_brackets(text: str) -> str:
@@ -214,14 +215,14 @@ def without_brackets(text: str) -> str:
     return _BRACKETS.sub(_in_parentheses, text)
 
 
-def _in_parentheses(found: re.Match[str]) -> str:
-    return f"({found[1]})" if _CITATION.fullmatch(found[1]) else found[0]
+def _in_parentheses(match: re.Match[str]) -> str:
+    return f"({match[1]})" if _CITATION.fullmatch(match[1]) else match[0]
 
 
 def _parse_numbers(mark: str, given: int) -> Iterator[int]:
-    for found in _NUMBERS.finditer(mark):
-        first = int(found[1])
-        last = int(found[2]) if found[2] else None
+    for match in _NUMBERS.finditer(mark):
+        first = int(match[1])
+        last = int(match[2]) if match[2] else None
         if last is None:
             yield first
         else:  # cannot be a range of passages, so it is two numbers with a dash
@@ -241,11 +242,11 @@ class Wording:
             {beginning for word in p.hit.matched for beginning in _list_beginnings(word)}
             for p in passages
         ]
-        known = {beginning for each in held for beginning in each}
+        beginnings = {beginning for each in held for beginning in each}
         return cls(
             {
                 beginning: math.log(1 + len(passages) / sum(beginning in each for each in held))
-                for beginning in sorted(known)
+                for beginning in sorted(beginnings)
             }
         )
 
@@ -266,13 +267,17 @@ class Wording:
 
     def score(self, text: str) -> float:
         """Return the sum of the weights of the distinct words in a text."""
-        found = {_word_beginning(spot.word) for spot in find_words(text)}
-        return math.fsum(worth for word, worth in self.worth.items() if word in found)
+        beginnings = {_word_beginning(spot.word) for spot in find_words(text)}
+        return math.fsum(worth for word, worth in self.worth.items() if word in beginnings)
 
-    def window(self, text: str, radius: int) -> Excerpt:
-        """Return at most `radius` characters on either side of the best match."""
-        text = text[:_LONGEST_READ]
-        return choose_window(text, list(self._find_matches(text))[:_MAX_MATCHES], radius)
+    def window(self, text: str, length: int) -> Excerpt:
+        """Return about `length` characters around the best match, most of them after it.
+
+        What answers a question, such as a list, follows the words that name it.
+        """
+        text, before = text[:_LONGEST_READ], length // _SHARE_BEFORE
+        matches = list(self._find_matches(text))[:_MAX_MATCHES]
+        return choose_window(text, matches, before, after=length - before)
 
     def _find_matches(self, text: str) -> Iterable[tuple[Spot, float]]:
         for spot in find_words(text):
@@ -286,7 +291,7 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
     if len(text) <= longest:
         return text
     claims = [sentence.text for sentence in answer.sentences if source.number in sentence.sources]
-    excerpt = Wording.of_claims(claims, text).window(text, longest // 2 - len(_CUT))
+    excerpt = Wording.of_claims(claims, text).window(text, longest - 2 * len(_CUT))
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
     return f"{before}{excerpt.text.strip()}{after}"
 

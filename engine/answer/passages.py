@@ -71,10 +71,10 @@ def extract_subject(question: str) -> str:
     A capitalised word within the question is part of a name: "the songs of The Who".
     """
 
-    def kept(found: re.Match[str]) -> str:
-        word = found[0]
+    def kept(match: re.Match[str]) -> str:
+        word = match[0]
         framing = word.casefold() in _FRAME_WORDS and (
-            word.islower() or found.start() <= _BEGINNING
+            word.islower() or match.start() <= _BEGINNING
         )
         return "" if framing else word
 
@@ -88,13 +88,13 @@ def stands_alone(question: str) -> bool:
     "And in 2015?", "What about tea?" and "Did he like it?" cannot. Of a question in other words
     than those of English and Spanish, two words that tell something are enough.
     """
-    asked = " ".join(question.casefold().split()).lstrip("¿ ")
-    telling = _telling_words(asked)
-    if not telling or _REFERS.search(asked):
+    plain = " ".join(question.casefold().split()).lstrip("¿ ")
+    telling = _telling_words(plain)
+    if not telling or _REFERS.search(plain):
         return False
-    if _ASKS.match(_JOINS.sub("", asked, count=1) if _JOINS.match(asked) else asked):
+    if _ASKS.match(_JOINS.sub("", plain, count=1) if _JOINS.match(plain) else plain):
         return True
-    return len(telling) > 1 and not _LEANS.match(asked)
+    return len(telling) > 1 and not _LEANS.match(plain)
 
 
 def _telling_words(question: str) -> list[str]:
@@ -114,52 +114,53 @@ async def gather_passages(
     none, such as "and in 2015?", only together with that. Raises the errors of the search index.
     """
     request = replace(request, judged=False, passages=True)
-    asked = [
+    prophecies = [
         await prophet.prophesy(corpus, replace(request, headline=read_headline(text)))
         for text in _list_search_texts(question)
         for corpus in corpora
     ]
     # Near texts may be sources too: whether they answer the question depends on what they say.
-    asked = [
+    prophecies = [
         replace(prophecy, hits=(*prophecy.hits, *prophecy.near)[: request.limit])
-        for prophecy in asked
+        for prophecy in prophecies
     ]
-    asked = _level_scores(asked, prophet.score.weights)
-    by_meaning = [prophecy for prophecy in asked if prophecy.embedding_model]
+    prophecies = _level_scores(prophecies, prophet.score.weights)
+    by_meaning = [prophecy for prophecy in prophecies if prophecy.embedding_model]
     return GatheredPassages(
         corpora=tuple(corpora),
-        passages=_rank_passages(asked, len(corpora))[: request.limit],
+        passages=_rank_passages(prophecies, len(corpora))[: request.limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
-        notice=_join_notices(asked),
+        notice=_join_notices(prophecies),
     )
 
 
-def _level_scores(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
+def _level_scores(prophecies: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
     """Make scores comparable, so that a corpus without vectors has no advantage."""
-    levelled = iter(level_hits([hit for prophecy in asked for hit in prophecy.hits], weights))
+    levelled = iter(level_hits([hit for prophecy in prophecies for hit in prophecy.hits], weights))
     return [
-        replace(prophecy, hits=tuple(islice(levelled, len(prophecy.hits)))) for prophecy in asked
+        replace(prophecy, hits=tuple(islice(levelled, len(prophecy.hits))))
+        for prophecy in prophecies
     ]
 
 
-def _rank_passages(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
+def _rank_passages(prophecies: Sequence[Prophecy], corpora: int) -> list[Passage]:
     """Join the answers of `corpora` corpora to the first text, to the next, and so on."""
     rankings: list[list[_Key]] = []
-    known: dict[_Key, Passage] = {}
-    for start in range(0, len(asked), corpora):
-        found = [
+    by_key: dict[_Key, Passage] = {}
+    for start in range(0, len(prophecies), corpora):
+        passages = [
             Passage(corpus=prophecy.corpus, hit=hit)
-            for prophecy in asked[start : start + corpora]
+            for prophecy in prophecies[start : start + corpora]
             for hit in prophecy.hits
         ]
-        found.sort(
+        passages.sort(
             key=lambda passage: -round(passage.hit.score, 9)
         )  # stable: corpora in the order named
-        rankings.append([_build_key(passage) for passage in found])
-        for passage in found:
-            known[_build_key(passage)] = _choose_better_passage(passage, known)
-    return [known[key] for key in fuse_rankings(rankings)]
+        rankings.append([_build_key(passage) for passage in passages])
+        for passage in passages:
+            by_key[_build_key(passage)] = _choose_better_passage(passage, by_key)
+    return [by_key[key] for key in fuse_rankings(rankings)]
 
 
 def _list_search_texts(question: Question) -> list[str]:
@@ -175,14 +176,17 @@ def _build_key(passage: Passage) -> _Key:
     return passage.corpus, passage.hit.candidate.id
 
 
-def _choose_better_passage(passage: Passage, known: Mapping[_Key, Passage]) -> Passage:
-    other = known.get(_build_key(passage))
+def _choose_better_passage(passage: Passage, by_key: Mapping[_Key, Passage]) -> Passage:
+    other = by_key.get(_build_key(passage))
     return other if other and other.hit.score >= passage.hit.score else passage
 
 
-def _join_notices(found: Sequence[Prophecy]) -> Message | None:
+def _join_notices(prophecies: Sequence[Prophecy]) -> Message | None:
     """Return the distinct notices of the searches, except that nothing was judged."""
     notices = (
-        part for prophecy in found for part in split_messages(prophecy.notice) if part != NOT_ASKED
+        part
+        for prophecy in prophecies
+        for part in split_messages(prophecy.notice)
+        if part != NOT_ASKED
     )
     return join_messages(*dict.fromkeys(notices))

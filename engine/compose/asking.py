@@ -123,15 +123,15 @@ class _Hearing(Generic[T]):
 
 def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
-    shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
-    shown |= describe_date(passage.date, passage.dated_by)
-    shown["title"] = cut_plain_text(passage.title, _NAME_LENGTH)
+    line: dict[str, object] = {"passage": number, "from": passage.kind.value}
+    line |= describe_date(passage.date, passage.dated_by)
+    line["title"] = cut_plain_text(passage.title, _NAME_LENGTH)
     if passage.author:
-        shown["author"] = cut_plain_text(passage.author, _NAME_LENGTH)
+        line["author"] = cut_plain_text(passage.author, _NAME_LENGTH)
     if passage.flags.passed_on:
-        shown["passed_on"] = passage.flags.passed_on
-    shown["text"] = without_brackets(visible_lines(passage.text, length))
-    return compact_json(shown)
+        line["passed_on"] = passage.flags.passed_on
+    line["text"] = without_brackets(visible_lines(passage.text, length))
+    return compact_json(line)
 
 
 def cut_plain_text(text: str, length: int) -> str:

@@ -127,13 +127,13 @@ class Mention:
 @lru_cache(maxsize=128)  # a text is asked for its dates and for what is left without them
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """Return the dates in a text. A year alone is a number, not a date."""
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     taken = bytearray(len(text))
     for candidate in _find_candidates(text):
         if not any(taken[candidate.start : candidate.end]):
-            found.append(candidate)
+            mentions.append(candidate)
             taken[candidate.start : candidate.end] = b"1" * (candidate.end - candidate.start)
-    return tuple(found)
+    return tuple(mentions)
 
 
 def without_dates(text: str) -> str:
@@ -164,9 +164,9 @@ class Days:
         parts, days = list(texts), {_day_of(moment.date()) for moment in written}
         for text in parts:
             days.update(day for mention in find_mentions(text) for day in mention.readings)
-        whole = [known for day in days if (known := _date_of(day))]
+        whole = [day_of for day in days if (day_of := _date_of(day))]
         held: set[tuple[int | None, ...]] = {(day.weekday,) for day in days}
-        held |= {(known.weekday(),) for known in whole}
+        held |= {(day_of.weekday(),) for day_of in whole}
         for day in days:
             if day.weekday is None:
                 held |= set(product({day.year, 0}, {day.month, None}, {day.day, None}))
@@ -176,7 +176,7 @@ class Days:
             held=frozenset(held),
             years=frozenset(years | dated),
             dated_years=frozenset(dated),
-            ordinals=frozenset(known.toordinal() for known in whole),
+            ordinals=frozenset(day_of.toordinal() for day_of in whole),
         )
 
     def are_apart(self, days: int, months: int) -> bool:
@@ -230,37 +230,37 @@ def clock_times(text: str) -> dict[tuple[int, int], str]:
 
 def _find_candidates(text: str) -> Iterator[Mention]:
     for form in _FORMS:
-        for found in form.finditer(text):
-            named = _NAMED_BEFORE.search(text, max(0, found.start() - 40), found.start())
+        for match in form.finditer(text):
+            named = _NAMED_BEFORE.search(text, max(0, match.start() - 40), match.start())
             is_weekday = named and named[0].strip().casefold() in _WEEKDAYS
-            if named and _CARDINAL_OF.match(found[0]) and not is_weekday:
+            if named and _CARDINAL_OF.match(match[0]) and not is_weekday:
                 continue
-            read = _read_day(found)
-            yield Mention(found.start(), found.end(), (read,))
-    for found in (each for form in _RANGES for each in form.finditer(text)):
-        yield Mention(found.start("day"), found.end("day"), (_read_day(found),))
-    for found in _NUMERIC.finditer(text):
-        a, b, year = int(found["a"]), int(found["b"]), int(found["year"])
+            read = _read_day(match)
+            yield Mention(match.start(), match.end(), (read,))
+    for match in (each for form in _RANGES for each in form.finditer(text)):
+        yield Mention(match.start("day"), match.end("day"), (_read_day(match),))
+    for match in _NUMERIC.finditer(text):
+        a, b, year = int(match["a"]), int(match["b"]), int(match["year"])
         readings = [
-            Day(found[0], year, m, d)
+            Day(match[0], year, m, d)
             for d, m in dict.fromkeys(((a, b), (b, a)))
             if m <= 12 and d <= 31
         ]
         if readings:
-            yield Mention(found.start(), found.end(), tuple(readings))
-    for found in _MONTH_ALONE.finditer(text):
-        read = Day(found["month"], month=_MONTHS[found["month"].casefold()])
-        yield Mention(found.start("month"), found.end("month"), (read,))
-    for found in _WEEKDAY.finditer(text):
-        name = found["english"] or found["spanish"] or found["other"] or found["japanese"]
-        yield Mention(found.start(), found.end(), (Day(name, weekday=_WEEKDAYS[name.casefold()]),))
+            yield Mention(match.start(), match.end(), tuple(readings))
+    for match in _MONTH_ALONE.finditer(text):
+        read = Day(match["month"], month=_MONTHS[match["month"].casefold()])
+        yield Mention(match.start("month"), match.end("month"), (read,))
+    for match in _WEEKDAY.finditer(text):
+        name = match["english"] or match["spanish"] or match["other"] or match["japanese"]
+        yield Mention(match.start(), match.end(), (Day(name, weekday=_WEEKDAYS[name.casefold()]),))
 
 
-def _read_day(found: re.Match[str]) -> Day:
-    parts = found.groupdict()
+def _read_day(match: re.Match[str]) -> Day:
+    parts = match.groupdict()
     month = int(parts.get("number") or 0) or _MONTHS.get((parts.get("month") or "").casefold())
     day, year = parts.get("day"), parts.get("year")
-    return Day(found[0], int(year) if year else None, month, int(day) if day else None)
+    return Day(match[0], int(year) if year else None, month, int(day) if day else None)
 
 
 def _day_of(day: date) -> Day:

@@ -66,7 +66,7 @@ Your last answer could not be read. Answer exactly in this form: \
 )
 
 NOT_ASKED = Message("The web was not asked, as wished.")
-_NO_PROVIDER = Message("No web search is set up: only the corpora were asked.")
+_NO_PROVIDER = Message("No web search is set up: only the archives were asked.")
 _PRIVATE = Message("The web was not asked: a search could tell it what private texts say.")
 EVIDENCE_TOKENS = 3000  # of an answer
 MAX_FACTS = 10
@@ -93,14 +93,14 @@ def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> 
 
 def read_gaps(text: str, damage: Counter[str], *, maximum: int) -> tuple[str, ...] | None:
     """Return the distinct queries of an answer, or None if it is not usable. Never raises."""
-    chosen = None
+    gaps = None
     for written in find_objects(text):
         entries = written.get("gaps", written.get("queries"))
         if isinstance(entries, list):
-            chosen = entries
-    if chosen is None:
+            gaps = entries
+    if gaps is None:
         return None
-    queries = [query for entry in as_list(chosen) if (query := _read_query(entry))]
+    queries = [query for entry in as_list(gaps) if (query := _read_query(entry))]
     distinct = list(dict.fromkeys(queries))
     damage["too_many"] += max(0, len(distinct) - maximum)
     return tuple(distinct[:maximum])
@@ -227,11 +227,11 @@ def _read_fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     if len(quote) > _LONGEST_QUOTE:
         return None
     held = passages[number - 1].text if 1 <= number <= len(passages) else ""
-    shown = without_links(without_markup(cut_plain_text(statement, _STATEMENT_LENGTH)), held)
+    text = without_links(without_markup(cut_plain_text(statement, _STATEMENT_LENGTH)), held)
     cut = first_words(cut_plain_text(quote, _LONGEST_QUOTE))
-    if not shown or not cut:
+    if not text or not cut:
         return None
-    return Fact(text=shown, quote=cut, passage=number, confidence=_read_confidence(entry))
+    return Fact(text=text, quote=cut, passage=number, confidence=_read_confidence(entry))
 
 
 def _read_confidence(entry: dict[str, object]) -> float:

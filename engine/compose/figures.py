@@ -166,8 +166,8 @@ class Figure:
 
 def find_figures(text: str, *, in_words: bool = True) -> list[Figure]:
     """Return the numbers in a text, in order; without `in_words` only those in digits."""
-    found = [*_in_digits(text), *(_in_words(text) if in_words else ())]
-    ordered = _share_units(text, sorted(found, key=lambda figure: figure.start))
+    figures = [*_in_digits(text), *(_in_words(text) if in_words else ())]
+    ordered = _share_units(text, sorted(figures, key=lambda figure: figure.start))
     return [
         _tell_year(text, replace(figure, counted=_read_counted_words(text, figure)))
         for figure in ordered
@@ -183,15 +183,15 @@ def stem_words(text: str) -> tuple[str, ...]:
     )
 
 
-def _share_units(text: str, found: list[Figure]) -> list[Figure]:
+def _share_units(text: str, figures: list[Figure]) -> list[Figure]:
     """Return the figures; in "10-12 %" both are percentages."""
-    for at in range(len(found) - 2, -1, -1):
-        figure, after = found[at], found[at + 1]
+    for at in range(len(figures) - 2, -1, -1):
+        figure, after = figures[at], figures[at + 1]
         between = text[figure.end : after.start]
         if after.unit and not figure.unit and _BETWEEN.fullmatch(between):
             values = frozenset(value * after.factor for value in figure.values)
-            found[at] = replace(figure, unit=after.unit, values=values, factor=after.factor)
-    return found
+            figures[at] = replace(figure, unit=after.unit, values=values, factor=after.factor)
+    return figures
 
 
 def _in_digits(text: str) -> Iterator[Figure]:
@@ -199,14 +199,14 @@ def _in_digits(text: str) -> Iterator[Figure]:
     lasts = {
         start: int(span["first"][: 4 - len(span["last"])] + span["last"]) for start, span in years
     }
-    for found in _NUMBER.finditer(text):
-        start = found.start("digits")
+    for match in _NUMBER.finditer(text):
+        start = match.start("digits")
         if start in lasts:  # "2019-20" ends in 2020
             last = frozenset({Decimal(lasts[start])})
-            yield Figure(found["digits"], last, YEAR, start, found.end("digits"))
+            yield Figure(match["digits"], last, YEAR, start, match.end("digits"))
             continue
-        values, scale = _read_digits(found["digits"]), 1
-        end = found.end()
+        values, scale = _read_digits(match["digits"]), 1
+        end = match.end()
         if word := _SCALE.match(text, end):
             scale = _SCALES[word["scale"].casefold()] * (1000 if word["thousands"] else 1)
             end = word.end()
@@ -216,7 +216,7 @@ def _in_digits(text: str) -> Iterator[Figure]:
             else:
                 values = scaled
         figure = _with_unit(
-            text, found.start(), end, values, before=found["before"], suffix=found["suffix"]
+            text, match.start(), end, values, before=match["before"], suffix=match["suffix"]
         )
         yield replace(figure, scale=Decimal(scale)) if scale > 1 else figure
 

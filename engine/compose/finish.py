@@ -53,8 +53,9 @@ it says.
 For each sentence: supported, if its passages, their titles, authors and dates included, say all \
 of it; partly, if they say some of it; not, if they do not say it or say otherwise; a question, by \
 what it takes for granted. Look for swapped names, wrong numbers and dates, negations left out, \
-opinions told as facts, comparisons and causes that the passages do not draw. What you know \
-yourself counts for nothing.
+opinions told as facts, comparisons and causes that the passages do not draw. A sentence that goes \
+on with the views of the person whom one before it names is that person's: without "he wrote that" \
+it is no opinion told as a fact. What you know yourself counts for nothing.
 
 sources names those of its passages that say it, each read by itself; if only several together say \
 it, all of these; [] if none does. A sentence may lean on those before it, and on what it follows, \
@@ -110,13 +111,13 @@ def check_content(
     """
     lines = []
     for number, sentence in enumerate(sentences, start=1):
-        shown: dict[str, object] = {"i": number}
+        line: dict[str, object] = {"i": number}
         if lead := leads.get(sentence.text):
-            shown["follows"] = lead
-        shown |= {"text": sentence.text, "sources": list(sentence.sources)}
-        if found := faults.get(number - 1):
-            shown["fault"] = " ".join(finding.message for finding in found)
-        lines.append(compact_json(shown))
+            line["follows"] = lead
+        line |= {"text": sentence.text, "sources": list(sentence.sources)}
+        if fault := faults.get(number - 1):
+            line["fault"] = " ".join(finding.message for finding in fault)
+        lines.append(compact_json(line))
     cited = sorted({number for sentence in sentences for number in sentence.sources})
     lines += [passage_line(number, passages[number - 1], length) for number in cited]
     return "\n".join(lines)
@@ -132,7 +133,7 @@ def read_checks(
     entries: list[object] = []
     for written in find_objects(text):
         entries += as_list(written.get("checks")) if "checks" in written else [written]
-    found: dict[int, SupportVerdict] = {}
+    verdicts: dict[int, SupportVerdict] = {}
     for entry in entries:
         number = read_integer(entry.get("i")) if isinstance(entry, dict) else None
         index = (number or 0) - 1
@@ -142,11 +143,11 @@ def read_checks(
         if verdict is None:
             damage["no_verdict"] += 1
             continue
-        before = found.get(index)
+        before = verdicts.get(index)
         if before is None or _ORDER[verdict.support] < _ORDER[before.support]:
-            found[index] = verdict
-    damage["missing"] += len(sentences) - len(found) if found else 0
-    return found or None
+            verdicts[index] = verdict
+    damage["missing"] += len(sentences) - len(verdicts) if verdicts else 0
+    return verdicts or None
 
 
 def _read_verdict(
@@ -206,8 +207,8 @@ class GuardedDrafts:
     def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
         """Return the faults for which what became of a sentence must not be shown."""
         before = self.before.get(_drop_line_start(original), ())
-        found = check_sentence(sentence, self.passages, before, language=self.language)
-        return [finding for finding in found if finding.vetoes]
+        findings = check_sentence(sentence, self.passages, before, language=self.language)
+        return [finding for finding in findings if finding.vetoes]
 
 
 def guard_drafts(
@@ -278,13 +279,13 @@ def finish_drafts(
         if why:
             outcome.removed.append(Removal(text=tweet_text([sentence]), why=why))
     drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
-    shown = list(dict.fromkeys(draft for draft in drafts if has_citations(draft)))
+    distinct = list(dict.fromkeys(draft for draft in drafts if has_citations(draft)))
     return FinishedVariants(
         variants=tuple(
             _build_variant(draft, result, facts, checked=verdicts is not None, threads=threads)
-            for draft in shown
+            for draft in distinct
         ),
-        sources=_number_sources(shown, passages, facts),
+        sources=_number_sources(distinct, passages, facts),
         removed=tuple(outcome.removed),
     )
 
@@ -317,12 +318,12 @@ def settle_sentence(
     if verdict is None:
         return None, faults[0].message if faults else _UNCHECKED
     if verdict.support is Support.SUPPORTED:
-        known = replace(sentence, unknown=())
+        cited = replace(sentence, unknown=())
         # A citation that supports nothing goes, unless the guard misses it.
-        apart = replace(known, sources=verdict.sources or known.sources)
-        for kept in dict.fromkeys((apart, known)):
-            if not result.vetoes_again(kept, sentence):
-                return kept, None
+        apart = replace(cited, sources=verdict.sources or cited.sources)
+        for remaining in dict.fromkeys((apart, cited)):
+            if not result.vetoes_again(remaining, sentence):
+                return remaining, None
     why = faults[0].message if faults else _WHY.get(verdict.support, _UNCHECKED)
     if verdict.edit is None or (again := result.vetoes_again(verdict.edit, sentence)):
         return None, again[0].message if verdict.edit and not faults else why
@@ -333,13 +334,13 @@ def settle_sentence(
 def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
     tweets = []
     for tweet in draft:
-        kept = tuple(
+        remaining = tuple(
             replace(new, starts_line=old.starts_line)
             for old in tweet
             if (new := outcome.kept[_drop_line_start(old)]) is not None
         )
-        fit = fit_sentences(kept)
-        cut = (tweet_text([sentence]) for sentence in kept[len(fit) :])
+        fit = fit_sentences(remaining)
+        cut = (tweet_text([sentence]) for sentence in remaining[len(fit) :])
         why = Message("The tweet is longer than {maximum} characters.", maximum=LONGEST)
         outcome.removed += [Removal(text=text, why=why) for text in cut]
         lost = len(fit) < len(tweet)
@@ -369,10 +370,10 @@ def _build_variant(
 def _find_warnings(
     sentences: Sequence[DraftSentence], result: GuardedDrafts
 ) -> tuple[Message, ...]:
-    found: dict[Message, None] = {}
+    warnings: dict[Message, None] = {}
     cited: tuple[int, ...] = ()
     for sentence in sentences:
         findings = check_sentence(sentence, result.passages, cited, language=result.language)
-        found |= {finding.message: None for finding in findings if not finding.vetoes}
+        warnings |= {finding.message: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
-    return tuple(found)
+    return tuple(warnings)

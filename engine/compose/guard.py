@@ -3,8 +3,10 @@
 Numbers in words, units and superlatives are read in English and Spanish. Where the sentence or a
 text that it cites is in another language, its numbers are compared by their digits.
 
-Names only warn: on supported sentences they are what raises false alarms. Swapped names, negations
-and comparisons pass; `engine.compose.finish` asks a model about those.
+Names only warn: on supported sentences they are what raises false alarms. Of several words the last
+decides, as a model may know a given name, and where the passages are in another language names are
+not compared, as it may translate them. Swapped names, negations and comparisons pass;
+`engine.compose.finish` asks a model about those.
 """
 
 import re
@@ -160,10 +162,16 @@ class Witness:
             normal_text=normalise_quotation(together),
             words=words,
             sorted_words=sorted(words),
-            handles="\n".join("".join(_fold_words(name)) for name in _HANDLE.findall(together)),
+            handles="\n".join("".join(_fold_words(name)) for name in _list_handles(passages)),
             abbreviations=capitals,
             words_read=all(detect_language(passage.text) in _WORDS_READ for passage in passages),
         )
+
+
+def _list_handles(passages: Sequence[SourcePassage]) -> list[str]:
+    """Return the handles that stand in texts, and the authors, who may be known by theirs alone."""
+    authors = [passage.author for passage in passages if passage.author]
+    return [*_HANDLE.findall("\n".join(_texts_of(passages))), *authors]
 
 
 def _texts_of(passages: Sequence[SourcePassage]) -> list[str]:
@@ -199,11 +207,19 @@ def check_sentence(
     if not cited:
         return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text, language) else ()
     earlier = tuple(passages[number - 1] for number in before)
-    return _compare_text(sentence.text, _read_passages(tuple(cited), earlier), language)
+    told = _tell_language(tuple(cited)) or _tell_language(tuple(passages))
+    foreign = language is not None and told not in {language, None}
+    witness = _read_passages(tuple(cited), earlier)
+    return _compare_text(sentence.text, witness, language, foreign=foreign)
 
 
 # Sentences of several variants cite the same passages.
 _read_passages = lru_cache(maxsize=64)(Witness.of)
+
+
+@lru_cache(maxsize=64)
+def _tell_language(passages: Sequence[SourcePassage]) -> str | None:
+    return detect_language("\n".join(passage.text for passage in passages))
 
 
 def makes_claim(text: str, language: str | None = None) -> bool:
@@ -228,28 +244,31 @@ def makes_claim(text: str, language: str | None = None) -> bool:
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Finding, ...]:
+def _compare_text(
+    text: str, witness: Witness, language: str | None, *, foreign: bool
+) -> tuple[Finding, ...]:
+    """Return the faults of a text; `foreign` tells that the passages are in another language."""
     # Where nothing tells what was to be written, the passages do.
     in_words = language in _WORDS_READ and (witness.words_read or language is not None)
     quantities = witness.quantities if in_words and witness.words_read else None
     plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
     about = frozenset(stem_words(plain))
-    found = [
+    findings = [
         Finding(fault, figure.shown)
         for figure in find_figures(plain, in_words=in_words)
         if not _is_time(figure, plain, witness)
         and (fault := _find_fault(figure, about, witness, quantities))
     ]
     amounts = quantities.find_unsupported_amounts(plain) if quantities else ()
-    found += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
-    found += [
+    findings += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
+    findings += [
         Finding(GuardFault.DATE, mention.shown)
         for mention in find_mentions(text)
         if not witness.days.holds(mention)
     ]
-    found += [
-        Finding(GuardFault.DATE, shown)
-        for time, shown in clock_times(text).items()
+    findings += [
+        Finding(GuardFault.DATE, time_text)
+        for time, time_text in clock_times(text).items()
         if time not in witness.clock_times
     ]
     quoted = [
@@ -258,15 +277,18 @@ def _compare_text(text: str, witness: Witness, language: str | None) -> tuple[Fi
         if not stands_in(quotation, witness.normal_text)
     ]
     quoted += filter(None, [open_quotation(text)])
-    found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
-    superlatives = quantities.find_unsupported_superlatives(plain) if quantities else ()
-    found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
-    found += [
+    findings += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
+    if quantities:
+        superlatives = quantities.find_unsupported_superlatives(plain, foreign=foreign)
+        findings += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
+    if foreign:
+        return tuple(findings)
+    findings += [
         Finding(GuardFault.NAME, name)
         for name in names_in(text)
         if not _is_known(name, witness, nouns=language == "de")
     ]
-    return tuple(found)
+    return tuple(findings)
 
 
 def _find_fault(
@@ -296,31 +318,29 @@ def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
 
 def names_in(text: str) -> list[str]:
     """Return the names in a sentence: capitalised words, but not a single one at its beginning."""
-    found = []
+    names = []
     first = re.search(r"\w", text)
     for match in _CAPITALISED.finditer(text):
         written = match[0].split()
         words = list(dropwhile(lambda word: word.casefold() in _NO_NAMES, written))
         begins = first is not None and first.start() == match.start() and words == written
         if words and not (begins and len(words) == 1):
-            found.append(" ".join(words))
-    return found
+            names.append(" ".join(words))
+    return names
 
 
 def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
     """Return whether a source holds a name; with `nouns`, any noun may look like a part of one."""
     words = _fold_words(name)
-    if nouns:  # "Der Autor Thomas Hanke": the last word of several decides
-        words = words[-1:] if len(words) > 1 else []
-    together = "".join(words)
-    if len(together) >= _MIN_OF_HANDLE and together in witness.handles:
+    together, last = "".join(words), words[-1]
+    if nouns and len(words) == 1:
         return True
-    return all(
-        word in witness.words
-        or word in _NO_NAMES
-        or _stands_for(word, witness)
-        or any(_is_short_for(short, word) for short in witness.abbreviations.get(word[0], ()))
-        for word in words
+    return (
+        any(len(part) >= _MIN_OF_HANDLE and part in witness.handles for part in (together, last))
+        or not witness.words.isdisjoint((last, f"{last}s"))  # or a possessive without apostrophe
+        or last in _NO_NAMES
+        or _stands_for(last, witness)
+        or any(_is_short_for(short, last) for short in witness.abbreviations.get(last[0], ()))
     )
 
 

@@ -32,9 +32,9 @@ _MEASURE_STEMS = {
 
 def _split_spaced_figures(text: str) -> Iterator[Figure]:
     """Yield the parts of "12 300", which may also be two numbers."""
-    for found in _SPACED.finditer(text):
-        for part in found[0].split(" "):
-            yield Figure(part, frozenset({Decimal(part)}), "", found.start(), found.end())
+    for match in _SPACED.finditer(text):
+        for part in match[0].split(" "):
+            yield Figure(part, frozenset({Decimal(part)}), "", match.start(), match.end())
 
 
 class Holding(IntEnum):
@@ -101,33 +101,39 @@ class Figures:
 
     def judge(self, figure: Figure, about_text: frozenset[str]) -> Holding:
         """Return how far these texts hold a number of a text with these stems."""
-        found = list(self._find_holders(figure))
-        if not found:
+        holders = list(self._find_holders(figure))
+        if not holders:
             return Holding.NOT
         # Where the words differ as a whole, the text is in another language.
-        is_year = any(holder.figure.unit == YEAR for holder in found)
+        is_year = any(holder.figure.unit == YEAR for holder in holders)
         if is_year or len(about_text & self.stems) < max(1, len(about_text) // 3):
             return Holding.HELD
         if figure.unit or not figure.counted:
-            near = any(holder.stands_beside(about_text) or holder.stands_alone for holder in found)
+            near = any(
+                holder.stands_beside(about_text) or holder.stands_alone for holder in holders
+            )
             return Holding.HELD if near else Holding.ELSEWHERE
-        return self._judge_counted(figure, about_text, found)
+        return self._judge_counted(figure, about_text, holders)
 
     def _judge_counted(
-        self, figure: Figure, about_text: frozenset[str], found: Sequence[HeldFigure]
+        self, figure: Figure, about_text: frozenset[str], figures: Sequence[HeldFigure]
     ) -> Holding:
         counted = set(figure.counted)
-        if any(holder.stands_beside(counted) or holder.figure.may_be_any_unit for holder in found):
+        if any(
+            holder.stands_beside(counted) or holder.figure.may_be_any_unit for holder in figures
+        ):
             own = figure.counted[0]
-            return Holding.NOT if self._is_counted_otherwise(own, figure, found) else Holding.HELD
+            return Holding.NOT if self._is_counted_otherwise(own, figure, figures) else Holding.HELD
         about = about_text - counted
-        if not any(about & holder.near for holder in found):
+        if not any(about & holder.near for holder in figures):
             return Holding.NOT
         return Holding.ELSEWHERE
 
-    def _is_counted_otherwise(self, word: str, figure: Figure, found: Sequence[HeldFigure]) -> bool:
+    def _is_counted_otherwise(
+        self, word: str, figure: Figure, figures: Sequence[HeldFigure]
+    ) -> bool:
         """Return whether a source gives another number of this, and this number of others."""
-        if any(word in holder.near or not holder.figure.counted for holder in found):
+        if any(word in holder.near or not holder.figure.counted for holder in figures):
             return False
         others = (holder.figure.values for holder in self.counting.get(word, ()))
         return any(not values & figure.values for values in others)

@@ -295,16 +295,16 @@ class ClaimChecker:
         corpora: Sequence[Corpus],
         now: datetime,
     ) -> StepOutcome[Mapping[int, SupportVerdict]]:
-        asked = result.to_check
-        faults = {at: result.vetoes(sentence) for at, sentence in enumerate(asked)}
-        given = texts_of(passages, (number for sentence in asked for number in sentence.sources))
+        to_check = result.to_check
+        faults = {at: result.vetoes(sentence) for at, sentence in enumerate(to_check)}
+        given = texts_of(passages, (number for sentence in to_check for number in sentence.sources))
         try:
             async with self._models.reserve_steps([StepName.CHECK], now=now) as steps:
                 return await ask_step(
                     steps[StepName.CHECK],
                     CHECK_PROMPT,
-                    check_content(asked, faults, passages, length=self._length),
-                    lambda text, damage: read_checks(text, damage, asked, given),
+                    check_content(to_check, faults, passages, length=self._length),
+                    lambda text, damage: read_checks(text, damage, to_check, given),
                     corpora=corpora,
                     now=now,
                     purpose=PURPOSE,
@@ -317,14 +317,14 @@ def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage
     """Return the passages as the model that answered has seen them."""
     named = {corpus.name: corpus for corpus in gathered.corpora}
     wording = Wording.of(gathered.passages)
-    shown = []
+    selected = []
     for passage in gathered.passages:
-        found = passage.hit.candidate
-        text = shown_excerpt(found.text, wording, length)
-        if found.context:
-            text = f"(In reply to: “{found.context}”) {text}"
-        shown.append(replace(source_passage(passage, named.get(passage.corpus)), text=text))
-    return shown
+        candidate = passage.hit.candidate
+        text = shown_excerpt(candidate.text, wording, length)
+        if candidate.context:
+            text = f"(In reply to: “{candidate.context}”) {text}"
+        selected.append(replace(source_passage(passage, named.get(passage.corpus)), text=text))
+    return selected
 
 
 def _renumber_verdicts(

@@ -135,7 +135,7 @@ class Amount:
 
 def find_amounts(text: str) -> list[Amount]:
     """Return the multiples, the shares and the vague amounts in a text."""
-    found = [
+    amounts = [
         Amount(hit[0], kind.minimum, kind.maximum)
         for kind in (*_RATIOS, *_VAGUE)
         for hit in kind.way.finditer(text)
@@ -143,12 +143,12 @@ def find_amounts(text: str) -> list[Amount]:
     for hit in _FRACTION.finditer(text):
         above, below = hit["above"].casefold(), hit["below"].casefold()
         value = Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
-        found.append(Amount(hit[0], value, value))
+        amounts.append(Amount(hit[0], value, value))
     for hit in _FOLD.finditer(text):
         times = _read_multiple(hit["times"])
         if times and times > 3:
-            found.append(Amount(hit[0], times, times))
-    return found
+            amounts.append(Amount(hit[0], times, times))
+    return amounts
 
 
 def _read_multiple(word: str) -> Decimal | None:
@@ -198,17 +198,20 @@ class Quantities:
             sentences=sentences,
         )
 
-    def find_unsupported_superlatives(self, text: str) -> list[str]:
-        """Return the superlatives of a text, and its "all", for which these texts hold none."""
+    def find_unsupported_superlatives(self, text: str, *, foreign: bool = False) -> list[str]:
+        """Return the superlatives of a text, and its "all", for which these texts hold none.
+
+        `foreign` tells that these are in another language, where words in common settle nothing.
+        """
         about_text = frozenset(stem_words(text))
         common = about_text & frozenset().union(*(sentence.stems for sentence in self.sentences))
-        foreign = len(common) < max(1, len(about_text) // 3)
-        found = [
+        foreign = foreign or len(common) < max(1, len(about_text) // 3)
+        superlatives = [
             superlative.shown
             for superlative in find_superlatives(text)
             if not self._is_superlative_supported(superlative, foreign)
         ]
-        return list(dict.fromkeys((*found, *self._find_unsupported_universals(text))))
+        return list(dict.fromkeys((*superlatives, *self._find_unsupported_universals(text))))
 
     def _is_superlative_supported(self, claimed: Superlative, foreign: bool) -> bool:
         names = {claimed.name, *ALSO_CONFIRMED_BY.get(claimed.name, ())}

@@ -51,10 +51,10 @@ def stands_in(quote: str, normal_text: str) -> bool:
         if (part := normalise_quotation(segment).strip(" .,;:!?\"'"))
     ]
     for part in parts:
-        found = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(normal_text, at)
-        if found is None:
+        match = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(normal_text, at)
+        if match is None:
             return False
-        at = found.end()
+        at = match.end()
     return bool(parts)
 
 
@@ -64,14 +64,14 @@ def first_words(quote: str) -> str:
     An ellipsis stands for the rest.
     """
     quote = " ".join(quote.split()).strip('"“”«»„')
-    found = list(_WORD.finditer(quote))
-    return quote if len(found) <= MAX_WORDS else f"{quote[: found[MAX_WORDS - 1].end()]} …"
+    words = list(_WORD.finditer(quote))
+    return quote if len(words) <= MAX_WORDS else f"{quote[: words[MAX_WORDS - 1].end()]} …"
 
 
 def find_quotations(text: str) -> list[str]:
     """Return what stands between quotation marks in a text."""
-    found = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    return [quotation for quotation in found if _WORD.search(quotation)]
+    quotations = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
+    return [quotation for quotation in quotations if _WORD.search(quotation)]
 
 
 def outside_quotations(text: str, change: Callable[[str], str]) -> str:

@@ -98,7 +98,7 @@ class ComposeRun:
             except TimeoutError as exc:
                 raise StorageInterrupted(
                     Message(
-                        "The corpora gave nothing within {seconds:g} s.", seconds=_RETRIEVE_SECONDS
+                        "The archives gave nothing within {seconds:g} s.", seconds=_RETRIEVE_SECONDS
                     ),
                     fix=Message("Try again later."),
                     plain=Message("Searching took too long. Try again in a few minutes."),
@@ -140,24 +140,24 @@ class ComposeRun:
                 return WebFindings()
             try:
                 async with asyncio.timeout(seconds + _GRACE):
-                    found = await web.gather(queries, deadline=seconds, now=self._now)
+                    findings = await web.gather(queries, deadline=seconds, now=self._now)
             except TimeoutError:
                 step.skipped = Message(
                     "The web gave nothing within {seconds:g} s.", seconds=seconds
                 )
                 self.journal.notice(step.skipped)
                 return WebFindings()
-            step.usage = found.usage
+            step.usage = findings.usage
             step.figures |= {
-                "searches": found.searches,
-                "fetched": found.fetched,
-                "cached": found.cached,
-                "pages": len(found.pages),
+                "searches": findings.searches,
+                "fetched": findings.fetched,
+                "cached": findings.cached,
+                "pages": len(findings.pages),
             }
-            self.journal.notice(*found.notices)
-            if not found.pages:
-                step.skipped = join_messages(*found.notices) or Message("The web had nothing.")
-            return found
+            self.journal.notice(*findings.notices)
+            if not findings.pages:
+                step.skipped = join_messages(*findings.notices) or Message("The web had nothing.")
+            return findings
 
     async def merge(self, internal: RetrievedPassages, web: WebFindings) -> list[SourcePassage]:
         """Return the best passages of corpora and web."""
@@ -165,12 +165,14 @@ class ComposeRun:
             rerankers = self._parts.rerankers
             reranker = rerankers(self._request.corpora) if rerankers else None
             chooser = Chooser(self._settings, reranker)
-            chosen = await chooser.choose(extract_topic(self._request.prompt), internal, web.pages)
-            step.figures |= {"repeats": chosen.repeats, "passages": len(chosen.passages)}
-            if chosen.notice:
-                step.skipped = chosen.notice
-                self.journal.notice(chosen.notice)
-            return chosen.passages
+            passages = await chooser.choose(
+                extract_topic(self._request.prompt), internal, web.pages
+            )
+            step.figures |= {"repeats": passages.repeats, "passages": len(passages.passages)}
+            if passages.notice:
+                step.skipped = passages.notice
+                self.journal.notice(passages.notice)
+            return passages.passages
 
     async def evidence(self, passages: Sequence[SourcePassage]) -> tuple[Evidence, Message]:
         """Return the facts that the passages state, and what to say if there are none."""
@@ -181,12 +183,12 @@ class ComposeRun:
                 lambda text, damage: read_evidence(text, damage, passages),
             )
             step.take(outcome)
-            found = outcome.value or Evidence()
-            step.figures |= {"facts": len(found.facts), "dropped": len(found.dropped)}
-        self.journal.remove(found.dropped)
+            evidence = outcome.value or Evidence()
+            step.figures |= {"facts": len(evidence.facts), "dropped": len(evidence.dropped)}
+        self.journal.remove(evidence.dropped)
         if outcome.failure:
-            return found, Message("Nothing was written: {reason}", reason=outcome.failure)
-        return found, Message("Nothing was written: the sources hold no fact about this.")
+            return evidence, Message("Nothing was written: {reason}", reason=outcome.failure)
+        return evidence, Message("Nothing was written: the sources hold no fact about this.")
 
     async def write(
         self, facts: Sequence[Fact], passages: Sequence[SourcePassage]
@@ -222,37 +224,37 @@ class ComposeRun:
         self, result: GuardedDrafts, passages: Sequence[SourcePassage]
     ) -> Mapping[DraftSentence, SupportVerdict] | None:
         """Return the model's verdicts by sentence, or None if it gave none."""
-        asked = result.to_check
+        to_check = result.to_check
         async with self.journal.step(
-            StepName.CHECK, runs=self._settings.check and bool(asked)
+            StepName.CHECK, runs=self._settings.check and bool(to_check)
         ) as step:
-            if not self._settings.check or not asked:
-                step.skipped = _UNCHECKED if asked else Message("There is nothing to check.")
-                if asked:
+            if not self._settings.check or not to_check:
+                step.skipped = _UNCHECKED if to_check else Message("There is nothing to check.")
+                if to_check:
                     self.journal.notice(_UNCHECKED)
                 return None
-            faults = {at: result.vetoes(sentence) for at, sentence in enumerate(asked)}
+            faults = {at: result.vetoes(sentence) for at, sentence in enumerate(to_check)}
             given = texts_of(
-                passages, (number for sentence in asked for number in sentence.sources)
+                passages, (number for sentence in to_check for number in sentence.sources)
             )
             outcome = await self._ask_step(
                 StepName.CHECK,
                 check_content(
-                    asked,
+                    to_check,
                     faults,
                     passages,
                     length=self._settings.passage_length,
                     leads=result.leads,
                 ),
-                lambda text, damage: read_checks(text, damage, asked, given),
+                lambda text, damage: read_checks(text, damage, to_check, given),
             )
             step.take(outcome)
-            step.figures["sentences"] = len(asked)
+            step.figures["sentences"] = len(to_check)
             if outcome.value is None:
                 notice = Message("Not checked by a model: {reason}", reason=outcome.failure)
                 self.journal.notice(notice)
                 return None
-            return {asked[at]: verdict for at, verdict in outcome.value.items()}
+            return {to_check[at]: verdict for at, verdict in outcome.value.items()}
 
     async def _ask_step(
         self,

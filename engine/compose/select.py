@@ -90,7 +90,7 @@ def merge_duplicates(
         for passage in passages
         if passage.url and passage.kind is SourceKind.INTERNAL
     }
-    kept: list[SourcePassage] = []
+    distinct: list[SourcePassage] = []
     seen: list[frozenset[int]] = []
     pairs = set(same)
     for passage in passages:
@@ -99,11 +99,11 @@ def merge_duplicates(
         shingles = _build_shingles(passage.text)
         if any(measure_jaccard(shingles, other) > SAME for other in seen):
             continue
-        if pairs and any(frozenset((passage.key, other.key)) in pairs for other in kept):
+        if pairs and any(frozenset((passage.key, other.key)) in pairs for other in distinct):
             continue
-        kept.append(passage)
+        distinct.append(passage)
         seen.append(shingles)
-    return kept, len(passages) - len(kept)
+    return distinct, len(passages) - len(distinct)
 
 
 def measure_jaccard(words: frozenset[int], other: frozenset[int]) -> float:
@@ -153,28 +153,28 @@ def choose_passages(
         scored, key=lambda passage: (not passage.pinned, -round(_weigh_passage(passage, boost), 9))
     )
     limit_of_web = maximum // 2 + 1
-    chosen = set(_best_of_gaps(ordered, per_gap)[:limit_of_web])
-    sites = Counter(_find_site(passage) for passage in ordered if passage.key in chosen)
+    selected = set(_best_of_gaps(ordered, per_gap)[:limit_of_web])
+    sites = Counter(_find_site(passage) for passage in ordered if passage.key in selected)
     for web in (limit_of_web, maximum):
         for passage in ordered:
             site = _find_site(passage)
-            full = len(chosen) >= maximum or (site and sites[site] >= per_site)
+            full = len(selected) >= maximum or (site and sites[site] >= per_site)
             if site and sites.total() - sites[""] >= web:
                 full = True
-            if passage.key not in chosen and (passage.pinned or not full):
-                chosen.add(passage.key)
+            if passage.key not in selected and (passage.pinned or not full):
+                selected.add(passage.key)
                 sites[site] += 1
-    return [passage for passage in ordered if passage.key in chosen]
+    return [passage for passage in ordered if passage.key in selected]
 
 
 def _best_of_gaps(ordered: Sequence[SourcePassage], per_gap: int) -> list[str]:
     """Return the keys of the best passages of each gap, the best of all gaps first."""
     places: dict[int, list[str]] = {}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for passage in ordered:
         if passage.gap and not passage.pinned:
-            places.setdefault(found[passage.gap], []).append(passage.key)
-            found[passage.gap] += 1
+            places.setdefault(counts[passage.gap], []).append(passage.key)
+            counts[passage.gap] += 1
     return [key for place in range(per_gap) for key in places.get(place, ())]
 
 
@@ -196,7 +196,7 @@ def extract_topic(prompt: str) -> str:
 
 def internal_passages(
     request: ComposeRequest,
-    found: Sequence[Found],
+    texts: Sequence[Found],
     *,
     maximum: int,
     cosines: Mapping[str, float] = MappingProxyType({}),
@@ -208,25 +208,25 @@ def internal_passages(
     named = {corpus.name: corpus for corpus in request.corpora}
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
-    for at, merged in enumerate((*request.found, *found[:maximum])):
+    for at, merged in enumerate((*request.found, *texts[:maximum])):
         passage = source_passage(merged, named.get(merged.corpus), pinned=at < own)
         cosine = cosines.get(passage.key)
         passages.setdefault(passage.key, replace(passage, cosine=cosine))
     return tuple(passages.values())
 
 
-def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False) -> SourcePassage:
+def source_passage(text: Found, corpus: Corpus | None, *, pinned: bool = False) -> SourcePassage:
     """Return a text of a corpus as a passage that may be cited."""
-    candidate = found.hit.candidate
+    candidate = text.hit.candidate
     place = candidate.place
     author = candidate.author or (corpus.author if corpus else None)
-    account = f"@{author.removeprefix('@')}" if author else found.corpus
+    account = f"@{author.removeprefix('@')}" if author else text.corpus
     return SourcePassage(
-        key=passage_key(found),
+        key=passage_key(text),
         kind=SourceKind.INTERNAL,
         text=candidate.text[:_LONGEST_PASSAGE],
         title=place.title if place else account,
-        score=min(1.0, max(0.0, found.hit.score)),
+        score=min(1.0, max(0.0, text.hit.score)),
         date=candidate.created_at,
         dated_by=candidate.dated_by,
         url=candidate.url,
@@ -237,7 +237,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         pages=place.pages if place else None,
         section=_find_section(place) if place else None,
         author=author if place else _display_name(author, corpus),  # else it is the title
-        corpus=found.corpus,
+        corpus=text.corpus,
         pinned=pinned,
         flags=candidate.flags,
     )
@@ -248,8 +248,8 @@ def _find_section(place: ItemPlace) -> str | None:
     heading = (place.heading or "").rpartition(" > ")[2]
     if not heading or heading == place.title:
         return None
-    shown = one_line(heading, _LONGEST_SECTION)
-    return shown if len(shown) == len(heading) else f"{shown.rstrip(' …')}…"
+    line = one_line(heading, _LONGEST_SECTION)
+    return line if len(line) == len(heading) else f"{line.rstrip(' …')}…"
 
 
 def _display_name(author: str | None, corpus: Corpus | None) -> str | None:
@@ -257,9 +257,9 @@ def _display_name(author: str | None, corpus: Corpus | None) -> str | None:
     return corpus.display_name if corpus and author == corpus.author else None
 
 
-def passage_key(found: Found) -> str:
+def passage_key(text: Found) -> str:
     """Return the identity of a text of a corpus."""
-    return f"{found.corpus}:{found.hit.candidate.external_id}"
+    return f"{text.corpus}:{text.hit.candidate.external_id}"
 
 
 def nothing_found(request: ComposeRequest) -> Message:
@@ -321,8 +321,8 @@ class Chooser:
         try:
             async with asyncio.timeout(seconds):
                 scored = [
-                    await reranker.rerank(asked, _to_scored_texts(group, has_peers=has_peers))
-                    for asked, group in groups.items()
+                    await reranker.rerank(gap, _to_scored_texts(group, has_peers=has_peers))
+                    for gap, group in groups.items()
                 ]
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
@@ -341,9 +341,9 @@ def _score_passages(query: str, passages: Sequence[SourcePassage]) -> dict[str, 
     """Return the score of each passage by key: that of its corpus, which knows which words are
     rare, and for the web that of the words of its query among all these passages."""
     scores = {passage.key: passage.score for passage in passages}
-    for asked in _group_by_query(query, passages):
-        for passage, score in zip(passages, by_words(asked, passages), strict=True):
-            if passage.kind is SourceKind.WEB and (passage.gap or query) == asked:
+    for gap in _group_by_query(query, passages):
+        for passage, score in zip(passages, by_words(gap, passages), strict=True):
+            if passage.kind is SourceKind.WEB and (passage.gap or query) == gap:
                 scores[passage.key] = min(1.0, _ON_SCALE * score)
     return scores
 

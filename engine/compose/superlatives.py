@@ -72,17 +72,19 @@ class Superlative:
 
 def find_superlatives(text: str) -> list[Superlative]:
     """Return the superlatives in a text."""
-    found = []
+    superlatives = []
     for sentence in split_sentences(text):
         hits = [(name, hit) for name, way in _PATTERNS.items() for hit in way.finditer(sentence)]
-        shown = " ".join(hit[0].casefold() for _, hit in hits)
+        phrase = " ".join(hit[0].casefold() for _, hit in hits)
         hits += [
             (other["word"].casefold(), other)
             for other in _OTHER.finditer(sentence)
-            if other["word"].casefold() not in shown
+            if other["word"].casefold() not in phrase
         ]
-        found += [Superlative(name, hit[0], _stems_around(sentence, hit)) for name, hit in hits]
-    return found
+        superlatives += [
+            Superlative(name, hit[0], _stems_around(sentence, hit)) for name, hit in hits
+        ]
+    return superlatives
 
 
 def _stems_around(sentence: str, hit: re.Match[str]) -> frozenset[str]:

@@ -85,24 +85,24 @@ def tweet_length(text: str) -> int:
 
 def _shorten_links(text: str, possible: re.Pattern[str]) -> str:
     parts, at = [], 0
-    while found := possible.search(text, at):
-        counted, end = _count_link(found)
-        parts += [text[at : found.start()], counted]
+    while match := possible.search(text, at):
+        counted, end = _count_link(match)
+        parts += [text[at : match.start()], counted]
         at = end
     return "".join([*parts, text[at:]])
 
 
-def _count_link(found: re.Match[str]) -> tuple[str, int]:
+def _count_link(match: re.Match[str]) -> tuple[str, int]:
     """Return what counts for a possible link, and its end: the text where X takes it for none."""
-    text, scheme, start = found.string, found["scheme"], found.start("host")
-    end = _find_domain_end(text, *found.span("host"))
+    text, scheme, start = match.string, match["scheme"], match.start("host")
+    end = _find_domain_end(text, *match.span("host"))
     domain = text[start:end]
     inside = not scheme and text.endswith(("-", "_", ".", "/"), 0, start)
     counted = _LINK if scheme else _LATIN_HOST.sub(_count_latin_host, domain)
     if counted.endswith(_LINK):
         end = _find_tail_end(text, end, scheme, domain)
-    if inside or not _can_exist(domain) or end - found.start() > _LONGEST_LINK:
-        return found[0], found.end()
+    if inside or not _can_exist(domain) or end - match.start() > _LONGEST_LINK:
+        return match[0], match.end()
     return counted, end
 
 
@@ -117,10 +117,10 @@ def _find_tail_end(text: str, start: int, scheme: str, domain: str) -> int:
     return tail.end() if tail else start
 
 
-def _count_latin_host(found: re.Match[str]) -> str:
+def _count_latin_host(match: re.Match[str]) -> str:
     """Return what counts for Latin letters of a domain without a scheme, which may be a link."""
-    end = _find_domain_end(found.string, *found.span()) - found.start()
-    return _LINK + found[0][end:] if end > 0 else found[0]
+    end = _find_domain_end(match.string, *match.span()) - match.start()
+    return _LINK + match[0][end:] if end > 0 else match[0]
 
 
 def _find_domain_end(text: str, start: int, end: int) -> int:
@@ -182,10 +182,10 @@ def over_long(sentences: Sequence[DraftSentence]) -> bool:
 
 def fit_sentences(sentences: Sequence[DraftSentence]) -> tuple[DraftSentence, ...]:
     """Return as many of the first sentences as fit; maybe none."""
-    kept = tuple(sentences)
-    while kept and over_long(kept):
-        kept = kept[:-1]
-    return kept
+    fitting = tuple(sentences)
+    while fitting and over_long(fitting):
+        fitting = fitting[:-1]
+    return fitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +240,8 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
 
 
 def _shorten_text(text: str, room: int) -> str:
-    shown = one_line(text, room)
-    return f"{shown}{_CUT}" if len(shown) < len(text) else shown
+    line = one_line(text, room)
+    return f"{line}{_CUT}" if len(line) < len(text) else line
 
 
 def _find_link(passage: SourcePassage) -> str | None:

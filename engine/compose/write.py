@@ -46,9 +46,12 @@ Variants differ in what they put first, not in the facts.
 
 Write for people who will check, in the voice asked for: plain is to the point; dry has an \
 understated wit that lies in the choice of words and adds no claim. Begin with what matters, not \
-with a date; give the day only where the day matters, else the year, and join sentences as a \
-person would. The first tweet of a thread says what is at stake, by what a source says or as a \
-question, which needs a source only if it holds a number, a date or a superlative.
+with a date, and tell what follows in the order of time; give the day only where the day matters, \
+else the year. Name a person once in a tweet, then he, she or they; say once whose words these are \
+and let the next sentence go on with that person's view, without "he wrote that" again. Quote the \
+sharpest words, a few at a time, in place of reporting them. The first tweet of a thread says what \
+is at stake, by what a source says or as a question, which needs a source only if it holds a \
+number, a date or a superlative.
 
 Call people by the names in author or text; a handle is a name without its @ only where there is \
 no other. "I" in a source is its author. Plain text: no links, no Markdown, no @, no list of \
@@ -112,7 +115,7 @@ def draft_content(
     voice: Voice,
 ) -> str:
     """Return the message to the model; `voice` is for a request that names none."""
-    asked: dict[str, object] = {
+    fields: dict[str, object] = {
         "request": cut_plain_text(request.prompt, _REQUEST_LENGTH),
         "variants": request.variants,
         "form": "thread" if request.thread else "either",
@@ -122,20 +125,20 @@ def draft_content(
         "voice": request.voice or voice,
     }
     lines = [_fact_line(fact, passages[fact.passage - 1]) for fact in facts]
-    return "\n".join([compact_json(asked), *lines])
+    return "\n".join([compact_json(fields), *lines])
 
 
 def _fact_line(fact: Fact, passage: SourcePassage) -> str:
-    shown: dict[str, object] = {
+    line: dict[str, object] = {
         "source": fact.passage,
         "text": fact.text,
         "quote": fact.quote,
         "title": cut_plain_text(passage.title, 120),
     }
     if passage.author:
-        shown["author"] = cut_plain_text(passage.author, 120)
-    shown |= describe_date(passage.date, passage.dated_by)
-    return compact_json(shown)
+        line["author"] = cut_plain_text(passage.author, 120)
+    line |= describe_date(passage.date, passage.dated_by)
+    return compact_json(line)
 
 
 def read_drafts(
@@ -154,11 +157,11 @@ def read_drafts(
     if whole is None:
         return None
     drafts = [_read_draft(entry, given) for entry in as_list(whole["variants"])]
-    kept = tuple(draft for draft in drafts if draft)
-    damage["too_many"] += max(0, len(kept) - variants)
+    filled = tuple(draft for draft in drafts if draft)
+    damage["too_many"] += max(0, len(filled) - variants)
     language = whole.get("language")
-    known = isinstance(language, str) and re.fullmatch(r"[a-z]{2,3}", language)
-    return Drafts(variants=kept[:variants], language=str(language) if known else None)
+    has_language = isinstance(language, str) and re.fullmatch(r"[a-z]{2,3}", language)
+    return Drafts(variants=filled[:variants], language=str(language) if has_language else None)
 
 
 def _read_draft(entry: object, given: Mapping[int, str]) -> Draft:
@@ -195,8 +198,8 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
     tweets are counted in the same way.
     """
     counters = [_find_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
-    known = [counter for counter in counters if counter]
-    counted = len(known) > 1 and len({counter[2] for counter in known}) == 1
+    counters_present = [counter for counter in counters if counter]
+    counted = len(counters_present) > 1 and len({counter[2] for counter in counters_present}) == 1
     return [
         tweet[found.end() :]
         if found and (counted or not tweet[found.end() :][:1].islower())
@@ -207,39 +210,39 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
 
 def _find_counter(tweet: str, place: int) -> re.Match[str] | None:
     """Return the counter that a tweet begins with if it fits the tweet's place."""
-    found = _COUNTER.match(tweet[:_LONGEST_TWEET])
-    if found is None or int(found[1]) != place or int(found[2] or place) < place:
+    match = _COUNTER.match(tweet[:_LONGEST_TWEET])
+    if match is None or int(match[1]) != place or int(match[2] or place) < place:
         return None
-    return found
+    return match
 
 
 def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, ...]:
     """Return the sentences of a tweet that a model wrote: plain text, marks apart."""
-    shown = without_markup(text[:_LONGEST_TWEET])
-    found: list[DraftSentence] = []
-    lines = filter(None, (line.strip() for line in shown.split("\n")))
+    plain = without_markup(text[:_LONGEST_TWEET])
+    sentences: list[DraftSentence] = []
+    lines = filter(None, (line.strip() for line in plain.split("\n")))
     for line in takewhile(lambda line: not _SOURCES.match(line), lines):
-        starts = bool(found)
+        starts = bool(sentences)
         for written in takewhile(
             lambda part: not _SOURCES.match(part), _join_quoted_sentences(split_sentences(line))
         ):
             sentence = read_sentence(written, given, starts_line=starts)
             if sentence is None:
                 continue
-            if found and not re.search(r"\w", sentence.text) and not starts:
-                before = found[-1]  # marks that stand alone belong to the sentence before
+            if sentences and not re.search(r"\w", sentence.text) and not starts:
+                before = sentences[-1]  # marks that stand alone belong to the sentence before
                 sources = tuple(dict.fromkeys((*before.sources, *sentence.sources)))
                 unknown = tuple(dict.fromkeys((*before.unknown, *sentence.unknown)))
-                found[-1] = DraftSentence(
+                sentences[-1] = DraftSentence(
                     text=_join_marks(before.text, sentence.text),
                     sources=sources,
                     unknown=unknown,
                     starts_line=before.starts_line,
                 )
                 continue
-            found.append(sentence)
+            sentences.append(sentence)
             starts = False
-    return tuple(listed for listed in found if listed.text)
+    return tuple(listed for listed in sentences if listed.text)
 
 
 def _join_marks(text: str, marks: str) -> str:
@@ -276,12 +279,12 @@ def read_sentence(
     known = tuple(number for number in numbers if number in given)
     unknown = tuple(number for number in numbers if number not in given)
     held = "\n".join(given[number] for number in known or sources or given)
-    shown = outside_quotations(without_links(plain_text, held), lambda words: _CALL.sub("", words))
+    plain = outside_quotations(without_links(plain_text, held), lambda words: _CALL.sub("", words))
     if unnoted["unknown_source"] and not unknown:
         unknown = (0,)
-    if not shown and not numbers:
+    if not plain and not numbers:
         return None
-    return DraftSentence(text=shown, sources=known, unknown=unknown, starts_line=starts_line)
+    return DraftSentence(text=plain, sources=known, unknown=unknown, starts_line=starts_line)
 
 
 def texts_of(passages: Sequence[SourcePassage], numbers: Iterable[int]) -> Mapping[int, str]:

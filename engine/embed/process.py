@@ -6,8 +6,6 @@ the process twice is set aside, and the others go on.
 """
 
 import asyncio
-import heapq
-import itertools
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import IntEnum
@@ -23,6 +21,7 @@ from engine.process_pool import (
     Limits,
     Worker,
     WorkerEnded,
+    WorkerQueue,
     name_function,
     result_type,
 )
@@ -60,38 +59,6 @@ class Urgency(IntEnum):
     DOCUMENTS = 1
 
 
-class _Turns:
-    """Lets one in at a time: the most urgent first, of equals the one that came first."""
-
-    def __init__(self) -> None:
-        self.taken = False
-        self._waiting: list[tuple[Urgency, int, asyncio.Future[None]]] = []
-        self._numbers = itertools.count()
-
-    async def take(self, urgency: Urgency) -> None:
-        """Return once it is this one's turn; `leave` ends it."""
-        if not self.taken:
-            self.taken = True
-            return
-        turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (urgency, next(self._numbers), turn))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave()
-            raise
-
-    def leave(self) -> None:
-        """Let the next one in."""
-        while self._waiting:
-            turn = heapq.heappop(self._waiting)[-1]
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self.taken = False
-
-
 class ModelProcess(Closable):
     """The process of one model. It starts with the first call, or with `start`.
 
@@ -121,7 +88,7 @@ class ModelProcess(Closable):
             environment={**waiting, **environment},
         )
         self._worker = Worker(limits)
-        self._turns = _Turns()
+        self._queue = WorkerQueue([self._worker])
         self._calls = set[asyncio.Task[Any]]()
         self._idle = idle
         self._rest: asyncio.TimerHandle | None = None
@@ -150,7 +117,7 @@ class ModelProcess(Closable):
         ModelUnreachable if its process cannot be kept, and the errors of storage ports.
         """
         self._keep_process()
-        await self._turns.take(urgency)
+        await self._queue.acquire(urgency)
         return await asyncio.shield(self._follow(self._carry_out(function, items)))
 
     async def _carry_out(
@@ -159,8 +126,8 @@ class ModelProcess(Closable):
         try:
             return await self._make_results(function, items)
         finally:
-            self._turns.leave()
-            if self._idle and not self._turns.taken:
+            self._queue.release(self._worker)
+            if self._idle and self._queue.is_idle:
                 clock = asyncio.get_running_loop()
                 self._rest = clock.call_later(self._idle, self._end_process)
 
@@ -185,11 +152,11 @@ class ModelProcess(Closable):
         return call
 
     async def _run_in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
-        await self._turns.take(Urgency.QUESTION)
+        await self._queue.acquire(Urgency.QUESTION)
         try:
             await work()
         finally:
-            self._turns.leave()
+            self._queue.release(self._worker)
 
     async def _make_results(
         self, function: _Function[_Item, _Result], items: Sequence[_Item]

@@ -58,7 +58,7 @@ class ReadingCost:
         self._bytes_read += bytes_read
 
     def add_end(self, seconds: float) -> None:
-        """Count the process, which has ended over an order that it had for so many seconds."""
+        """Count the process, which has ended over a task that it had for so many seconds."""
         self._seconds_of_ended += self._seconds_of_running + seconds
         self._seconds_of_running = 0.0
 
@@ -130,23 +130,6 @@ class SourceReader(Closable):
         """End the process."""
         await self.worker.close()
 
-    async def open(
-        self,
-        where: str,
-        *,
-        format: str = "auto",  # noqa: A002 - the name of the command's option
-        defaults: Defaults | None = None,
-        stdin: IO[bytes] | None = None,
-    ) -> "ReadSource":
-        """Open a path (file, folder, zip, gzip), or `stdin` for "-", and detect its format.
-
-        Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises
-        the content, InputError if it cannot be read.
-        """
-        source = ReadSource(self, self._build_request(where, format, defaults), stdin)
-        await source.recognise()
-        return source
-
     async def open_all(
         self,
         where: str,
@@ -155,11 +138,18 @@ class SourceReader(Closable):
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
     ) -> "list[ReadSource]":
-        """Open every export at a path; the first tells what is there and not read.
+        """Open every export at a path (file, folder, zip, gzip), or `stdin` for "-".
 
-        Raises as `open` does.
+        The first tells what is there and not read. Raises UsageError for a format that does not
+        exist, UnknownFormat if no reader recognises the content, InputError if it cannot be read.
         """
-        request = self._build_request(where, format, defaults)
+        request = SourceRequest(
+            where=where,
+            format=format,
+            defaults=defaults or Defaults(),
+            seconds=self.settings.seconds,
+            seconds_per_megabyte=self.settings.seconds_per_megabyte,
+        )
         self.open_source = None
         task = Task(f"{_SESSION}.contents", (request,))
         try:
@@ -177,15 +167,6 @@ class SourceReader(Closable):
             await source.recognise()
             sources.append(source)
         return sources
-
-    def _build_request(self, where: str, form: str, defaults: Defaults | None) -> SourceRequest:
-        return SourceRequest(
-            where=where,
-            format=form,
-            defaults=defaults or Defaults(),
-            seconds=self.settings.seconds,
-            seconds_per_megabyte=self.settings.seconds_per_megabyte,
-        )
 
 
 class ReadSource:

@@ -111,7 +111,7 @@ def read_article(
 
 
 def _choose_date(page: Page, day: datetime | None) -> tuple[datetime | None, DateKind | None]:
-    """Return the date of a page and what it tells; `found` may be either of the two."""
+    """Return the date of a page and what it tells; `day` may be either of the two."""
     if page.published or not page.modified:
         return page.published or day, None
     if day and day.date() < page.modified.date():

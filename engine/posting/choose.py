@@ -29,6 +29,10 @@ HITS = 12  # of an unjudged prophecy, from which the promise is computed
 _WORDS = 3
 _FEW_WORDS = 0.5
 _NOT_WORD = re.compile(r"[\W_]+")
+# What a judged text needs (0..6) to be told unasked: of those worth 5 people would forward nearly
+# all, of those worth 4 every second. An earlier case is worth 4 at most, by the judge's prompt.
+_LEAST_JUDGMENT, LEAST_OF_EARLIER_CASE = 5, 4
+_ORDER = {kind: number for number, kind in enumerate(HitKind)}
 # That something has happened before is told at most once in this time.
 EARLIER_CASE_EVERY = timedelta(days=7)
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
@@ -237,7 +241,8 @@ class RejectionReason(StrEnum):
     """Why a find that matches the subscription is not posted."""
 
     NOTHING_FOUND = "nothing found"
-    BELOW_THRESHOLD = "below threshold"
+    TOO_WEAK = "too weak"
+    UNWANTED_KIND = "unwanted kind"
     NOT_JUDGED = "not judged"
     TOO_LITTLE_IN_COMMON = "too little in common"
     STORY_POSTED = "story posted"
@@ -298,6 +303,18 @@ def judgment_of(hit: Hit) -> int | None:
     """Return the model's judgment of a hit, 0..6, or None if the model was not asked."""
     part = hit.parts.get("judgment")
     return None if part is None else round(part * HIGHEST_JUDGMENT)
+
+
+def find_shortfall(hit: Hit, threshold: HitKind) -> RejectionReason | None:
+    """Return why a judged hit is not told unasked where `threshold` is the last kind that is.
+
+    A hit whose kind the model did not name counts as a mirror.
+    """
+    kind = hit.kind or HitKind.MIRROR
+    if _ORDER[kind] > _ORDER[threshold]:
+        return RejectionReason.UNWANTED_KIND
+    least = LEAST_OF_EARLIER_CASE if kind is HitKind.EARLIER_CASE else _LEAST_JUDGMENT
+    return RejectionReason.TOO_WEAK if (judgment_of(hit) or 0) < least else None
 
 
 class _Memory:
@@ -364,9 +381,8 @@ def _reject_empty(subscription: Subscription, find: StoryFind) -> RejectionReaso
 
 
 def _find_weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> RejectionReason | None:
-    judgment = judgment_of(hit)
-    if judgment is not None:
-        return RejectionReason.BELOW_THRESHOLD if judgment < subscription.threshold else None
+    if judgment_of(hit) is not None:
+        return find_shortfall(hit, subscription.threshold)
     if find.prophecy.judged or not subscription.unjudged:
         return RejectionReason.NOT_JUDGED
     covered = hit.parts.get("lexical") or 0.0

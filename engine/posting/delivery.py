@@ -33,7 +33,7 @@ class Subscription:
     at: time = time(9, 0)  # local time of the daily post
     weekdays: tuple[int, ...] = EVERY_DAY
     best: int = 3  # prophecies in one daily post
-    threshold: int = 5  # judgment (0..6) that a find must reach
+    threshold: HitKind = HitKind.MIRROR  # the last kind, in their order, that is posted
     unjudged: bool = False  # also post what no model judged, from unjudged_coverage up
     unjudged_coverage: float = 0.6
     say_nothing_found: bool = False

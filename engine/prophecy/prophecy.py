@@ -325,7 +325,7 @@ def build_notice(
 def _list_proposed_ids(
     candidates: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
 ) -> tuple[str, ...]:
-    """Return the external ids of the members of `groups`, in the order of `found`."""
+    """Return the external ids of the members of `groups`, in the order of `candidates`."""
     ids = {candidate.id for group in groups for candidate in group}
     return tuple(candidate.external_id for candidate in candidates if candidate.id in ids)
 

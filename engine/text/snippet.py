@@ -101,18 +101,32 @@ def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -
     return any(lexeme.replace(".", "").startswith(start) for lexeme in lexemes)
 
 
-def choose_window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:
+def choose_window(
+    text: str,
+    matches: Sequence[tuple[Spot, float]],
+    radius: int | None,
+    *,
+    after: int | None = None,
+) -> Excerpt:
     """Return the whole text or, if it is longer, at most `radius` characters on either side of its
-    best match, cut between words.
+    best match, cut between words. With `after`, that many follow where it begins, and what one side
+    lacks goes to the other.
 
     `matches` are words of the text with their weights, in order. The best is the one with the
     greatest sum of weights around it, each word counted once; the first of equals. Without any,
     the window is at the beginning. A match longer than the window is cut too.
     """
-    best = _find_best_match(matches, radius or len(text))
-    if radius is None or len(text) <= 2 * radius:
+    before = len(text) if radius is None else radius
+    behind = before if after is None else after
+    best = _find_best_match(matches, before, behind)
+    if len(text) <= before + behind:
         return Excerpt(text=text, start=0, end=len(text), before=False, after=False, match=best)
-    return _cut_window(text, best, radius)
+    if best and after is not None:
+        behind = max(0, behind - len(best.word))
+        missing = max(0, best.end + behind - len(text))
+        spare = max(0, before - best.start)
+        before, behind = before + missing, behind + spare
+    return _cut_window(text, best, before, behind)
 
 
 def narrow_excerpt(text: str, excerpt: Excerpt, longest: int) -> Excerpt:
@@ -120,14 +134,15 @@ def narrow_excerpt(text: str, excerpt: Excerpt, longest: int) -> Excerpt:
     if len(excerpt.text) <= longest:
         return excerpt
     taken = min(longest, len(excerpt.match.word)) if excerpt.match else 0
-    return _cut_window(text, excerpt.match, (longest - taken) // 2)
+    radius = (longest - taken) // 2
+    return _cut_window(text, excerpt.match, radius, radius)
 
 
-def _cut_window(text: str, match: Spot | None, radius: int) -> Excerpt:
-    best = match or Spot(radius, radius, "")
-    best = Spot(best.start, min(best.end, best.start + radius), best.word)
-    start = _first_border(text, max(0, best.start - radius), best.start)
-    end = _last_border(text, min(len(text), best.end + radius), best.end)
+def _cut_window(text: str, match: Spot | None, before: int, after: int) -> Excerpt:
+    best = match or Spot(before, before, "")
+    best = Spot(best.start, min(best.end, best.start + after), best.word)
+    start = _first_border(text, max(0, best.start - before), best.start)
+    end = _last_border(text, min(len(text), best.end + after), best.end)
     return Excerpt(
         text=text[start:end],
         start=start,
@@ -138,16 +153,16 @@ def _cut_window(text: str, match: Spot | None, radius: int) -> Excerpt:
     )
 
 
-def _find_best_match(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
+def _find_best_match(matches: Sequence[tuple[Spot, float]], before: int, after: int) -> Spot | None:
     """Return the match with the greatest sum of weights around it, in linear time."""
     best, highest = None, 0.0
     near: Counter[tuple[str, float]] = Counter()
     first = last = 0
     for centre, _ in matches:
-        while last < len(matches) and matches[last][0].end <= centre.end + radius:
+        while last < len(matches) and matches[last][0].end <= centre.end + after:
             near[_name_match(matches[last])] += 1
             last += 1
-        while matches[first][0].start < centre.start - radius:
+        while matches[first][0].start < centre.start - before:
             near[_name_match(matches[first])] -= 1
             first += 1
         worth = round(sum(weight for (_, weight), times in near.items() if times > 0), 9)

@@ -38,7 +38,6 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
-from db.logs import JobOutcomes
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
@@ -233,7 +232,6 @@ def news_services(database: Database, **changes: object) -> NewsServices:
         "subscriptions": subscriptions,
         "finds": finds,
         "outbox": outbox,
-        "outcomes": JobOutcomes(database),
         "deciding": Deciding(
             subscriptions=subscriptions,
             finds=finds,

@@ -21,6 +21,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
+from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.database import execute, until_blocked, with_database
 from tests.db.loading import assert_exact, load_texts
@@ -333,3 +334,29 @@ async def test_migration_removes_webhooks_with_what_they_were_owed_and_templates
     subscribed = await Subscriptions(empty).active()
     assert [subscription.chat.platform for subscription in subscribed] == ["telegram"]
     assert (await Outbox(empty).health(NOW)).owed == 1
+
+
+async def test_migration_turns_thresholds_of_points_into_kinds(empty: Database) -> None:
+    await migrate_before("threshold_kinds", empty)
+    points = {"low": 3, "usual": 5, "high": 6}
+    async with empty.connection() as connection:
+        for name, least in points.items():
+            chat_id = await connection.fetchval(
+                "INSERT INTO chat (platform, external_id, private, threshold)"
+                " VALUES ('test', $1, true, $2) RETURNING id",
+                name,
+                least,
+            )
+            await connection.execute(
+                "INSERT INTO subscription (chat_id, mode, threshold, since)"
+                " VALUES ($1, 'daily', $2, now())",
+                chat_id,
+                least,
+            )
+    await empty.migrate()
+    subscribed = {
+        each.chat.external_id: (each.chat.threshold, each.threshold)
+        for each in await Subscriptions(empty).active()
+    }
+    kinds = {"low": HitKind.EARLIER_CASE, "usual": HitKind.MIRROR, "high": HitKind.PREDICTION}
+    assert subscribed == {name: (kind, kind) for name, kind in kinds.items()}

@@ -30,6 +30,7 @@ ON_EACH_PLATFORM = frozenset(
         "test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one",
         "test_its_buttons_work",
         "test_more_shows_the_next_ones_by_button_and_by_command",
+        "test_questions_about_the_last_answer_are_answered",
         "test_settings_are_changed_by_button_and_by_command",
         "test_stop_ends_it",
         "test_start_greets_shortly_and_sets_up_by_buttons",

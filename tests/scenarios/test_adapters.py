@@ -132,6 +132,15 @@ async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(
         assert "No text says" not in found, "one of them does"
 
 
+async def test_questions_about_the_last_answer_are_answered(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    assert "ana · October 28, 2010" in (await adapter.says("source?")).text
+    assert "coffee" in (await adapter.says("and in 2012?")).text.lower()
+    assert "4. " in (await adapter.says("show me more")).text
+    does = (await adapter.says("cambia el idioma a inglés")).text
+    assert does.strip().endswith("settings language en")
+
+
 async def test_more_results_come_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     second = await adapter.presses("More")
@@ -337,7 +346,7 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
     [
         ("hi", "Hello! Send me a headline or a link"),
         ("gracias", "You are welcome."),
-        ("what did he say about coffee?", "/ask what did he say about coffee?"),
+        ("stop posting", "This does it: /unsubscribe"),
     ],
 )
 async def test_text_that_is_no_headline_gets_a_hint_and_is_not_judged(
@@ -398,7 +407,7 @@ async def test_an_exhausted_quota_still_allows_uncounted_commands(talk: Talk) ->
         assert "4. " in (await talk.presses("More")).text
         for command, said in {
             "/why": "The model read it as ",
-            "/settings threshold 6": "threshold: 6",
+            "/settings threshold foretold": "threshold: foretold",
             "/subscribe daily 9": "at 9:00",
             "/unsubscribe": "This chat is told nothing unasked.",
             "/help": "There is always a tweet.",
@@ -454,7 +463,7 @@ async def test_a_subscription_understands_the_time(adapter: Talk) -> None:
 
 
 async def test_a_change_is_answered_with_one_line(adapter: Talk) -> None:
-    for command in ("/settings threshold 5", "/settings answers full", "/corpus demo"):
+    for command in ("/settings threshold mirrors", "/settings answers full", "/corpus demo"):
         shown = await adapter.commands(command)
         assert len(shown.text.strip().splitlines()) == 1
         assert not shown.buttons
@@ -497,17 +506,17 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
     talk.stage.model.script = [slow(4.0, talk.stage.model.script[-1])]
     async with talk.serving():
         step, shown = await talk.says_slowly(HEADLINE)
-    assert step == "Asking the model …"
+    assert step == "Searching …"
     assert is_answer(shown)
 
 
 async def test_the_forget_command_deletes_the_data_of_a_person(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
-    await adapter.commands("/settings threshold 6")
+    await adapter.commands("/settings threshold foretold")
     asked = await adapter.commands("/forget")
     assert "This deletes what I have stored about you:" in asked.text
     assert "Delete it for good" in asked.buttons
     gone = await adapter.presses("Delete it for good")
     assert gone.text.startswith("Deleted.")
-    assert "threshold: 5" in (await adapter.commands("/settings")).text
+    assert "threshold: mirrors" in (await adapter.commands("/settings")).text
     assert "Send me a headline first." in (await adapter.commands("/why")).text

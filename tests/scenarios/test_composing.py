@@ -48,6 +48,7 @@ async def test_the_announcement_is_edited_into_the_tweet(adapter: Talk) -> None:
     assert "[1]" in shown.text
     assert "of 280 characters" in shown.text
     assert list(shown.buttons) == ["Next variant", "Thread", "Sources", "Why?"]
+    assert "\u2060" not in shown.text
 
 
 async def test_buttons_of_a_composed_tweet_work(adapter: Talk) -> None:

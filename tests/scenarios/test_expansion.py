@@ -76,7 +76,7 @@ async def test_a_find_sharing_no_word_with_the_headline_is_explained(talk: Talk)
     talk.stage.model.phrases = naming(PHRASE)
     async with talk.serving():
         assert NEAR in (await talk.says(FAR)).text
-        reason = "It says what the model expected the account to say."
+        reason = "It says what one would expect of this author about such news."
         assert reason in (await talk.commands("/why")).text
         await talk.commands("/settings answers full")
         assert f"asked for: '{PHRASE}'" in (await talk.commands("/why")).text

@@ -1,6 +1,8 @@
 """An archive that the owner sends in private is offered for loading; nobody else's is."""
 
+import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
@@ -8,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from bot.cli.ingest import open_sources
+from tests.fakes.documents import word
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import Chat, Message, User
 from tests.scenarios.slack.stage import slack_staged
@@ -65,8 +68,64 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(
         await owned.telegram.until_acknowledged()
         answer = await (await alice.says(home, "Bridges sing in the storm at last")).answer()
         assert "Bridges will sing." in answer.text
-        another = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
+        again = await (await alice.sends_file(home, "export (1).json", EXPORT)).answer()
+        assert again.text.endswith("holds tweets. Shall I add it to my archive tweets?")
+        others = EXPORT.replace(b"will", b"shall")
+        another = await (await alice.sends_file(home, "My tweets 2024.jsonl", others)).answer()
         assert another.text == f"{holds} Shall I add it as the archive my-tweets-2024?"
+
+
+X_EXPORT = (
+    b'window.YTD.tweets.part0 = [{"tweet": {"id_str": "1", "full_text": "Bridges will sing.",'
+    b' "created_at": "Wed Mar 14 12:00:00 +0000 2012"}}]'
+)
+_zip = io.BytesIO()
+with zipfile.ZipFile(_zip, "w") as written:
+    written.writestr("xl/workbook.xml", "<workbook/>")
+WORKBOOK = _zip.getvalue()
+WHATSAPP = (
+    "14/03/12, 12:00 - Ana: Los puentes van a cantar.\n14/03/12, 12:01 - Bea: ¿Tú crees?\n"
+    "14/03/12, 12:02 - Ana: Claro que sí, ya verás.\n"
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "holds"),
+    [
+        ("tweets.js", X_EXPORT, "holds tweets."),
+        ("tweets (1).js", X_EXPORT, "holds tweets."),
+        ("Chat de WhatsApp con Bea.txt", WHATSAPP, "holds private messages."),
+        ("Memorias.docx", word("Los puentes van a cantar, ya verás."), "holds documents."),
+    ],
+)
+async def test_files_are_taken_whatever_their_name(
+    owned: Stage, name: str, content: bytes, holds: str
+) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        offer = await (await alice.sends_file(home, name, content)).answer()
+        assert holds in offer.text
+        assert labels(offer) == ["Add it", "No"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("tuits.xlsx", WORKBOOK, "is a workbook of a spreadsheet. Save each sheet as CSV"),
+        ("notes.dat", b"\x00\x01\x02", "is neither text nor an archive that can be opened."),
+        ("table.csv", b"a;b\n1;2\n", "Call its columns text and created_at, and send it again."),
+    ],
+)
+async def test_what_is_not_taken_says_which_files_are(
+    owned: Stage, name: str, content: bytes, said: str
+) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        refused = await (await alice.sends_file(home, name, content)).answer()
+        assert said in refused.text
+        assert "Files that I take: .zip, .json, .jsonl, .js, .csv, .txt" in refused.text
+        assert "--" not in refused.text
+        assert refused.buttons == []
 
 
 async def test_the_guessed_table_layout_is_shown_before_loading(owned: Stage) -> None:
@@ -112,8 +171,9 @@ async def test_an_export_becomes_an_archive_in_the_language_of_its_texts(owned: 
     ).encode()
     async with owned.serving():
         alice, home = await own(owned)
-        for name in ("tuits.json", "tuits.json"):
-            offer = await (await alice.sends_file(home, name, export)).answer()
+        others = export.replace(b"pan.", b"vino.").replace(b"volar", b"nadar")
+        for content in (others, export):
+            offer = await (await alice.sends_file(home, "tuits.json", content)).answer()
             await (await alice.presses(offer, "Add it")).answered()
             await owned.telegram.until_acknowledged()
             assert "another language" not in offer.text

@@ -70,6 +70,41 @@ async def test_an_admission_is_announced_in_the_topic_that_asked(stage: Stage) -
     assert waits.thread_id == notice.thread_id == topic.id
 
 
+async def test_the_owners_channel_is_let_in_and_hears_nothing_of_rights(stage: Stage) -> None:
+    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    telegram = stage.telegram
+    alice, bob = telegram.user("Alice"), telegram.user("Bob", language="es")
+    home, bobs = telegram.private_chat(alice), telegram.private_chat(bob)
+    added = telegram.channel("Avisos", admins=[alice])
+    added.remove_bot(by=alice)
+    named = telegram.channel("News", username="our_news", admins=[alice, bob])
+    foreign = telegram.channel("Ajeno", admins=[bob])
+    async with stage.serving():
+        await foreign.posts(f"/prophecy {HEADLINE}")  # the bot has no owner yet
+        await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
+        await foreign.posts("/subscribe diario 9:00")
+        question = await home.until(lambda message: "asks to use this bot" in message.text)
+        assert question.text == f"Ajeno (telegram:{foreign.id}) asks to use this bot."
+        added.add_bot(by=alice, status="administrator")
+        await (await alice.says(home, "/settings @our_news language es")).answer()
+        for channel in (added, named):
+            await channel.posts("/access")
+            await channel.posts("/glossary add café = java")
+            await channel.posts(f"/prophecy {HEADLINE}")
+            answer = await channel.until(lambda message: message.from_bot)
+            assert read_years(answer.text, "es" if channel is named else "en")
+        await telegram.until_acknowledged()
+        assert [len(channel.bot_messages) for channel in (added, named, foreign)] == [1, 1, 0]
+        await (await alice.presses(question, "Allow")).answered()
+        await foreign.posts("/subscribe daily 9:00")
+        said = await foreign.until(lambda message: message.from_bot)
+        assert said.text.startswith("Every day at 9:00")
+        waits = await (await bob.says(bobs, HEADLINE)).answer()
+        assert waits.text == "Mi dueño decide quién puede usarme; ya le he preguntado."
+        await telegram.until_acknowledged()
+    assert len(foreign.bot_messages) == 1
+
+
 async def test_the_slack_owner_admits_a_direct_message_and_a_channel_is_greeted(
     coffee_url: str,
 ) -> None:

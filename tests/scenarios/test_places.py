@@ -93,9 +93,9 @@ async def test_a_listening_bot_answers_only_when_a_tweet_fits(place: Place) -> N
 
 
 async def test_settings_are_for_admins_and_answers_for_all(place: Place) -> None:
-    for command in ("/settings threshold 6", "/subscribe daily 9", "/corpus demo"):
+    for command in ("/settings threshold foretold", "/subscribe daily 9", "/corpus demo"):
         assert "Only admins of this " in await place.member.commands(command)
-    assert "threshold: 6" in await place.admin.commands("/settings threshold 6")
+    assert "threshold: foretold" in await place.admin.commands("/settings threshold foretold")
     assert "This chat is told nothing unasked." in await place.admin.commands("/unsubscribe")
     assert read_years(await place.member.commands(f"/prophecy {HEADLINE}"))
 

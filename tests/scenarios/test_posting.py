@@ -84,8 +84,8 @@ async def test_a_daily_post_holds_the_best_of_the_day(coffee_url: str, platform:
     async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour, threshold=3)
-        other = "Record coffee harvest brings record prices, growers say"
+        await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour)
+        other = "Record coffee harvest, record prices, growers say"
         await room.news(process, HEADLINE, other, DULL)
         assert await process.jobs.digest() == 0
         room.clock.wind(3 * HOUR)
@@ -93,7 +93,7 @@ async def test_a_daily_post_holds_the_best_of_the_day(coffee_url: str, platform:
         assert await process.jobs.digest() == 0
         await room.deliver(process)
         (message,) = room.said(platform)
-        assert shown(message).index(HEADLINE) < shown(message).index(other)
+        assert shown(message).index(other) < shown(message).index(HEADLINE)
         assert TWEETS[2] in shown(message)
         assert "foretold:" in shown(message)
         async with process.app.database.connection() as connection:
@@ -619,8 +619,8 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
     async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, threshold=3)
-        other = "Record coffee harvest brings record prices, growers say"
+        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour)
+        other = "Record coffee harvest, record prices, growers say"
         await room.news(process, HEADLINE, other)
         room.clock.wind(3 * HOUR)
         assert await process.jobs.digest() == 1
@@ -675,7 +675,7 @@ async def test_a_daily_post_brings_a_draft_once(coffee_url: str, platform: str) 
         room.model.script = [model]
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        daily = {"mode": PostingMode.DAILY, "at": hour, "threshold": 3, "compose": True}
+        daily = {"mode": PostingMode.DAILY, "at": hour, "compose": True}
         await room.subscribe(process, platform, **daily)
         await room.news(process, HEADLINE)
         room.clock.wind(3 * HOUR + MINUTE)
@@ -699,7 +699,7 @@ async def test_a_draft_that_fails_does_not_hold_up_its_post(coffee_url: str) -> 
     async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        daily = {"mode": PostingMode.DAILY, "at": hour, "threshold": 3, "compose": True}
+        daily = {"mode": PostingMode.DAILY, "at": hour, "compose": True}
         await room.subscribe(process, "telegram", **daily)
         await room.news(process, HEADLINE)
         room.clock.wind(3 * HOUR + MINUTE)

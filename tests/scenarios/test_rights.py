@@ -83,26 +83,28 @@ async def test_only_channel_admins_can_use_settings_buttons_in_a_channel(
     channel = stage.telegram.channel("News")
     channel.members |= {owner.id: "creator", eve.id: "member"}
     async with stage.serving():
-        row = [InlineKeyboardButton("threshold 6", callback_data="set::threshold=6")]
+        row = [InlineKeyboardButton("threshold foretold", callback_data="set::threshold=foretold")]
         row.append(InlineKeyboardButton("Approve 1", callback_data="alias::yes=1"))
         async with Bot(stage.telegram.token, base_url=stage.telegram.base_url) as bot:
             markup = InlineKeyboardMarkup([row])
             await bot.send_message(channel.id, "Settings", reply_markup=markup)
         (shown,) = channel.bot_messages
-        refused = await (await eve.presses(shown, "threshold 6")).answered()
+        refused = await (await eve.presses(shown, "threshold foretold")).answered()
         assert refused.text == "Only admins of this chat may use /settings. Ask one of them."
         refused = await (await owner.presses(shown, "Approve 1")).answered()
         assert refused.text.startswith(OPERATORS_ONLY)
-        assert (await (await owner.presses(shown, "threshold 6")).answered()).text == "Noted."
+        assert (
+            await (await owner.presses(shown, "threshold foretold")).answered()
+        ).text == "Noted."
         await stage.telegram.until_acknowledged()
     rows = await stage.rows("SELECT external_id, private, threshold FROM chat")
-    assert rows == [(str(channel.id), False, 6)]
+    assert rows == [(str(channel.id), False, "prediction")]
 
 
 CHANNEL_COMMANDS = {
     "/subscribe @our_news daily 9:00": "Every day at 9:00 (UTC) I post the best 3",
     "/subscribe @our_news best 5": "Every day at 9:00 (UTC) I post the best 5",
-    "/settings @our_news threshold 6": "threshold: 6",
+    "/settings @our_news threshold foretold": "threshold: foretold",
     "/corpus @our_news demo": "Here I search: demo.",
     "/corpus @our_news": "I can search:",
     "/feeds @our_news": "This chat has no feed yet.",
@@ -137,7 +139,7 @@ async def test_only_channel_admins_can_configure_the_channel_from_private_chat(
         await telegram.until_acknowledged()
     assert channel.bot_messages == []
     chats = await stage.rows("SELECT threshold FROM chat WHERE title = 'News'")
-    assert chats == [(6,)]
+    assert chats == [("prediction",)]
 
 
 async def test_a_channel_without_an_archive_is_told_how_to_choose_its_own(
@@ -179,7 +181,7 @@ async def test_an_exhausted_quota_still_allows_unsubscribing(stage: Stage, eve: 
         for text, said in {
             "/help": "There is always a tweet.",
             "/settings": "Settings of this chat",
-            "/settings threshold 6": "threshold: 6",
+            "/settings threshold foretold": "threshold: foretold",
             "/history": "Nothing was posted here unasked yet.",
             "/unsubscribe": "This chat is told nothing unasked.",
         }.items():
@@ -216,6 +218,6 @@ async def test_a_blocked_person_is_not_answered_inline(stage: Stage, eve: User) 
 
 async def test_inline_queries_change_no_settings(stage: Stage, root: User) -> None:
     async with stage.serving():
-        for text in ("/glossary add coffee = java", "/settings threshold 6"):
+        for text in ("/glossary add coffee = java", "/settings threshold foretold"):
             await (await root.asks_inline(text)).answered()
     assert await groups(stage) == []

@@ -126,7 +126,7 @@ async def test_an_answer_after_a_kill_replaces_the_progress_message(
     with stage.process() as first:
         asked = await alice.says(chat, HEADLINE)
         step = await asked.answer(PATIENCE)
-        assert step.text == "Asking the model …"
+        assert step.text == "Searching …"
         await until(lambda: stage.telegram.pending, PATIENCE)
         await eventually_kept(stage)
         first.kill()

@@ -213,7 +213,7 @@ class Play:
         await alice.says("/why")
         await alice.says("/picture 1")
         await alice.says("thanks")
-        await bob.says("/settings threshold 6")
+        await bob.says("/settings threshold foretold")
         said = await self.people.dani.says("@presagio_bot ¿puedes ayudarme?")
         assert "Mándame un titular" in said
         said = await self.people.dani.says("@presagio_bot The bank raises its interest rates")
@@ -286,7 +286,7 @@ class Play:
         await dave.says("has anybody seen my mug?", answers=0)
         assert read_years(await dave.calls("Video referee decides the football final"))
         await dave.presses("Picture")
-        await dave.commands("/settings threshold 6")
+        await dave.commands("/settings threshold foretold")
         await dave.commands("/prophecy Streaming service doubles prices, adds advertising")
 
     async def thursday(self) -> None:
@@ -314,7 +314,7 @@ class Play:
         await alice.says("/usage")
         await alice.says("/help")
         await alice.says("/help settings")
-        assert "threshold N" in await alice.says("/help threshold")
+        assert "threshold foretold, demands" in await alice.says("/help threshold")
         await self.comings_and_goings()
         await self.outage()
         await alice.says("subscribe daily 9")
@@ -377,7 +377,7 @@ def _hanging(asked: asyncio.Event) -> Step:
         ("El corpus demo está vacío.", "es", 0),
         ("listening: all\nWhy?", "es", 1),
         ("¿Por qué?", "en", 1),
-        ("La harvest is bad. /settings threshold 6", "es", 0),
+        ("La harvest is bad. /settings threshold foretold", "es", 0),
     ],
 )
 def test_the_language_check_detects_a_wrong_sentence(text: str, language: str, wrong: int) -> None:

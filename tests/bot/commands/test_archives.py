@@ -12,7 +12,7 @@ from db.pool import Database
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole, Kind
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, until
 from tests.bot.prophecies import NOW, StandInEngine
 
 HEADLINE = "Coffee prices soar"
@@ -66,6 +66,40 @@ async def test_choosing_an_archive_answers_a_waiting_command(bot: Bot, engine: C
     assert (await bot.press(asked, "archive")).hits
 
 
+@pytest.mark.parametrize("place", [PRIVATE, GROUP])
+async def test_one_question_is_open_at_a_time_and_answers_all_that_waits(
+    bot: Bot, engine: Choosing, place: Place
+) -> None:
+    asked = await bot.say(f"/prophecy {HEADLINE}", place=place)
+    for text in ("/prophecy Trains stop in the north", "/prophecy Storm hits the coast"):
+        aside = await bot.say(text, place=place)
+        assert (aside.text, aside.buttons) == (
+            "Choose above whose texts I search; then I answer this too.",
+            (),
+        )
+    elsewhere = await bot.say(f"/prophecy {HEADLINE}", place=replace(place, thread="9"))
+    assert labels(elsewhere), "a question in another thread is not above"
+    known = len(bot.adapter.replies)
+    press = event(
+        str(asked.buttons[0][0].action), place=place, trigger=Trigger.BUTTON, person=Person(id="x")
+    )
+    await bot.conversation.answer(press, bot.adapter)
+    await until(lambda: len(bot.adapter.replies) == known + 3)
+    assert [reply.headline for reply in bot.adapter.replies[known:]] == [
+        HEADLINE,
+        "Trains stop in the north",
+        "Storm hits the coast",
+    ]
+    later = await bot.say("/corpus default", place=place, is_admin=yes)
+    assert "configured" in (later.text or "")
+    again = await bot.say("/prophecy The budget passes", place=place, person=Person(id="y"))
+    assert again.text == "Whose texts shall I search?", "what was answered does not wait"
+
+
+async def yes() -> bool:
+    return True
+
+
 async def test_choice_of_a_member_does_not_set_the_corpus_of_the_group(
     bot: Bot, engine: Choosing
 ) -> None:
@@ -102,7 +136,7 @@ async def test_a_member_s_choice_is_remembered_for_an_hour_for_that_member_alone
         other = await bot.say("The budget passes", place=GROUP, **changes)
         assert other.text == "Whose texts shall I search?"
     await bot.services.stores.forgetting.person("test", "ana", chat="p", now=NOW)
-    forgotten = await bot.say("The budget passes", place=GROUP)
+    forgotten = await bot.say("The budget passes", place=replace(GROUP, thread="7"))
     assert forgotten.text == "Whose texts shall I search?"
 
 

@@ -97,7 +97,7 @@ async def outcome(bot: Bot) -> Reply:
 
 async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInComposer) -> None:
     announced = await bot.say("/compose Coffee prices")
-    assert announced.text == "Looking into the corpora…"
+    assert announced.text == "Looking into the archives…"
     assert labels(announced) == ["Stop"]
     shown = await outcome(bot)
     assert bot.adapter.changed[-1][0] == "m1"

@@ -5,6 +5,7 @@ from bot.request import Person
 from db.chat.chats import Quotas
 from db.pool import Database
 from engine.chat import Listening
+from engine.search import HitKind
 from tests.bot.conversing import GROUP, PRIVATE, Bot
 from tests.bot.prophecies import NOW
 
@@ -29,7 +30,7 @@ async def test_forget_deletes_nothing_before_confirmation(bot: Bot) -> None:
 
 
 async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot) -> None:
-    await bot.say("/settings threshold 6")
+    await bot.say("/settings threshold foretold")
     answer = await bot.say("/prophecy Coffee prices soar", place=GROUP)
     for person in (BOB, Person(id="ana")):
         await bot.press(answer, "up", place=GROUP, person=person)
@@ -38,7 +39,7 @@ async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot)
     assert gone.replaces
     assert gone.text == "Deleted. What you write to me from now on is stored again."
     new = await bot.chat()
-    assert (new.id == old.id, new.threshold) == (False, 5)
+    assert (new.id == old.id, new.threshold) == (False, HitKind.MIRROR)
     group = await bot.chat(GROUP)
     latest = await bot.services.stores.answers.last(group, None)
     assert latest
@@ -49,9 +50,9 @@ async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot)
 async def test_used_forget_button_deletes_nothing_again(bot: Bot) -> None:
     asked = await bot.say("/forget")
     await bot.press(asked, "forget")
-    await bot.say("/settings threshold 6")
+    await bot.say("/settings threshold foretold")
     assert (await bot.press(asked, "forget")).toast == "This button is too old."
-    assert (await bot.chat()).threshold == 6
+    assert (await bot.chat()).threshold is HitKind.PREDICTION
 
 
 async def test_a_group_is_forgotten_by_its_admins_alone(bot: Bot) -> None:

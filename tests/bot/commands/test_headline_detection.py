@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_text import worth_saying
+from bot.commands.plain_text import repeats_headline, worth_saying
+from engine.search import HitKind
 from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
 from tests.bot.small_talk import ENGLISH, SPANISH, lines
 
@@ -27,9 +29,36 @@ def test_real_headlines_are_taken(language: str, shared_data: Path) -> None:
         assert share_taken(json.loads(row)["title"] for row in rows) >= 0.95
 
 
+@pytest.mark.parametrize("decorated", ["🚨 {}", "{} 🇦🇷", "{}!"])
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_real_headlines_with_an_emoji_or_an_exclamation_mark_are_taken(
+    language: str, decorated: str, shared_data: Path
+) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [decorated.format(json.loads(row)["title"]) for row in rows]
+    assert share_taken(titles) >= 0.85
+
+
+@pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!"])
 @pytest.mark.parametrize("talk", [ENGLISH, SPANISH], ids=["en", "es"])
-def test_small_talk_is_left_alone(talk: str) -> None:
-    assert share_taken(lines(talk)) <= 0.10
+def test_small_talk_is_left_alone(talk: str, decorated: str) -> None:
+    said = lines(talk)
+    assert share_taken(map(decorated.format, said)) <= 0.10
+    assert share_taken(decorated.format(text.lower()) for text in said) <= 0.10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Coffee Prices Hit A Record High!", True),
+        ("lol “Coffee prices hit a record high”, told you", True),
+        ("Coffee prices hit record high", True),
+        ("Coffee prices fall from their record high", False),
+        ("Tea prices hit a record high", False),
+    ],
+)
+def test_a_headline_is_recognised_with_more_words_around_it(text: str, expected: bool) -> None:
+    assert repeats_headline(text, "Coffee prices hit a record high") is expected
 
 
 def test_the_bundled_headlines_are_taken() -> None:
@@ -56,8 +85,15 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("???", False),
         ("Storm hits the coast\nof Florida today", False),
         ("BREAKING\n\nStorm hits the coast of Florida\n\nWe saw " + "rain " * 200, True),
-        ("Storm hits the coast of Florida 😱", False),
-        ("storm hits the coast of Florida", False),
+        ("Storm hits the coast of Florida 😱", True),
+        ("🚨🇺🇸 Storm hits the coast of Florida", True),
+        ("Storm hits the coast of Florida!", True),
+        ("storm hits the coast of Florida", True),
+        ("storm hits my coast of Florida", False),
+        ("Storm hits my coast, Florida! 😱", False),
+        ("JUST IN 🔴 Storm hits the coast of Florida", True),
+        ("Storm hits the coast of Florida :)", False),
+        ("😱😱😱", False),
         ("Storm " * 41, False),
         ("Stormy " + "x" * 300 + " hits the coast", False),
     ],
@@ -72,20 +108,24 @@ def test_any_text_can_be_asked_about(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judgment", "threshold", "expected"),
+    ("kind", "judgment", "threshold", "expected"),
     [
-        (4 / 6, 4, True),
-        (4 / 6, 5, False),
-        (1.0, 6, True),
-        (5 / 6, 6, False),
-        (0.0, 0, True),
-        (0.0, 1, False),
+        (HitKind.PREDICTION, 5, HitKind.PREDICTION, True),
+        (HitKind.PREDICTION, 4, HitKind.PREDICTION, False),
+        (HitKind.DEMAND, 6, HitKind.PREDICTION, False),
+        (HitKind.DEMAND, 5, HitKind.MIRROR, True),
+        (None, 5, HitKind.MIRROR, True),
+        (None, 6, HitKind.DEMAND, False),
+        (HitKind.EARLIER_CASE, 6, HitKind.MIRROR, False),
+        (HitKind.EARLIER_CASE, 4, HitKind.EARLIER_CASE, True),
+        (HitKind.EARLIER_CASE, 3, HitKind.EARLIER_CASE, False),
     ],
 )
-def test_a_judged_hit_has_to_reach_the_threshold(
-    judgment: float, threshold: int, expected: bool
+def test_a_judged_hit_has_to_be_good_and_of_a_kind_that_is_wanted(
+    kind: HitKind | None, judgment: int, threshold: HitKind, expected: bool
 ) -> None:
-    hit = make_hit(parts={"judgment": judgment, "lexical": 0.0, "age": 1.0})
+    parts = {"judgment": judgment / 6, "lexical": 0.0, "age": 1.0}
+    hit = replace(make_hit(parts=parts), kind=kind)
     best_second = make_hit(2, parts={"judgment": 1.0})
     assert worth_saying(make_prophecy(hit, best_second), threshold, 0.5) is expected
 
@@ -96,7 +136,7 @@ def test_a_judged_hit_has_to_reach_the_threshold(
 def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expected: bool) -> None:
     words = ("fee", "school", "city", "budget")
     hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0}, matched=words)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
 
 
 @pytest.mark.parametrize(
@@ -109,8 +149,8 @@ def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expect
 )
 def test_an_unjudged_hit_has_to_share_four_words(matched: tuple[str, ...], expected: bool) -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.9}, matched=matched)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
 
 
 def test_prophecy_without_hits_is_not_worth_saying() -> None:
-    assert not worth_saying(make_prophecy(), 0, 0.0)
+    assert not worth_saying(make_prophecy(), HitKind.MIRROR, 0.0)

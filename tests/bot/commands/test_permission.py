@@ -11,6 +11,7 @@ from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.corpus.glossary import Groups
 from db.pool import Database
+from engine.search import HitKind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
 from tests.database import Clones
 from tests.db.loading import load_texts
@@ -130,10 +131,10 @@ async def posted(bot: Bot, who: str, place: Place) -> bool:
 
 async def steered(bot: Bot, who: str, place: Place) -> bool:
     """Set the threshold by a command, and then by a button."""
-    await say(bot, "/settings threshold 6", who, place)
-    typed = (await bot.chat(place)).threshold == 6
-    await say(bot, "set::threshold=4", who, place, trigger=Trigger.BUTTON)
-    pressed = (await bot.chat(place)).threshold == 4
+    await say(bot, "/settings threshold foretold", who, place)
+    typed = (await bot.chat(place)).threshold is HitKind.PREDICTION
+    await say(bot, "set::threshold=earlier", who, place, trigger=Trigger.BUTTON)
+    pressed = (await bot.chat(place)).threshold is HitKind.EARLIER_CASE
     assert typed == pressed
     return typed
 
@@ -251,7 +252,7 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
     ("text", "place", "english", "spanish"),
     [
         (
-            "/settings threshold 6",
+            "/settings threshold foretold",
             GROUP,
             "Only admins of this chat may use /settings. Ask one of them.",
             "Solo quienes administran este chat pueden usar /settings. Pídeselo.",
@@ -263,7 +264,7 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
             "Solo quienes administran este chat pueden usar /feeds remove. Pídeselo.",
         ),
         (
-            "/settings threshold 6",
+            "/settings threshold foretold",
             SLACK,
             "Only admins of this workspace may use /presagio settings. Ask one of them.",
             "Solo quienes administran este espacio de trabajo pueden usar /presagio settings."

@@ -12,7 +12,7 @@ from bot.reply import Action, Reply
 from bot.request import Person, Request, Trigger
 from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
-from engine.search import Headline
+from engine.search import Headline, HitKind
 from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
@@ -155,7 +155,7 @@ async def test_nearest_hits_have_their_own_page_after_the_last_hit(bot: Bot) -> 
 
 async def test_overheard_headline_is_not_answered_with_nearest_hits(bot: Bot) -> None:
     bot.engine.found, bot.engine.near = 0, 5
-    await bot.set_up(listening=Listening.parse("all"), threshold=0)
+    await bot.set_up(listening=Listening.parse("all"), threshold=HitKind.EARLIER_CASE)
     assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
 
 
@@ -248,11 +248,11 @@ class TestOverheard:
         assert reply
         assert ranks(reply) == [1, 2, 3]
 
-    async def test_it_has_to_reach_the_threshold_of_the_chat(self, bot: Bot) -> None:
-        bot.engine.parts = {"judgment": 3 / 6, "lexical": 1.0, "age": 1.0}
-        await bot.set_up(listening=Listening.parse("all"), threshold=4)
+    async def test_it_has_to_be_good_enough_for_a_post(self, bot: Bot) -> None:
+        bot.engine.parts = {"judgment": 4 / 6, "lexical": 1.0, "age": 1.0}
+        await bot.set_up(listening=Listening.parse("all"))
         assert await bot.hear(self.said()) is None
-        await bot.set_up(threshold=3)
+        bot.engine.parts = {"judgment": 5 / 6, "lexical": 1.0, "age": 1.0}
         assert await bot.hear(self.said())
 
     async def test_unjudged_overheard_hit_must_cover_the_headline(self, bot: Bot) -> None:
@@ -273,7 +273,12 @@ class TestOverheard:
 
     async def test_commands_are_not_overheard(self, bot: Bot) -> None:
         await bot.set_up(listening=Listening.parse("all"))
-        for text in ("/help", "/nonsense", "/settings threshold 0", "/p https://news.example"):
+        for text in (
+            "/help",
+            "/nonsense",
+            "/settings threshold earlier",
+            "/p https://news.example",
+        ):
             assert await bot.hear(self.said(text)) is None
         assert bot.engine.calls == []
 

@@ -9,6 +9,7 @@ from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Chat, Listening, PostPicture
+from engine.search import HitKind
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event, news_services
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
@@ -27,8 +28,8 @@ async def yes() -> bool:
         ("mentions off", "listening", Listening(replies=True), "off"),
         ("Replies OFF", "listening", Listening(mentions=True), "off"),
         ("headlines on", "listening", Listening.parse("all"), "on"),
-        ("threshold 0", "threshold", 0, "0"),
-        ("threshold   6", "threshold", 6, "6"),
+        ("threshold earlier", "threshold", HitKind.EARLIER_CASE, "earlier"),
+        ("threshold   Anunciado", "threshold", HitKind.PREDICTION, "foretold"),
         ("timezone europe/madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
         ("timezone Madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
         ("timezone nueva york", "time_zone", "America/New_York", "America/New_York"),
@@ -55,6 +56,51 @@ async def test_a_setting_is_changed_and_shown(
     lines = [line.partition(" · ")[0] for line in (reply.text or "").splitlines()]
     assert f"{name}: {shown}" in lines
     assert reply.ephemeral
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("idioma español", "language: es"),
+        ("idioma: inglés", "language: en"),
+        ("language spanish", "language: es"),
+        ("silencio de 23 a 7", "quiet: 23:00-07:00"),
+        ("silencio de 11 de la noche a 7 y media de la mañana", "quiet: 23:00-07:30"),
+        ("quiet hours from 11pm to 7am", "quiet: 23:00-07:00"),
+        ("quiet between 10 pm and noon", "quiet: 22:00-12:00"),
+        ("horas de silencio entre las 22hs y las 8hs", "quiet: 22:00-08:00"),
+        ("silencio no", "quiet: off"),
+        ("umbral espejos", "threshold: mirrors"),
+        ("umbral a anunciado", "threshold: foretold"),
+        ("Umbral = anteriores", "threshold: earlier"),
+        ("zona horaria Buenos Aires", "timezone: America/Argentina/Buenos_Aires"),
+        ("time zone New York", "timezone: America/New_York"),
+        ("menciones no", "mentions: off"),
+        ("réplicas no", "replies: off"),
+        ("respuestas no", "replies: off"),
+        ("respuestas completas", "answers: full"),
+        ("titulares sí", "headlines: on"),
+        ("archivo demo", "corpus: demo"),
+    ],
+)
+async def test_settings_are_understood_in_both_languages(
+    bot: Bot, language: str, typed: str, said: str
+) -> None:
+    reply = await bot.say(f"/settings {typed}", person=Person(id="x", language=language))
+    assert (reply.text or "").startswith(said)
+
+
+async def test_setting_errors_name_words_of_the_language(bot: Bot) -> None:
+    person = Person(id="x", language="es")
+    unknown = await bot.say("/settings color rojo", person=person)
+    assert (unknown.text or "").startswith(
+        "No existe el ajuste color. Hay: idioma, menciones, réplicas, titulares, umbral, zona,"
+    )
+    wrong = await bot.say("/settings respuestas largas", person=person)
+    assert (wrong.text or "").endswith(
+        "largas no sirve para respuestas. Sirven: breves, completas."
+    )
 
 
 async def test_listening_to_all_warns_of_messages_telegram_hides(bot: Bot) -> None:
@@ -111,9 +157,10 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("language fr", "fr does not fit language. Use one of: en, es, auto."),
         ("language", "- does not fit language. Use one of: en, es, auto."),
         ("listening some", "some does not fit listening. Use one of: all, mentions, commands."),
-        ("threshold 7", "7 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
-        ("threshold -1", "-1 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
-        ("threshold ٣", "٣ does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
+        (
+            "threshold 5",
+            "5 does not fit threshold. Use one of: foretold, demands, mirrors, earlier.",
+        ),
         ("timezone Mars/Base", "I know no city or time zone Mars/Base. An example: Madrid."),
         ("timezone ../../x", "I know no city or time zone ../../x. An example: Madrid."),
         ("timezone", "I know no city or time zone -. An example: Madrid."),
@@ -122,7 +169,7 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("picture maybe", "maybe does not fit picture. Use one of: off, on, post."),
-        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
+        ("corpus nowhere", "There is no archive nowhere. There are: demo, larga, all, default."),
         (
             "colour red",
             "There is no setting colour. There are: language, mentions, replies, headlines,"
@@ -153,7 +200,7 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
         "mentions: on · in a group I answer when my name is written",
         "replies: on · in a group I answer headlines in reply to me",
         "headlines: off · in a group I leave headlines alone that are not for me",
-        "threshold: 5 · I speak unasked of tweets that score 5 or more (of 6)",
+        "threshold: mirrors · I speak unasked of what was foretold, asked for or said of others",
         "timezone: UTC · it is 12:00 there",
         "quiet: off · I may post at any hour",
         "picture: off · my posts have no pictures",
@@ -202,12 +249,12 @@ class TestAdmins:
         assert await bot.chat(GROUP) == before
         return reply
 
-    @pytest.mark.parametrize("text", ["/settings", "/settings threshold 0"])
+    @pytest.mark.parametrize("text", ["/settings", "/settings threshold earlier"])
     async def test_settings_in_groups_are_for_admins_only(self, bot: Bot, text: str) -> None:
         assert (await self.refused(bot, text)).text == ADMINS_ONLY.format("settings")
 
     async def test_settings_buttons_in_groups_are_for_admins_only(self, bot: Bot) -> None:
-        reply = await self.refused(bot, "set::threshold=0", trigger=Trigger.BUTTON)
+        reply = await self.refused(bot, "set::threshold=earlier", trigger=Trigger.BUTTON)
         assert (reply.toast, reply.text) == (ADMINS_ONLY.format("settings"), None)
 
     async def test_only_admins_choose_the_corpus_but_everybody_lists_it(self, bot: Bot) -> None:
@@ -215,19 +262,20 @@ class TestAdmins:
         assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
 
     async def test_platform_admin_can_change_settings(self, bot: Bot) -> None:
-        await bot.say("/settings threshold 0", place=GROUP, is_admin=yes)
+        await bot.say("/settings threshold earlier", place=GROUP, is_admin=yes)
         await bot.say("/corpus larga", place=GROUP, is_admin=yes)
         await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
         chat = await bot.chat(GROUP)
-        assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.parse("all"))
+        assert (chat.threshold, chat.corpus) == (HitKind.EARLIER_CASE, "larga")
+        assert chat.listening == Listening.parse("all")
 
     async def test_configured_admin_can_change_settings(self, storage: Database) -> None:
         async with bot_on(storage, admins=frozenset({"test:root"})) as bot:
             root = Person(id="root")
-            await bot.say("/settings threshold 0", place=GROUP, person=root)
-            assert (await bot.chat(GROUP)).threshold == 0
+            await bot.say("/settings threshold earlier", place=GROUP, person=root)
+            assert (await bot.chat(GROUP)).threshold is HitKind.EARLIER_CASE
             other = Person(id="root2")
-            reply = await bot.say("/settings threshold 1", place=GROUP, person=other)
+            reply = await bot.say("/settings threshold earlier", place=GROUP, person=other)
             assert reply.text == ADMINS_ONLY.format("settings")
 
 
@@ -246,7 +294,7 @@ class TestCorpus:
     async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
             assert (await bot.say("/corpus")).text == "There is no corpus yet."
-            said = "There is no corpus x. There are: all, default."
+            said = "There is no archive x. There are: all, default."
             assert (await bot.say("/corpus x")).text == said
 
     async def test_a_button_of_a_corpus_that_is_gone_is_told(self, bot: Bot) -> None:
@@ -261,14 +309,14 @@ def test_every_setting_can_be_shown() -> None:
 
 
 async def test_threshold_is_shared_by_settings_and_subscription(bot: Bot) -> None:
-    await bot.say("/subscribe daily threshold 6")
-    assert (await bot.chat()).threshold == 6
-    await bot.say("/settings threshold 4")
+    await bot.say("/subscribe daily threshold foretold")
+    assert (await bot.chat()).threshold is HitKind.PREDICTION
+    await bot.say("/settings threshold earlier")
     subscription = await bot.services.news.subscriptions.get(await bot.chat())
     assert subscription
-    assert subscription.threshold == 4
+    assert subscription.threshold is HitKind.EARLIER_CASE
 
 
 async def test_a_change_is_for_one_chat(bot: Bot) -> None:
-    await bot.hear(event("/settings threshold 0"))
-    assert (await bot.chat(GROUP)).threshold == 5
+    await bot.hear(event("/settings threshold earlier"))
+    assert (await bot.chat(GROUP)).threshold is HitKind.MIRROR

@@ -51,6 +51,12 @@ async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
     assert labels(greeting) == ["Set me up"]
 
 
+async def test_greeting_names_the_archive_that_the_chat_searches(bot: Bot) -> None:
+    await bot.say("/corpus luis")
+    greeting = await bot.say("/start")
+    assert "I look in the old tweets of @luis for one" in (greeting.text or "")
+
+
 @pytest.mark.parametrize(
     ("language", "place", "corpora"),
     list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
@@ -68,7 +74,7 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     archive = await press(bot, await bot.say("/start"), "Set me up")
     assert labels(archive) == ["Ana Ruiz", "@luis", "All of them", "Leave it as it is"]
     language = await press(bot, archive, "@luis")
-    assert labels(language) == ["English", "Español", "Leave it as it is"]
+    assert labels(language) == ["English", "Español", "Back", "Leave it as it is"]
     news = await press(bot, language, "Español")
     assert "¿Qué noticias leo?" in (news.text or "")
     assert "El País" in labels(news)
@@ -82,8 +88,8 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     assert (done.text or "").splitlines() == [
         "Todo listo. Pega un titular o un enlace.",
         "Busco en los textos de @luis.",
-        "Todos los días a las 8:00 (Madrid) publico los 3 mejores de El País,"
-        " si llegan a 5 (de 6).",
+        "Todos los días a las 8:00 (Madrid) publico los 3 mejores de El País.",
+        "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
         "Si nada estaba anunciado, no digo nada.",
         "/settings y /subscribe cambian lo demás.",
     ]
@@ -97,6 +103,45 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     subscription = await bot.services.news.subscriptions.get(chat)
     assert subscription
     assert subscription.mode is PostingMode.DAILY
+
+
+@pytest.mark.parametrize("choice", ["All of them", "Leave it as it is"])
+async def test_where_several_archives_are_searched_the_set_up_asks_which_one_posts(
+    bot: Bot, choice: str
+) -> None:
+    archive = await press(bot, await bot.say("/start"), "Set me up")
+    language = await press(bot, archive, choice)
+    news = await press(bot, language, "Español")
+    zone = await press(bot, news, "Dejarlo como está")
+    hour = await press(bot, zone, "Madrid 14:00")
+    source = await press(bot, hour, "9:00")
+    assert source.replaces
+    assert (source.text or "").startswith("Publico de un solo archivo")
+    assert labels(source) == ["Ana Ruiz", "@luis", "Nunca", "Volver"]
+    assert "¿A qué hora publico" in ((await press(bot, source, "Volver")).text or "")
+    done = await press(bot, source, "@luis")
+    assert "Busco en los textos de @luis." in (done.text or "")
+    assert "No hay ninguna fuente elegida" in (done.text or "")
+    assert (await bot.chat()).corpus == "luis"
+    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    assert subscription
+    assert (subscription.mode, subscription.at.hour) == (PostingMode.DAILY, 9)
+    again = await press(bot, done, "Cambiar")
+    assert (again.text or "").endswith("Lo que publico sale de un solo archivo.")
+    assert labels(again) == ["Ana Ruiz", "@luis", "Dejarlo como está"], "all cannot be posted from"
+    never = await press(bot, source, "Nunca")
+    assert "Aquí no publico nada" in (never.text or "")
+
+
+async def test_each_step_of_the_set_up_leads_back(bot: Bot) -> None:
+    step = await press(bot, await bot.say("/start"), "Set me up")
+    first = step
+    for label in ("@luis", "English", "Leave it as it is", "London 13:00"):
+        step = await press(bot, step, label)
+    for said in ("What time is it", "Whose news", "Which language"):
+        step = await press(bot, step, "Back")
+        assert (step.text or "").startswith(said)
+    assert (await press(bot, step, "Back")).text == first.text
 
 
 async def test_without_a_feed_the_set_up_says_that_nothing_will_be_posted(bot: Bot) -> None:
@@ -133,7 +178,19 @@ async def test_setup_skips_the_archive_step_for_a_single_archive(storage: Databa
         assert (last.text or "").startswith("I am set up.")
 
 
-@pytest.mark.parametrize("value", ["corpus=7", "language=tlh", "hour=25:00", "", "nothing"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "corpus=7",
+        "language=tlh",
+        "hour=25:00",
+        "from=7=9:00",
+        "from=9:00",
+        "hour=7=9:00",
+        "",
+        "nothing",
+    ],
+)
 async def test_a_button_that_was_tampered_with_does_nothing(bot: Bot, value: str) -> None:
     reply = await bot.say(f"setup::{value}", trigger=Trigger.BUTTON)
     assert (await bot.chat()).corpus is None

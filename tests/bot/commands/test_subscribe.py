@@ -44,8 +44,9 @@ async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> N
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid")
     reply = await bot.say("/subscribe daily 8:30 best 5 must coffee")
-    assert (reply.text or "").splitlines()[:4] == [
-        "Every day at 8:30 (Madrid) I post the best 5 of the news, if they score 5 or more (of 6).",
+    assert (reply.text or "").splitlines()[:5] == [
+        "Every day at 8:30 (Madrid) I post the best 5 of the news.",
+        "I post predictions, what was asked for, and what was said of others.",
         "Only news with one of these words: coffee.",
         "When nothing was foretold, I say nothing.",
         "Next post: June 2, 2024, 08:30 (Madrid).",
@@ -65,20 +66,22 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
 async def test_instant_subscription_mentions_quiet_hours(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="UTC", quiet_from=time(0), quiet_to=time(23, 59))
     lines = ((await bot.say("/subscribe instant")).text or "").splitlines()
-    assert lines[1] == "Each find is posted once the quiet hours are over."
+    assert lines[2] == "Each find is posted once the quiet hours are over."
 
 
 async def test_a_spanish_chat_subscribes_in_spanish(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid", language="es")
     reply = await bot.say("/subscribe de lunes a viernes a las 9 mejores 2 sin fútbol nada sí")
-    assert (reply.text or "").splitlines()[:3] == [
-        "De lunes a viernes a las 9:00 (Madrid) publico los 2 mejores de las noticias,"
-        " si llegan a 5 (de 6).",
+    assert (reply.text or "").splitlines()[:4] == [
+        "De lunes a viernes a las 9:00 (Madrid) publico los 2 mejores de las noticias.",
+        "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
         "Ninguna noticia con alguna de estas palabras: fútbol.",
         "Si nada estaba anunciado, también lo digo.",
     ]
     helped = (await bot.say("/subscribe help")).text or ""
-    typed = 'daily 09:00 weekdays mon,tue,wed,thu,fri best 2 threshold 5 not "fútbol" nothing on'
+    typed = (
+        'daily 09:00 weekdays mon,tue,wed,thu,fri best 2 threshold mirrors not "fútbol" nothing on'
+    )
     assert f"Así se escribiría: /subscribe {typed}" in helped
 
 
@@ -104,7 +107,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     assert offered == [
         ["Every day at 9:00", "Off"],
         ["The best one", "The best 5"],
-        ["From 4 of 6", "Only 6 of 6"],
+        ["Only what was foretold", "Demands too", "Earlier cases too"],
     ]
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")

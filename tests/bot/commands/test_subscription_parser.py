@@ -12,6 +12,7 @@ from bot.i18n.words import words_for
 from engine.chat import Chat
 from engine.errors import UsageError
 from engine.posting.delivery import PostingMode, Subscription
+from engine.search import HitKind
 
 CHAT = Chat(id=1, platform="test", external_id="1", private=True)
 NEW = Subscription(chat=CHAT, thread="7")
@@ -43,7 +44,7 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("instant", {"mode": PostingMode.INSTANT}),
         ("off", {"mode": PostingMode.OFF}),
         ("best 5", {"best": 5}),
-        ("THRESHOLD 0", {"threshold": 0}),
+        ("THRESHOLD Demands", {"threshold": HitKind.DEMAND}),
         ("weekdays mon-fri", {"weekdays": (0, 1, 2, 3, 4)}),
         ("weekdays 9:00", {"weekdays": (0, 1, 2, 3, 4), "at": time(9)}),
         ("weekdays at 7:30 best 2", {"weekdays": (0, 1, 2, 3, 4), "at": time(7, 30), "best": 2}),
@@ -67,10 +68,10 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("here", {"thread": "7"}),
         ("here chat", {}),
         (
-            "instant threshold 6 must tea not football",
+            "instant threshold foretold must tea not football",
             {
                 "mode": PostingMode.INSTANT,
-                "threshold": 6,
+                "threshold": HitKind.PREDICTION,
                 "must": ("tea",),
                 "must_not": ("football",),
             },
@@ -81,9 +82,62 @@ def test_typed_options_set_the_subscription(typed: str, changes: dict[str, objec
     assert read(typed) == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # fields of Subscription
 
 
+WEEKDAYS = (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "changes"),
+    [
+        ("noon", {"at": time(12)}),
+        ("every day at midnight", {"at": time(0)}),
+        ("weekdays at noon", {"weekdays": WEEKDAYS, "at": time(12)}),
+        ("on weekdays 8:30", {"weekdays": WEEKDAYS, "at": time(8, 30)}),
+        ("a las 7 de la tarde", {"at": time(19)}),
+        ("diario a las siete y media de la tarde", {"at": time(19, 30)}),
+        ("daily at 7 in the evening best 2", {"at": time(19), "best": 2}),
+        ("cada lunes 9h", {"weekdays": (0,), "at": time(9)}),
+        ("lunes a viernes 9hs", {"weekdays": WEEKDAYS, "at": time(9)}),
+        ("de lunes a viernes a las 21:30 hs", {"weekdays": WEEKDAYS, "at": time(21, 30)}),
+        ("todos los sábados al mediodía", {"weekdays": (5,), "at": time(12)}),
+        ("on Mondays and Fridays at nine", {"weekdays": (0, 4), "at": time(9)}),
+        ("los días hábiles a las 8", {"weekdays": WEEKDAYS, "at": time(8)}),
+        ("mediodía", {"at": time(12)}),
+        ("830", {"at": time(8, 30)}),
+        ("daily 1930", {"at": time(19, 30)}),
+        ("al instante", {"mode": PostingMode.INSTANT}),
+        (
+            "at once umbral anunciado",
+            {"mode": PostingMode.INSTANT, "threshold": HitKind.PREDICTION},
+        ),
+        ("every morning", {"at": time(9)}),
+        ("todas las noches", {"at": time(20)}),
+        ("every evening at 7", {"at": time(19)}),
+        ("every Monday morning at 8 am", {"weekdays": (0,), "at": time(8)}),
+        ("mejores 2 silencio sí", {"best": 2, "silent": True}),
+        ("diario 9:00 fuentes La Tarde, El Lunes", {"feeds": ("La Tarde", "El Lunes")}),
+        ("must weekends, midnight daily noon", {"must": ("weekends", "midnight"), "at": time(12)}),
+    ],
+)
+def test_times_and_options_are_understood_in_both_languages(
+    language: str, typed: str, changes: dict[str, object]
+) -> None:
+    read_here = read_subscription(typed, None, NEW, words_for(language))
+    assert read_here == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # as above
+
+
+def test_a_word_that_is_an_option_in_spanish_can_be_a_word_in_english() -> None:
+    assert read("must sin, grace").must == ("sin", "grace")
+
+
+def test_errors_name_the_options_of_the_language() -> None:
+    with pytest.raises(UsageError, match=r"Hay: diario, al instante, nunca, días, mejores, umbral"):
+        read_subscription("semanal", None, NEW, SPANISH)
+
+
 def test_options_not_typed_are_kept() -> None:
     before = read("instant best 7 must tea here")
-    assert read("threshold 6", before) == replace(before, threshold=6)
+    assert read("threshold foretold", before) == replace(before, threshold=HitKind.PREDICTION)
     assert read("must any chat", before) == replace(before, must=(), thread=None)
     assert read("daily", before) == replace(before, mode=PostingMode.DAILY)
 
@@ -106,8 +160,11 @@ def test_changing_a_switched_off_subscription_makes_it_daily() -> None:
         ("best", "What is best to be?"),
         ("best 0", "best takes a number from 1 to 10."),
         ("best 11", "best takes a number from 1 to 10."),
-        ("threshold 7", "threshold takes a number from 0 to 6."),
-        ("threshold -1", "threshold takes a number from 0 to 6."),
+        ("threshold", "What is threshold to be?"),
+        (
+            "threshold 5",
+            "5 does not fit threshold. Use one of: foretold, demands, mirrors, earlier.",
+        ),
         ("coverage 101", "coverage takes a number from 0 to 100."),
         ("best 99999999999999999999", "best takes a number from 1 to 10."),
         ("weekdays someday", "someday is no weekday. An example: weekdays mon-fri."),
@@ -129,7 +186,7 @@ def test_invalid_options_are_refused_with_a_message(typed: str, said: str) -> No
 
 
 def test_option_error_is_in_the_language_of_the_chat() -> None:
-    with pytest.raises(UsageError, match=r"^best lleva un número de 1 a 10\.$"):
+    with pytest.raises(UsageError, match=r"^mejores lleva un número de 1 a 10\.$"):
         read_subscription("best x", None, NEW, SPANISH)
 
 
@@ -144,7 +201,7 @@ WISHES = st.builds(
     at=st.times().map(lambda at: at.replace(second=0, microsecond=0)),
     weekdays=st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days))),
     best=st.integers(1, 10),
-    threshold=st.integers(0, 6),
+    threshold=st.sampled_from(HitKind),
     unjudged=st.booleans(),
     unjudged_coverage=st.integers(0, 100).map(lambda share: share / 100),
     say_nothing_found=st.booleans(),

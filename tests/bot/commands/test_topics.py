@@ -58,7 +58,7 @@ async def test_a_topic_has_a_subscription_of_its_own(news: News) -> None:
     await say("/subscribe daily 8:00", place=GROUP, is_admin=yes)
     reply = await say("/subscribe topic feeds news silent on 10:00", place=TOPIC, is_admin=yes)
     assert (reply.text or "").startswith(
-        "In this topic:\nEvery day at 10:00 (UTC) I post the best 3 of news,"
+        "In this topic:\nEvery day at 10:00 (UTC) I post the best 3 of news."
     )
     chat, topic = await wish(news), await wish(news, "77")
     assert chat

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.commands.upcoming import HISTORY
 from bot.i18n.words import words_for
 from bot.jobs.content import NothingFound, content_to_json, reply_of
 from bot.jobs.digest import decide_due_posts
@@ -119,8 +120,8 @@ class TestPreview:
             await news.found(story, 1, text=f"Cow {story.id} will do it")
         lines = ((await news.bot.say("/preview")).text or "").splitlines()
         at = lines.index("Left out:")
-        assert lines[at + 10].endswith(": judged 1 of 6, less than 5")
-        assert lines[at + 11] == "- 3 more: judged less than 5 of 6"
+        assert lines[at + 10].endswith(": judged too weak for a post")
+        assert lines[at + 11] == "- 3 more: judged too weak for a post"
 
     async def test_preview_shows_stories_next_post_and_reasons_for_the_rest(
         self, news: News
@@ -139,7 +140,7 @@ class TestPreview:
             f"   March 1, 2014, {say_years(10, 3)}: Coffee will be dear, mark my words",
             "",
             "Left out:",
-            f"- {TEA}!: judged 3 of 6, less than 5",
+            f"- {TEA}!: judged too weak for a post",
         ]
         assert await owed(news) == []
         assert subscription.best == 3
@@ -191,7 +192,7 @@ class TestDraft:
         )
         assert composer.calls == [], "nothing is paid for unasked"
         announced = await news.bot.press(preview, "write")
-        assert announced.text == "Looking into the corpora…"
+        assert announced.text == "Looking into the archives…"
         await news.bot.conversation.wait_until_written()
         assert "Dear. [1]" in (news.bot.adapter.changed[-1][1].text or "")
         [kept] = composer.calls
@@ -255,10 +256,14 @@ class TestHistory:
         assert ((await news.bot.say("/history")).text or "").splitlines() == [
             "The last posts of this chat:",
             "June 1, 2024, 12:00 · not sent yet: …",
-            "June 1, 2024, 12:00 · given up (It could not be sent for a day.):"
-            " No old tweet foretold the news since May 31, 2024.",
+            "June 1, 2024, 12:00 · given up: No old tweet foretold the news since May 31, 2024.",
             f"June 1, 2024, 12:00: {COFFEE}!",
         ]
+        runs_it = words_for("en", operator=True)
+        asked = event("/history", chat=await news.bot.chat(), words=runs_it)
+        told = await HISTORY.handler(asked, news.bot.services)
+        assert told
+        assert "given up (It could not be sent for a day.)" in (told.text or "")
 
 
 async def _from_before(news: News) -> None:

@@ -12,7 +12,7 @@ from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
-from engine.chat import Chat
+from engine.chat import AdmissionState, Chat
 from engine.messages import Message
 from tests.bot.conversing import GROUP, Bot, bot_on, event, until
 from tests.bot.prophecies import NOW
@@ -119,6 +119,18 @@ async def test_shown_owner_code_is_replaced_before_it_expires(bot: Bot) -> None:
     assert await ownership.access.owner("test")
 
 
+async def test_a_wrong_code_is_told_and_asks_nobody(bot: Bot, post: Post) -> None:
+    wrong = await bot.say("/start ABCD2345", person=BOB, place=BOBS)
+    assert (wrong.text or "").startswith("Este código no es correcto o ya se usó")
+    assert (wrong.text or "").endswith("presagio setup muestra otro.")
+    await owned(bot)
+    wrong = await bot.say("/start abcd2345", person=ANA, place=private_chat(ANA))
+    assert "presagio setup --new-owner" in (wrong.text or "")
+    assert post.posted == []
+    asked = await bot.say("/start hello", person=DAN, place=private_chat(DAN))
+    assert asked.text == "My owner decides who may use me, and has been asked.", "it is no code"
+
+
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
     code = await bot.services.access.ownership.code("test", now=NOW)
     await bot.hear(event(f"/start {code}", person=OWNER, place=GROUP))
@@ -173,6 +185,82 @@ async def test_refused_person_gets_no_more_replies(bot: Bot, post: Post) -> None
     assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
     await bot.say("/access allow test:b", person=OWNER, place=HOME)
     assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
+
+
+ANA, DAN = Person(id="a", name="Ana Ruiz", language="es"), Person(id="d", name="Dan")
+DAN_TOO = Person(id="e", name="@dan")
+
+
+def private_chat(person: Person) -> Place:
+    return Place(platform="test", chat_id=person.id, private=True)
+
+
+@pytest.fixture
+async def asked(bot: Bot) -> Bot:
+    """A bot that everybody here has asked to be let in."""
+    await owned(bot)
+    for person in (BOB, ANA, DAN, DAN_TOO):
+        await bot.hear(event("/start", person=person, place=private_chat(person)))
+    return bot
+
+
+async def admitted(bot: Bot) -> set[str]:
+    admissions = await bot.services.access.ownership.access.admissions("test")
+    return {each.external_id for each in admissions if each.state is AdmissionState.ALLOWED}
+
+
+@pytest.mark.parametrize(
+    ("typed", "person"),
+    [
+        ("allow bob", BOB),
+        ("allow @Bob", BOB),
+        ("allow test:b", BOB),
+        ("allow b", BOB),
+        ("permitir ana", ANA),
+        ("allow Ana Ruíz", ANA),
+        ("allow @ana ruiz", ANA),
+    ],
+)
+async def test_owner_lets_in_and_refuses_by_name(asked: Bot, typed: str, person: Person) -> None:
+    done = await asked.say(f"/access {typed}", person=OWNER, place=HOME)
+    assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may use me now.")
+    assert await admitted(asked) == {person.id}
+    assert (await asked.say(HEADLINE, person=person, place=private_chat(person))).hits
+    refusal = typed.replace("allow", "refuse").replace("permitir", "rechazar")
+    done = await asked.say(f"/access {refusal}", person=OWNER, place=HOME)
+    assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may not use me.")
+    assert await asked.hear(event(HEADLINE, person=person, place=private_chat(person))) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("refuse carol", "Nobody called carol has asked, so nothing was changed. /access lists"),
+        ("allow Ana Gómez", "Nobody called Ana Gómez has asked"),
+        ("allow @", "Nobody called @ has asked"),
+        (
+            "allow dan",
+            "Several are called dan, so nothing was changed: Dan (test:d), @dan (test:e)",
+        ),
+    ],
+)
+async def test_a_name_of_nobody_or_of_several_changes_nothing(
+    asked: Bot, typed: str, said: str
+) -> None:
+    before = await asked.services.access.ownership.access.admissions("test")
+    done = await asked.say(f"/access {typed}", person=OWNER, place=HOME)
+    assert (done.text or "").startswith(said)
+    assert await asked.services.access.ownership.access.admissions("test") == before
+
+
+async def test_whoever_never_asked_is_refused_by_id(storage: Database, post: Post) -> None:
+    async with bot_on(storage, access="open", posters=[post]) as bot:
+        await owned(bot)
+        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
+        done = await bot.say("/access refuse test:b", person=OWNER, place=HOME)
+        assert done.text == "test:b may not use me. /access changes that."
+        assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
+        assert (await bot.say(HEADLINE, person=DAN, place=private_chat(DAN))).hits
 
 
 async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:

@@ -456,7 +456,7 @@ class TestDeadDatabase:
     ) -> None:
         async with bot_on(storage, again_after=(0.01,) * 10) as bot:
             await self._rename(storage, "turn", "turn_away")
-            said = await bot.say("/settings threshold 6")
+            said = await bot.say("/settings threshold foretold")
             assert "Try again in a few minutes." in (said.text or "")
             assert not bot.conversation._later
 

@@ -258,7 +258,9 @@ class TestQuotas:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text)) == "over quota"
 
-    @pytest.mark.parametrize("text", ["up:1:1", "more:1:3", "why:1:", "set::threshold=5", "x"])
+    @pytest.mark.parametrize(
+        "text", ["up:1:1", "more:1:3", "why:1:", "set::threshold=mirrors", "x"]
+    )
     async def test_buttons_that_cost_nothing_are_not_counted(
         self, storage: Database, text: str
     ) -> None:

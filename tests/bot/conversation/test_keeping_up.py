@@ -14,7 +14,7 @@ from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound, ModelError
-from engine.search import Headline
+from engine.search import Headline, HitKind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read, until
 from tests.bot.prophecies import NOW
 from tests.patience import PATIENCE
@@ -117,13 +117,15 @@ async def test_edit_of_an_unanswered_message_is_ignored(bot: Bot) -> None:
     assert (bot.engine.calls, bot.adapter.changed) == ([], [])
 
 
-@pytest.mark.parametrize("text", ["/settings threshold 6", "/today", "/subscribe off", "thanks"])
+@pytest.mark.parametrize(
+    "text", ["/settings threshold foretold", "/today", "/subscribe off", "thanks"]
+)
 async def test_edit_into_another_command_is_ignored(bot: Bot, text: str) -> None:
     asked = event("/p Coffee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, text))
     assert bot.adapter.changed == []
-    assert (await bot.chat()).threshold == 5
+    assert (await bot.chat()).threshold is HitKind.MIRROR
 
 
 async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
@@ -167,7 +169,7 @@ class TestSteps:
         await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
         assert await asked is None, "nothing is sent beside the message of the step"
-        assert bot.adapter.steps == ["Asking the model …"]
+        assert bot.adapter.steps == ["Searching …"]
         ((message, reply),) = bot.adapter.changed
         assert (message, len(reply.hits)) == ("step", 3)
 
@@ -238,7 +240,7 @@ class TestSteps:
         adapter = MemoryAdapter()
         request = event("x", place=GROUP, trigger=Trigger.OVERHEARD)
         async with steps_shown(adapter, request, after=0.0) as steps:
-            steps.show("Asking the model …")
+            steps.show("Searching …")
             await asyncio.sleep(0.05)
         assert adapter.steps == []
 
@@ -247,14 +249,14 @@ class TestSteps:
         async with steps_shown(adapter, event("x"), after=0.0) as steps:
             steps.show("Reading the page …")
             await until(lambda: adapter.steps)
-            steps.show("Asking the model …")
+            steps.show("Searching …")
             await until(lambda: len(adapter.steps) == 2)
         assert adapter.withdrawn == ["step"]
 
     async def test_a_quick_answer_shows_none(self) -> None:
         adapter = MemoryAdapter()
         async with steps_shown(adapter, event("x"), after=60.0) as steps:
-            steps.show("Asking the model …")
+            steps.show("Searching …")
         assert (adapter.steps, adapter.withdrawn) == ([], [])
 
     async def test_the_step_of_a_process_that_died_is_edited_and_not_kept_again(self) -> None:
@@ -264,7 +266,7 @@ class TestSteps:
             kept.append(message)
 
         async with steps_shown(adapter, event("x"), after=0.0, message="old", keep=keep) as steps:
-            steps.show("Asking the model …")
+            steps.show("Searching …")
             await until(lambda: adapter.steps)
             await steps.end()
             assert steps.take() == "old"
@@ -284,7 +286,7 @@ class TestSteps:
         async with steps_shown(adapter, event("x"), after=0.0, keep=keep) as steps:
             steps.show("Reading the page …")
             await until(lambda: adapter.steps)
-            steps.show("Asking the model …")
+            steps.show("Searching …")
             await until(lambda: len(adapter.steps) == 2)
         assert kept == ["step"]
 

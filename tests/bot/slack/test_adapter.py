@@ -136,7 +136,7 @@ async def test_malformed_error_code_is_not_shown(slack: SlackServer, adapter: Sl
         await adapter.deliver(event("x", place=place), Reply(words=words_for("en"), text="x"))
 
 
-ANNOUNCED = Reply(words=words_for("en"), text="Looking into the corpora…", writes=7)
+ANNOUNCED = Reply(words=words_for("en"), text="Looking into the archives…", writes=7)
 
 
 @pytest.mark.parametrize("with_bot", [True, False])

@@ -64,6 +64,7 @@ MYSELF = SlackIdentity(
     user_id="UBOT",
     profile=profile,
     is_admin=is_admin,
+    is_member=is_admin,
     message=thread_root,
     download=no_file,
 )
@@ -342,6 +343,29 @@ async def test_a_shortcut_reads_what_a_message_shares() -> None:
     request = await read_shortcut(body, MYSELF, now=NOW)
     assert request is not None
     assert (request.text, request.place.thread) == ("/prophecy Coffee", "1.1")
+
+
+HEADER = {"type": "header", "text": {"type": "plain_text", "text": "Coffee soars"}}
+BODY = {"type": "section", "text": {"type": "mrkdwn", "text": "Growers say"}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"text": "", "blocks": [HEADER, BODY]},
+        {"text": "This content can't be displayed.", "blocks": [{"type": "divider"}, HEADER]},
+        {"text": "", "blocks": [{"type": "markdown", "text": "Coffee soars\n\nGrowers say"}]},
+        {"text": "", "blocks": [{"type": "section", "fields": [HEADER["text"], BODY["text"]]}]},
+        {"text": "", "blocks": [HEADER], "attachments": [{"blocks": [BODY], "ts": "0.5"}]},
+        {"text": "", "attachments": [{"blocks": [HEADER, BODY], "ts": "1.1"}]},
+    ],
+)
+async def test_a_shortcut_reads_blocks(message: Mapping[str, Any]) -> None:
+    body = {"channel": {"id": "C1"}, "user": {"id": "U1"}, "trigger_id": "t"}
+    request = await read_shortcut({**body, "message": {**message, "ts": "1.1"}}, MYSELF, now=NOW)
+    assert request is not None
+    assert request.text == "/prophecy Coffee soars"
+    assert request.written_at == datetime(1970, 1, 1, 0, 0, 1, 100_000, tzinfo=UTC)
 
 
 SHARED = {"is_share": True, "ts": "1543827600.000100", "text": "Coffee &amp; tea"}

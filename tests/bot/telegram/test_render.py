@@ -13,6 +13,7 @@ from bot.reply import MAX_HITS, Action, Button, HitView, Reply
 from bot.telegram.render import LONGEST_TEXT, render_keyboard, render_messages
 from engine.prophecy.score import Sureness
 from tests.fakes.telegram.html import parse
+from tests.fakes.telegram.text import Entity
 
 WORDS = words_for("en")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -36,6 +37,12 @@ def view(text: str, **about: object) -> HitView:
 def shown(html: str) -> str:
     """What a person reads."""
     return parse(html)[0]
+
+
+def at(text: str, entity: Entity) -> str:
+    """What an entity covers."""
+    units = text.encode("utf-16-le")
+    return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le")
 
 
 def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
@@ -90,6 +97,26 @@ def test_inert_text_has_no_links_and_reads_unchanged(text: str, beside_hits: boo
     own_line = re.compile(r"^[ \t]*https?://\S+[ \t]*$", re.MULTILINE)
     assert not LINKED.search(own_line.sub("", said)), said
     assert said.replace("\u2060", "").split() == f"So: {text}".split()
+
+
+DRAFT = "The U.S. said @ana <was> right: https://x.example/a?b=1&c=2 [1]"
+
+
+@pytest.mark.parametrize("tweets", [(DRAFT,), (DRAFT, '2/2 /start "Again", says evil.com [2]')])
+def test_a_draft_is_copied_as_it_is_written(tweets: tuple[str, ...]) -> None:
+    lines = ["A draft to copy, @luis.", "", *tweets, "evil.com"]
+    reply = Reply(words=WORDS, text="\n".join(lines), notice="@bob", inert=True, copies=tweets)
+    (html,) = render_messages(reply)
+    text, entities = parse(html)
+    assert [at(text, entity) for entity in entities if entity.type == "pre"] == list(tweets)
+    assert "\u2060" not in "".join(tweets)
+    assert [part.count("\u2060") for part in (text.partition(tweets[0])[0], text[-20:])] == [1, 2]
+
+
+def test_a_draft_that_is_too_long_mentions_nobody() -> None:
+    tweets = ("@ana " * 500, "@luis " * 500)
+    reply = Reply(words=WORDS, text="\n".join(tweets), inert=True, copies=tweets)
+    assert not LINKED.search("".join(map(shown, render_messages(reply))))
 
 
 @pytest.mark.parametrize(

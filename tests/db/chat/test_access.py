@@ -17,7 +17,9 @@ def access(database: Database) -> Access:
 
 
 async def test_a_migrated_group_stays_admitted(access: Access, database: Database) -> None:
-    await access.allow("telegram", "-1", title="A group", language="en", now=NOW)
+    await access.record(
+        "telegram", "-1", AdmissionState.ALLOWED, title="A group", language="en", now=NOW
+    )
     for _ in range(2):  # a platform says so more than once
         await Chats(database).move("telegram", "-1", "-1001")
     standing = await access.find_standing("telegram", person="7", chat="-1001")
@@ -46,7 +48,7 @@ async def test_at_most_twenty_requests_for_access_wait(access: Access) -> None:
 
 
 async def test_access_of_the_person_overrides_access_of_the_chat(access: Access) -> None:
-    await access.allow("telegram", "7", title=None, language="en", now=NOW)
+    await access.record("telegram", "7", AdmissionState.ALLOWED, title=None, language="en", now=NOW)
     await access.ask("telegram", "-1", title=None, language="en", now=NOW)
     standing = await access.find_standing("telegram", person="7", chat="-1")
     assert standing.state is AdmissionState.ALLOWED
@@ -55,7 +57,9 @@ async def test_access_of_the_person_overrides_access_of_the_chat(access: Access)
 
 async def test_usage_report_names_chats_and_people(access: Access, database: Database) -> None:
     chat = await Chats(database).meet("telegram", "-1", private=False, title="A group")
-    await access.allow("telegram", "7", title="@ana", language="en", now=NOW)
+    await access.record(
+        "telegram", "7", AdmissionState.ALLOWED, title="@ana", language="en", now=NOW
+    )
     for scope in (f"chat:{chat.id}", f"chat:{chat.id}", "user:telegram:7"):
         await Quotas(database).use(scope, now=NOW)
     group, ana = await access.count_use(NOW)

@@ -95,6 +95,18 @@ async def test_the_last_answer_comes_from_the_thread_or_else_the_chat(
     assert await answers.get(chat, plain.id or 0) == plain
 
 
+async def test_headlines_of_a_day_are_those_answered_in_the_chat(
+    answers: Answers, chat: Chat, elsewhere: Chat
+) -> None:
+    day = NOW - timedelta(days=1)
+    await keep(answers, chat, answer("Coffee is dear"))
+    await keep(answers, chat, answer("Coffee was cheap", asked_at=day - timedelta(seconds=1)))
+    await keep(answers, elsewhere, answer("Tea is dear"))
+    assert await answers.headlines(chat, since=day) == ["Coffee is dear"]
+    await keep(answers, elsewhere, replace(answer(), prophecy=rich()))
+    assert "Tea is dear" in await answers.headlines(elsewhere, since=day), "beside a character 0"
+
+
 async def test_turning_the_page_is_stored(answers: Answers, chat: Chat) -> None:
     kept = await keep(answers, chat, answer())
     await answers.turn_page(kept.page_at(3))

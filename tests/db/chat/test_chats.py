@@ -8,6 +8,7 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Answer, Chat, Listening, PostPicture
+from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -34,7 +35,7 @@ async def test_a_new_chat_has_the_defaults(database: Database) -> None:
         title="Us",
         time_zone="Asia/Tokyo",
         listening=Listening.parse("mentions"),
-        threshold=5,
+        threshold=HitKind.MIRROR,
     )
 
 
@@ -68,7 +69,7 @@ async def test_only_settings_are_updated(database: Database) -> None:
         time_zone="Europe/Madrid",
         corpus="demo",
         listening=Listening.parse("all"),
-        threshold=6,
+        threshold=HitKind.PREDICTION,
         quiet_from=time(23, 30),
         quiet_to=time(0),
         picture=PostPicture.ON,
@@ -106,14 +107,14 @@ async def test_activating_an_unknown_chat_does_not_create_it(database: Database)
 async def test_a_chat_moves_with_its_settings_and_answers(database: Database) -> None:
     chats, answers = Chats(database), Answers(database)
     old = await meet(chats)
-    await chats.change(replace(old, threshold=2))
+    await chats.change(replace(old, threshold=HitKind.EARLIER_CASE))
     answer = Answer(prophecy=make_prophecy(make_hit()), asked_at=NOW, first=0, last=3)
     kept = await answers.keep(old, None, answer)
     await meet(chats, "2")  # somebody spoke there before the move was told
     for _ in range(2):
         await chats.move("test", "1", "2")
     moved = await meet(chats, "2")
-    assert (moved.id, moved.threshold) == (old.id, 2)
+    assert (moved.id, moved.threshold) == (old.id, HitKind.EARLIER_CASE)
     assert await answers.get(moved, kept)
 
 

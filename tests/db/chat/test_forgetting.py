@@ -35,7 +35,9 @@ async def stored(database: Database) -> Mapping[str, Chat]:
         await Answers(database).vote(answer, 1, f"telegram:{person}", 1)
         await _composed(database, group, person)
         await _asked(database, group, person)
-        await Access(database).allow("telegram", person, title=f"@{person}", language="en", now=NOW)
+        await Access(database).record(
+            "telegram", person, AdmissionState.ALLOWED, title=f"@{person}", language="en", now=NOW
+        )
         for scope in (f"user:telegram:{person}", f"compose:telegram:{person}"):
             await Quotas(database).use(scope, now=NOW - timedelta(days=1))
             await Quotas(database).use(scope, now=NOW)

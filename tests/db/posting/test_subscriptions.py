@@ -10,6 +10,7 @@ from db.pool import Database
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.posting.delivery import DueSubscription, PostingMode, Subscription
+from engine.search import HitKind
 from tests.db.news import (
     DAY,
     HOUR,
@@ -37,7 +38,7 @@ async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
         at=time(23, 59),
         weekdays=(0, 6),
         best=7,
-        threshold=3,
+        threshold=HitKind.EARLIER_CASE,
         unjudged=True,
         unjudged_coverage=0.25,
         say_nothing_found=True,
@@ -89,7 +90,7 @@ async def test_posts_are_due_from_their_time_setting_and_stories_from_the_mode(
         replace(stored, best=1),
         replace(stored, must=("a",)),
         replace(stored, thread="1"),
-        replace(stored, threshold=6),
+        replace(stored, threshold=HitKind.PREDICTION),
     ):
         assert await subscriptions.set(same, now=NOW + DAY) == same
     since = NOW

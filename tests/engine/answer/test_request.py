@@ -84,6 +84,21 @@ def test_a_long_passage_is_cut_around_its_match() -> None:
     assert len(shown["text"]) <= 202
 
 
+def test_a_long_passage_is_shown_from_where_it_begins_to_answer() -> None:
+    points = "\n".join(f"- Point {number} of the list." for number in range(7))
+    text = "Nothing here. " * 500 + f"\nThe coffee is dear:\n{points}\n" + "Nothing there. " * 500
+    (_, shown) = lines(request(passage(text)))
+    assert "coffee is dear:" in shown["text"]
+    assert "- Point 4 of the list." in shown["text"]
+
+
+def test_a_long_passage_that_ends_with_the_answer_is_shown_as_far_as_there_is_room() -> None:
+    text = "Nothing here. " * 500 + "The coffee is dear."
+    (_, shown) = lines(request(passage(text)))
+    assert shown["text"].endswith("The coffee is dear.")
+    assert len(shown["text"]) > 180
+
+
 def test_the_key_knows_everything_that_may_change_the_answer() -> None:
     one = request(passage("Coffee."))
     others = [

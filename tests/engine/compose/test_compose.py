@@ -376,7 +376,7 @@ async def test_an_empty_library_asks_no_model(bench: Bench) -> None:
     assert got.variants == () and bench.server.calls == 0
     assert str(got.notice) == (
         "Nothing was written: nothing was found about this in me."
-        " No web search is set up: only the corpora were asked."
+        " No web search is set up: only the archives were asked."
     )
 
 

@@ -66,6 +66,10 @@ def test_guard_rejects_planted_claims_and_accepts_correct_ones() -> None:
         ("In May, the Chileans voted no.", "No, said Bolivia.", "@ana", ["Chileans"]),
         ("In May, all of Washington voted no.", "All WA said no.", "@ana", []),
         ("In May, all of Iowa voted no.", "All WA said no.", "@ana", ["Iowa"]),
+        ("In May, Jane Moll’s plan fell.", "The Moll plan fell.", "@ana", []),
+        ("In May, he mocked the plan of Moll.", "Molls plan fell.", "@ana", []),
+        ("In May, Jane Moll voted no.", "Jane said no.", "@ana", ["Jane Moll"]),
+        ("In May, Peña voted no.", "No, said I.", "@MariaPena", []),
     ],
 )
 def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
@@ -75,6 +79,18 @@ def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
     found = check_sentence(
         DraftSentence(text=text, sources=(1,)), [passage(source, title=title)], language=language
     )
+    assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
+
+
+@pytest.mark.parametrize(("language", "warned"), [("es", []), ("en", ["Carolina del Norte"])])
+def test_guard_does_not_compare_names_that_may_be_translated(
+    language: str, warned: list[str]
+) -> None:
+    sentence = DraftSentence(text="Dijo que en Carolina del Norte ganó.", sources=(1,))
+    source = passage(
+        "They said that we would lose North Carolina and we won it by a lot.", title="t"
+    )
+    found = check_sentence(sentence, [source], language=language)
     assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
 
 

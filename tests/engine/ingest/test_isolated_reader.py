@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import orjson
 import psutil  # type: ignore[import-untyped]  # no type information
@@ -84,6 +85,18 @@ def write(path: Path, *lines: bytes) -> Path:
     return path
 
 
+async def open_first(
+    reader: SourceReader,
+    where: str,
+    *,
+    form: str = "auto",
+    defaults: Defaults | None = None,
+    stdin: IO[bytes] | None = None,
+) -> ReadSource:
+    """Open the first export at a path."""
+    return (await reader.open_all(where, format=form, defaults=defaults, stdin=stdin))[0]
+
+
 async def everything(
     source: ReadSource, *, number: int = 1000
 ) -> tuple[list[Document], list[Reject]]:
@@ -122,7 +135,7 @@ class TestOrdinaryFiles:
         for name in ("notes", "t.jsonl"):
             defaults = Defaults(author="ana")
             found = await everything(
-                await reader.open(str(tmp_path / name), defaults=defaults), number=2
+                await open_first(reader, str(tmp_path / name), defaults=defaults), number=2
             )
             documents, rejects = here.documents(tmp_path / name, defaults=defaults)
             assert found[0] == documents
@@ -132,7 +145,7 @@ class TestOrdinaryFiles:
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         files = [write(tmp_path / f"{n}.jsonl", line(str(n))) for n in range(60)]
-        sources = [await reader.open(str(file)) for file in files]
+        sources = [await open_first(reader, str(file)) for file in files]
         [worker] = workers()
         assert len(worker.open_files()) <= 1
         for number, source in enumerate(sources):
@@ -143,7 +156,7 @@ class TestOrdinaryFiles:
         self, strange: SourceReader, tmp_path: Path
     ) -> None:
         file = write(tmp_path / "a.strange", line("1"), line("2", post="fail"))
-        source = await strange.open(str(file), format="strange")
+        source = await open_first(strange, str(file), form="strange")
         batch = await source.batch(10)
         assert list(batch.digests) == ["1", "2"]
         documents, _ = await source.documents(["1"])
@@ -153,7 +166,7 @@ class TestOrdinaryFiles:
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         file = write(tmp_path / "a.jsonl", *(line(str(n)) for n in range(9)))
-        source = await reader.open(str(file))
+        source = await open_first(reader, str(file))
         assert (source.total_bytes, source.bytes_read) == (file.stat().st_size, 0)
         await everything(source)
         assert source.bytes_read == source.total_bytes
@@ -165,7 +178,7 @@ class TestOrdinaryFiles:
         folder.mkdir()
         (folder / "a.md").write_text("Words\n")
         (folder / os.fsdecode(b"\xff.md")).write_bytes(b"x" * 5_000_000)
-        documents, [reject] = await everything(await reader.open(str(folder)))
+        documents, [reject] = await everything(await open_first(reader, str(folder)))
         assert ids(documents) == ["a.md"]
         assert reject.file == f"{folder}/\udcff.md"
 
@@ -173,13 +186,13 @@ class TestOrdinaryFiles:
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         with pytest.raises(InputError, match=r"none does not exist\. Check the path"):
-            await reader.open(str(tmp_path / "none"))
+            await open_first(reader, str(tmp_path / "none"))
         with pytest.raises(UnknownFormat, match="neither text nor"):
-            await reader.open(str(write(tmp_path / "noise", b"\xee\r\x93\0")))
+            await open_first(reader, str(write(tmp_path / "noise", b"\xee\r\x93\0")))
         file = write(tmp_path / "a.jsonl", line("1", author="ana"))
         with pytest.raises(UsageError, match="no format 'none'"):
-            await reader.open(str(file), format="none")
-        source = await reader.open(str(file), defaults=Defaults(only_mine=True))
+            await open_first(reader, str(file), form="none")
+        source = await open_first(reader, str(file), defaults=Defaults(only_mine=True))
         with pytest.raises(UsageError, match="does not say whose"):
             await source.batch(9)
 
@@ -204,7 +217,7 @@ class TestHarmfulFiles:
         write(tmp_path / "a.strange", line("1"), line("2"))
         write(tmp_path / "b.strange", line("3"), line("4", **{when: deed}), line("5"))
         write(tmp_path / "c.strange", line("6"), line("7", text=" "))
-        source = await strange.open(str(tmp_path), format="strange")
+        source = await open_first(strange, str(tmp_path), form="strange")
         documents, [bad, empty] = await everything(source)
         assert ids(documents) == ["1", "2", "6"]
         assert bad.file == f"{tmp_path}/b.strange"
@@ -217,7 +230,7 @@ class TestHarmfulFiles:
     ) -> None:
         write(tmp_path / "a.strange", line("1"), line("2"), line("3"), line("4", read="crash"))
         write(tmp_path / "b.strange", line("5"))
-        source = await strange.open(str(tmp_path), format="strange")
+        source = await open_first(strange, str(tmp_path), form="strange")
         documents, [bad] = await everything(source, number=2)
         assert ids(documents) == ["1", "2", "5"]
         assert bad.reason.endswith("; its first 2 records are stored")
@@ -230,7 +243,7 @@ class TestHarmfulFiles:
             for number in range(6):
                 deed = {"read": "fail"} if number % 2 else {}
                 packed.writestr(f"{number}.strange", line(str(number), **deed))
-        source = await strange.open(str(tmp_path / "z.zip"), format="strange")
+        source = await open_first(strange, str(tmp_path / "z.zip"), form="strange")
         documents, rejects = await everything(source)
         assert ids(documents) == ["0", "2", "4"]
         places = [reject.file for reject in rejects]
@@ -242,7 +255,7 @@ class TestHarmfulFiles:
     ) -> None:
         bad = write(tmp_path / "a.strange", line("1", read="kill"))
         good = write(tmp_path / "b.strange", line("2"))
-        one, two = [await strange.open(str(file), format="strange") for file in (bad, good)]
+        one, two = [await open_first(strange, str(file), form="strange") for file in (bad, good)]
         documents, [reject] = await everything(one)
         assert (documents, reject.file) == ([], str(bad))
         assert ids((await everything(two))[0]) == ["2"]
@@ -258,7 +271,7 @@ class TestHarmfulFiles:
         write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         write(tmp_path / "b.strange", line("2"))
         async with SourceReader(patience=PATIENCE) as reader:
-            source = await reader.open(str(tmp_path), format="strange")
+            source = await open_first(reader, str(tmp_path), form="strange")
             with movable_time() as move:
                 reading_all = asyncio.create_task(everything(source))
                 await until(asleep.exists)
@@ -273,7 +286,7 @@ class TestHarmfulFiles:
         # The first seconds do not suffice; those of its eight megabytes do on a slow machine too.
         limits = IngestSettings(seconds=0.1, seconds_per_megabyte=5.0)
         async with SourceReader(limits) as reader:
-            documents, rejects = await everything(await reader.open(str(file)))
+            documents, rejects = await everything(await open_first(reader, str(file)))
         assert (len(documents), rejects) == (9_000, [])
 
     @pytest.mark.usefixtures("forked")
@@ -281,7 +294,7 @@ class TestHarmfulFiles:
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
         file = write(tmp_path / "a.jsonl", line("1"))
-        source, other = await reader.open(str(file)), await reader.open(str(file))
+        source, other = await open_first(reader, str(file)), await open_first(reader, str(file))
         [worker] = workers()
         worker.kill()
         psutil.wait_procs([worker], timeout=PATIENCE)
@@ -293,7 +306,7 @@ class TestHarmfulFiles:
     async def test_cancelling_ends_the_process(self, strange: SourceReader, tmp_path: Path) -> None:
         asleep = tmp_path / "asleep"
         file = write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
-        source = await strange.open(str(file), format="strange")
+        source = await open_first(strange, str(file), form="strange")
         waiting = asyncio.create_task(source.batch(9))
         await until(asleep.exists)
         waiting.cancel()
@@ -317,7 +330,7 @@ class TestAllFilesTogether:
             write(tmp_path / f"{number:02}.strange", line(f"{number}", read="loop"))
         limits = IngestSettings(seconds=0.1, total_minutes=0.01, total_seconds_per_megabyte=0)
         async with SourceReader(limits) as reader:
-            source = await reader.open(str(tmp_path), format="strange")
+            source = await open_first(reader, str(tmp_path), form="strange")
             batch = await source.batch(1000)
         assert 0 < len(batch.rejects) <= 7  # six of them take 0.6 s
         assert str(batch.damage) == (
@@ -333,10 +346,10 @@ class TestAllFilesTogether:
         stingy = IngestSettings(total_minutes=0.0001, total_seconds_per_megabyte=0)
         async with SourceReader(stingy) as reader:
             with pytest.raises(InputError, match=r"all files of a command may take 0\.0 minutes"):
-                await everything(await reader.open(str(file)), number=100)
+                await everything(await open_first(reader, str(file)), number=100)
         fair = IngestSettings(total_minutes=0.0001, total_seconds_per_megabyte=300)
         async with SourceReader(fair) as reader:
-            documents, _ = await everything(await reader.open(str(file)), number=3_000)
+            documents, _ = await everything(await open_first(reader, str(file)), number=3_000)
         assert len(documents) == 3_000
 
     async def test_the_size_limit_counts_only_records_not_yet_stored(self, tmp_path: Path) -> None:
@@ -346,7 +359,7 @@ class TestAllFilesTogether:
         stored, runs = set[str](), 0
         while len(stored) < 3_000:
             async with SourceReader(IngestSettings(total_megabytes=1)) as reader:
-                source, damage, last = await reader.open(str(bomb)), None, False
+                source, damage, last = await open_first(reader, str(bomb)), None, False
                 while not damage and not last:
                     batch = await source.batch(500)
                     damage, last = batch.damage, batch.last
@@ -379,7 +392,7 @@ class TestAttacks:
         for name, text in notes.items():
             (tmp_path / name).write_text(text)
         (tmp_path / "bomb.xml").write_text("<!DOCTYPE rss [<!ENTITY a 'a'>]><rss>&a;</rss>")
-        documents, rejects = await everything(await reader.open(str(tmp_path)))
+        documents, rejects = await everything(await open_first(reader, str(tmp_path)))
         assert ids(documents) == ["1.md", "3.md", "6.md"]
         assert [Path(reject.file).name for reject in rejects] == ["2.md", "4.md", "5.md"]
         assert "has an alias" in rejects[0].reason
@@ -389,7 +402,7 @@ class TestAttacks:
         deep = post[:-1] + b',"deep":' + b"[" * 900 + b"]" * 900 + b"}"
         wide = post[:-1] + b',"wide":[' + b"[]," * 900 + b"[]]}"
         file = write(tmp_path / "your_posts_1.json", b"[", post, b",", deep, b",", wide, b"]")
-        documents, [reject] = await everything(await reader.open(str(file), format="facebook"))
+        documents, [reject] = await everything(await open_first(reader, str(file), form="facebook"))
         assert len(documents) == 1  # two that say the same are one
         assert reject.reason == "record 2: nested more than 100 levels deep"
 
@@ -400,7 +413,7 @@ class TestAttacks:
         entities = "<!DOCTYPE rss [<!ENTITY a 'aaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>"
         bomb.write_text(f"{entities}<rss version='2.0'><channel><title>&b;</title></channel></rss>")
         with pytest.raises(InputError, match="declares XML entities"):
-            await everything(await reader.open(str(bomb)))
+            await everything(await open_first(reader, str(bomb)))
 
 
 @pytest.mark.usefixtures("forked")
@@ -411,7 +424,7 @@ class TestStandardInput:
     ) -> None:
         content = b"\n".join(line(str(n), text="x" * 500) for n in range(6_000))
         content = gzip.compress(content, 0) if packed else content
-        source = await reader.open("-", stdin=io.BytesIO(content))
+        source = await open_first(reader, "-", stdin=io.BytesIO(content))
         assert (source.name, source.total_bytes) == ("standard input", None)
         documents, rejects = await everything(source)
         assert (len(documents), rejects) == (6_000, [])
@@ -429,7 +442,7 @@ class TestStandardInput:
         reading_end, writing_end = os.pipe()
         async with SourceReader(patience=PATIENCE) as reader:
             with os.fdopen(reading_end, "rb", buffering=0) as stdin:
-                opening = asyncio.create_task(reader.open("-", stdin=stdin))
+                opening = asyncio.create_task(open_first(reader, "-", stdin=stdin))
                 await awaited.wait()
                 with movable_time() as move:
                     move(2 * PATIENCE)
@@ -442,7 +455,7 @@ class TestStandardInput:
     async def test_a_crash_over_standard_input_gives_a_reject(self, strange: SourceReader) -> None:
         content = line("1") + b"\n" + line("2", read="crash")
         stdin = io.BytesIO(content)
-        source = await strange.open("-", format="strange", stdin=stdin)
+        source = await open_first(strange, "-", form="strange", stdin=stdin)
         documents, [reject] = await everything(source, number=1)
         assert ids(documents) == ["1"]
         assert reject.file == "standard input"

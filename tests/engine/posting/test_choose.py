@@ -31,10 +31,15 @@ def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = Non
     return choice.left_out[0].reason
 
 
-def test_a_find_that_reaches_the_threshold_is_posted() -> None:
+def test_a_find_that_is_good_and_of_a_wanted_kind_is_posted() -> None:
     assert chosen_texts([find(1, hit("old", judgment=5))]) == ["old"]
-    assert reason(find(1, hit("old", judgment=4))) is RejectionReason.BELOW_THRESHOLD
-    assert chosen_texts([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
+    assert reason(find(1, hit("old", judgment=4))) is RejectionReason.TOO_WEAK
+    mirror = find(1, hit("old", judgment=6, kind=HitKind.MIRROR))
+    assert chosen_texts([mirror]) == ["old"]
+    demands = subscribed(threshold=HitKind.DEMAND)
+    assert reason(mirror, chat=demands) is RejectionReason.UNWANTED_KIND
+    demand = find(1, hit("old", judgment=5, kind=HitKind.DEMAND))
+    assert chosen_texts([demand], chat=demands) == ["old"]
 
 
 def test_an_unjudged_find_is_posted_only_if_the_chat_allows_it() -> None:
@@ -47,19 +52,22 @@ def test_an_unjudged_find_is_posted_only_if_the_chat_allows_it() -> None:
 
 def test_a_hit_that_the_model_skipped_is_not_a_guess() -> None:
     found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
-    assert reason(found, chat=OPEN) is RejectionReason.BELOW_THRESHOLD
+    assert reason(found, chat=OPEN) is RejectionReason.TOO_WEAK
 
 
 def test_one_earlier_case_a_week_is_posted_after_what_was_foretold() -> None:
     case = HitKind.EARLIER_CASE
+    chat = subscribed(threshold=case)
     cases = [find(number, hit(f"case {number}", kind=case)) for number in (1, 2)]
     foretold = find(3, hit("foretold", kind=HitKind.PREDICTION))
-    assert chosen_texts([*cases, foretold]) == ["foretold", "case 1"]
-    assert reason(cases[0], posted("other", kind=case, days_ago=6)) is RejectionReason.EARLIER_CASE
-    assert chosen_texts(cases[:1], posted("other", kind=case, days_ago=8)) == ["case 1"]
+    assert chosen_texts([*cases, foretold], chat=chat) == ["foretold", "case 1"]
+    assert chosen_texts([*cases, foretold]) == ["foretold"]
+    recent, past = (posted("other", kind=case, days_ago=days) for days in (6, 8))
+    assert reason(cases[0], recent, chat=chat) is RejectionReason.EARLIER_CASE
+    assert chosen_texts(cases[:1], past, chat=chat) == ["case 1"]
     mirror = hit("mirror", kind=HitKind.MIRROR)
     both = find(4, hit("case 4", kind=case), mirror)
-    assert chosen_texts([both], posted("other", kind=case, days_ago=6)) == ["mirror"]
+    assert chosen_texts([both], recent, chat=chat) == ["mirror"]
 
 
 def test_an_empty_find_is_rejected_as_nothing_found() -> None:
@@ -69,8 +77,9 @@ def test_an_empty_find_is_rejected_as_nothing_found() -> None:
 def test_near_misses_are_never_posted() -> None:
     found = find(1)
     found = replace(found, prophecy=replace(found.prophecy, near=(hit("weak", judgment=2),)))
-    assert reason(found) is RejectionReason.BELOW_THRESHOLD
-    assert reason(found, chat=subscribed(threshold=1)) is RejectionReason.NOTHING_FOUND
+    assert reason(found) is RejectionReason.TOO_WEAK
+    found = replace(found, prophecy=replace(found.prophecy, near=(hit("good", judgment=5),)))
+    assert reason(found) is RejectionReason.NOTHING_FOUND
 
 
 def test_a_find_excluded_by_a_filter_has_the_filter_as_its_reason() -> None:

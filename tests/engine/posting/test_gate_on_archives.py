@@ -60,7 +60,8 @@ class Archive:
         documents = Documents(database)
         loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
         async with SourceReader() as reader:
-            await loader.load(await reader.open(str(data / "tweets" / f"{self.name}.jsonl")))
+            [source] = await reader.open_all(str(data / "tweets" / f"{self.name}.jsonl"))
+            await loader.load(source)
         await loader.finish()
         await documents.settle(corpus)
         await database.close()

@@ -199,7 +199,7 @@ async def test_of_very_many_archives_the_largest_are_asked_and_that_is_said() ->
     async with asyncio.timeout(PATIENCE):
         found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
     assert prophet.asked == [f"a{number}" for number in range(4800, 5000)]
-    assert str(found.notice).startswith("Of 5000 corpora the 200 largest were searched")
+    assert str(found.notice).startswith("Of 5000 archives the 200 largest were searched")
 
 
 async def test_one_failure_ends_the_search_of_all() -> None:

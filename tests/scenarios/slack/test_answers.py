@@ -67,7 +67,7 @@ async def test_a_slow_command_shows_soon_that_it_is_answered(
         await alice.commands(channel, "/prophecy", HEADLINE)
     (message,) = await slowly.replies(1)
     await slack.until(lambda: is_answer(message))
-    assert message.earlier_texts[0] in ("One moment …", "Asking the model …")
+    assert message.earlier_texts[0] in ("One moment …", "Searching …")
     await slowly.replies(1)
 
 

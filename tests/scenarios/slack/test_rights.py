@@ -18,23 +18,23 @@ async def test_a_channel_named_like_a_direct_message_is_configured_only_by_admin
 
 async def test_anyone_can_change_settings_in_their_direct_message(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
-    await slack_bot.alice.commands(direct, "/presagio", "settings threshold 6")
+    await slack_bot.alice.commands(direct, "/presagio", "settings threshold foretold")
     (shown,) = await slack_bot.replies(1)
-    assert "threshold: 6" in shown.visible
-    assert await slack_bot.rows("SELECT private, threshold FROM chat") == [(True, 6)]
+    assert "threshold: foretold" in shown.visible
+    assert await slack_bot.rows("SELECT private, threshold FROM chat") == [(True, "prediction")]
 
 
 async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: SlackStage) -> None:
     guest = slack_bot.slack.user("eve", admin=True, owner=True)
     guest.team = "TELSEWHERE"
     shared = slack_bot.slack.channel("shared", [slack_bot.alice, guest])
-    await guest.commands(shared, "/presagio", "settings threshold 6")
+    await guest.commands(shared, "/presagio", "settings threshold foretold")
     (refused,) = await slack_bot.replies(1)
     assert refused.visible == REFUSED
     slack_bot.alice.is_admin = True
-    await slack_bot.alice.commands(shared, "/presagio", "settings threshold 6")
+    await slack_bot.alice.commands(shared, "/presagio", "settings threshold foretold")
     await slack_bot.replies(2)
-    assert await slack_bot.rows("SELECT threshold FROM chat") == [(6,)]
+    assert await slack_bot.rows("SELECT threshold FROM chat") == [("prediction",)]
 
 
 async def test_a_workspace_admin_cannot_change_the_global_glossary(

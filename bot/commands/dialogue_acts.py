@@ -1,0 +1,319 @@
+"""Tells what is said to the bot among others, its dialogue act: a headline, a question, an
+instruction or a remark. By a few features of the words, in English and Spanish."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import dropwhile
+
+from bot.commands.headline_detection import is_laughter, is_plain_news
+from engine.page.article import find_links, first_link
+from engine.text.terms import FUNCTION_WORDS, folded_words
+
+
+class DialogueAct(StrEnum):
+    """What somebody does by saying something."""
+
+    HEADLINE = "headline"
+    QUESTION = "question"  # about what the bot showed, or what else there is
+    INSTRUCTION = "instruction"  # how the bot is to behave
+    REMARK = "remark"  # all else
+
+
+class Wanted(StrEnum):
+    """What a question wants to know."""
+
+    SOURCE = "source"  # who wrote what was shown, when, and where it stands
+    MORE = "more"  # further texts
+    REASON = "why"  # why they were shown
+    QUOTED = "quoted"  # what there is on the message replied to
+    ARCHIVE = "ask"  # what else was written: a subject or a time is named, or "about this"
+    TEXTS = "texts"  # texts about a subject
+
+
+@dataclass(frozen=True, slots=True)
+class BotQuestion:
+    """What a question wants to know, and the number of the text or the subject that it names."""
+
+    wanted: Wanted
+    rank: int | None = None
+    subject: str = ""
+
+
+_MAX_WORDS = 12  # of a question or an instruction
+_MAX_GOING_ON = 7  # of a question that goes on with another
+_MAX_UNMARKED = 3  # of one without a question mark
+_MAX_PLAIN = 4  # of one without it that begins with "who" or "when"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Of questions, in words without accents. What none of these matches names a subject.
+_KINDS: Mapping[str, re.Pattern[str]] = {
+    kind: re.compile(words, re.VERBOSE)
+    for kind, words in {
+        "speaking": r"""
+            sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
+            |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
+            |decian?|opin[ao]\w*|p(?:i?e)ns\w+|escribi?\w+|tuite\w+|mencion\w+|habl\w+
+            |public\w+""",
+        "source": """
+            sources?|links?|url|author|proof|original(?:e?s)?|screenshots?|fuentes?|enlaces?
+            |autora?|capturas?""",
+        "when": r"""
+            when|where|date|year|old(?:est)?|newest|before|after|cuando|donde|fecha|anos?|viej[oa]
+            |antigu[oa]|antes|despues|elecci\w+|elections?|day|month|dia|mes""",
+        "who": "who|whose|quien(?:es)?",
+        "truth": r"""
+            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|aut\w*entic\w*|deleted?|verdad
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe""",
+        "finding": r"""
+            find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
+            |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io)|vino|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*|relacion\w*""",
+        "more": "more|else|another|others?|next|mas|otr[oa]s?|siguientes?",
+        "pointing": """
+            th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
+            |est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|nada""",
+        "asking": r"""
+            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay
+            |please|kind|like|can|could|is|are|m(?:o|ue)str\w+|dame|pas[ae]\w*|tene[rs]|mand\w+
+            |envi\w+|tiene[ns]?|pod\w+|pued\w+|favor|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
+            |and|re|ve|m|three|two|tres|dos""",
+        "persons": r"i|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
+    }.items()
+}
+_RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
+_RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")
+_QUESTION_WORDS = _words("""
+    what who whom whose which when where why how que quien quienes cuando donde como cual cuantos
+    did does do has have had was were is are can could
+""")
+_BEING = _words("is was s whose by es era fue")
+_THIRD_PERSONS = _words("he she they")
+_ADVERBS = _words("ever also really else actually el ella alguna vez mas de verdad que")
+_ABOUT = _words("about on of regarding in before after sobre acerca respecto de del en algo")
+_JOINS = _words("and but so ok wait well y e pero bueno")
+# What a question begins with that goes on with another: after "and", and by itself.
+_GOING_ON = _words("""
+    about in on before after since during with the his her sobre en antes despues desde de del
+    durante con el la los las lo su sus
+""")
+_LEADING = re.compile(
+    r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que (?:hay de|tal)|algo en)\b"
+)
+# How texts about something are asked for, with or without the bot's name between: "any tweets",
+# "about the wall?".
+_WANTS_TEXTS = re.compile(
+    r"(?:(?:and|y) )?(?:(?:are|were) there |is there |do you (?:have|know) |have you (?:got )?|got "
+    r"|what |(?:show|find|give) me |(?:search|look) for |hay |ten[eé]s |tienes |d[aá]me "
+    r"|mostr[aá]me |mu[eé]strame |b[uú]sc[aá](?:me)? )?"
+    r"(?:(?:(?:any|some|an?|the|his|her|all|alg[uú]n(?:os)?|un|unos|los|sus|qu[eé]) )?(?:old )?"
+    r"(?:tweets?|posts?|tuits?)|(?:any|some)thing(?: else)?|algo(?: m[aá]s)?)\s?,?",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
+_ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_SUBJECT.pattern})", re.IGNORECASE)
+_LONGEST_SUBJECT = 6  # words: a headline may begin like this, too
+
+# How instructions begin, in words without accents: an order, or a denial of one.
+_POLITE = re.compile(
+    r"(?:hey|please|pls|bot|ok|che|por favor|porfa|(?:can|could|would) you|pod\w+|puede[sn]?)\s"
+)
+_ORDERS = re.compile(
+    r"(?:stop|quit|don t|do not|no more|no mas|change|switch|set|speak|talk|answer|reply|post|be"
+    r"|follow|add|forget|delete|erase|wipe|send|show|make|draw|use|search|write|compose|draft"
+    r"|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
+    r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
+    r"|redact|silenci)(?:a|as|ar|en|e|ame|anos|ate)|par(?:a|en|ar) (?:de|con)|publique\w*"
+    r"|(?:de)?suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz"
+    r"|anad\w+|danos)\b"
+)
+_STOP = re.compile(r"stop|quit|no m(?:ore|as)|dej|par|basta|no\b.*\bmas\b|.*any ?more")
+_DENIAL = re.compile(r"(?:don t|do not|no) ")
+_ASKS_WHY_NOT = re.compile(
+    r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
+    r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
+)
+_POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
+_WHEN = re.compile(
+    r"\b(?:weekends?|sundays?|nights?|mornings?|fines? de semana|domingos?|noches?)\b"
+)
+_TIME = re.compile(r"\b(?:at|a las?) (\d{1,2})(?: (\d\d))? ?([ap]m)?\b")
+_ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")
+_NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
+# What instructions are about, and the commands that do it.
+_TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
+    (re.compile(words), command)
+    for words, command in (
+        (r"(?:write|comp|draft|escri|redac).*\b(?:tweets?|threads?|tuits?|hilos?)\b", "/compose"),
+        (r"\b(?:english|ingles)\b", "/settings language en"),
+        (r"\b(?:spanish|espanol|castellano)\b", "/settings language es"),
+        (r"(?:turn off|no |quit|sac|stop|don t).*\b(?:pictures?|imagen|fotos?)",
+         "/settings picture off"),
+        (r"\b(?:pictures?|images?|screenshots?|imagen|foto|captura)\b", "/picture"),
+        (r"\bunsubscribe\b|\bbaja\b|desuscri", "/unsubscribe"),
+        (r"\bsubscribe\b|\bsuscri", "/subscribe"),
+        (r"\b(?:time ?zone|zona horaria|huso)\b", "/settings timezone"),
+        (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).*\b(?:tweets|tuits de)\b", "/corpus"),
+        (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).*\b(?:everything|data|us|me|tod[oa]s?|datos"
+         r"|nuestro|nosotros)\b", "/forget"),
+        (r"(?:quiet|silent|mute|molest|callate|silenci).*\b(?:nights?|until|during|noches?|hasta"
+         r"|durante)\b", "/settings quiet 23:00-08:00"),
+        (r"(?:stop|quit|don t|do not|no |dej|par|basta).*\b(?:repl(?:y|ying|ies)|answer(?:ing)?"
+         r"|respond\w*|contest\w+)\b", "/settings listening commands"),
+    )
+)  # fmt: skip
+
+
+def read_dialogue_act(text: str) -> DialogueAct:
+    """Return what somebody does who says this to the bot."""
+    if read_instruction(text):
+        return DialogueAct.INSTRUCTION
+    if first_link(text):
+        return DialogueAct.HEADLINE
+    if read_question(text):
+        return DialogueAct.QUESTION
+    return DialogueAct.HEADLINE if is_plain_news(text) else DialogueAct.REMARK
+
+
+def read_question(text: str) -> BotQuestion | None:
+    """Return what a text asks the bot, or None if it asks nothing, or somebody else."""
+    words = folded_words(text)
+    if not 0 < len(words) <= _MAX_WORDS or first_link(text) or any(map(is_laughter, words)):
+        return None
+    if subject := _read_wanted_subject(text):
+        return BotQuestion(Wanted.TEXTS, subject=subject)
+    marked = text.rstrip(" !.").endswith("?") or "¿" in text
+    rest = [*dropwhile(_JOINS.__contains__, words)] or words
+    if _asks_what_was_said(rest, marked=marked):
+        return BotQuestion(Wanted.ARCHIVE)
+    if any(map(_names_subject, words)):
+        goes_on = marked and _goes_on(rest, joined=len(rest) < len(words))
+        return BotQuestion(Wanted.ARCHIVE) if goes_on else None
+    wanted = _find_wanted(rest, marked=marked)
+    return BotQuestion(wanted, _read_rank(words)) if wanted else None
+
+
+def find_wanted_subject(before: str, after: str) -> str:
+    """Return what texts are asked for about, if that tells anything; else ""."""
+    about = _SUBJECT.fullmatch(after) if _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) else None
+    subject = about[1].rstrip("?.! ") if about else ""
+    return subject if any(map(_names_subject, folded_words(subject))) else ""
+
+
+def _read_wanted_subject(text: str) -> str:
+    """Return what texts are asked for about, in lower case or with a question mark; else ""."""
+    match = _ASKS_FOR_TEXTS.fullmatch(text) if text[:1].islower() or text.endswith("?") else None
+    subject = find_wanted_subject(match[1], match[2]) if match else ""
+    return subject if len(subject.split()) <= _LONGEST_SUBJECT else ""
+
+
+def _names_subject(word: str) -> bool:
+    """Return whether a word names a subject or a time, rather than to ask or to point."""
+    if word in FUNCTION_WORDS or word in _QUESTION_WORDS or _RANKED.fullmatch(word):
+        return False
+    return not any(kind.fullmatch(word) for kind in _KINDS.values())
+
+
+def _asks_what_was_said(words: Sequence[str], *, marked: bool) -> bool:
+    """Return whether a question is about what the account said: "what did he say about wind",
+    "¿alguna vez habló del clima?". With a name in place of a pronoun it may be a headline."""
+    spoken = [place for place, word in enumerate(words[:6]) if _is(word, "speaking")]
+    if not spoken:
+        return False
+    before, after = {*words[: spoken[0]]}, words[spoken[0] + 1 :]
+    about = not _ABOUT.isdisjoint(after[:2]) or words[spoken[0]].startswith("men")
+    if before & _THIRD_PERSONS:
+        others = before - _THIRD_PERSONS - _QUESTION_WORDS - _ADVERBS
+        return not others and (about or (not after and words[0] == "what" and "else" not in before))
+    if before - _ADVERBS - {"como", "cuando", "donde"}:
+        return False
+    return about and (marked or bool(before)) if after else before == {"que"}
+
+
+def _goes_on(words: Sequence[str], *, joined: bool) -> bool:
+    """Return whether a question goes on with what was said before: "and in 2012?"."""
+    if len(words) > _MAX_GOING_ON or any(_is(word, "persons") for word in words):
+        return False
+    if _LEADING.match(" ".join(words)):
+        return True
+    names = len(words) <= _MAX_UNMARKED and _names_subject(words[0])
+    return joined and (words[0] in _GOING_ON or names)
+
+
+def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
+    """Return what a question without a subject wants to know."""
+    kinds = {kind for kind in _KINDS for word in words if _is(word, kind)}
+    asks = words[0] in _QUESTION_WORDS
+    marked = marked or (bool(kinds & {"who", "when"}) and asks and len(words) <= _MAX_PLAIN)
+    if not (marked or asks or len(words) <= _MAX_UNMARKED):
+        return None
+    why = words[0] in {"why", "porque"} or [*words[:2]] in (["por", "que"], ["how", "come"])
+    if why or (words[0] in {"how", "como"} and "finding" in kinds):
+        return Wanted.REASON if "finding" in kinds or "persons" not in kinds else None
+    if "more" in kinds or "source" in kinds:
+        return Wanted.MORE if "more" in kinds else Wanted.SOURCE
+    if _asks_for_source(words, kinds, marked=marked):
+        return Wanted.SOURCE
+    opinion = kinds >= {"persons", "speaking"} and words[0] in {"what", "que"}
+    points = "pointing" in kinds and "who" not in kinds
+    return Wanted.QUOTED if marked and (points or opinion) else None
+
+
+def _asks_for_source(words: Sequence[str], kinds: set[str], *, marked: bool) -> bool:
+    """Return whether a question is who wrote what was shown, when or where: "is this real?"."""
+    if "who" in kinds and not (kinds & {"speaking", "truth"} or _BEING & {*words}):
+        return False
+    if words[0] in _QUESTION_WORDS and "speaking" in kinds and "persons" not in kinds:
+        return True
+    about = kinds & {"who", "when", "truth", "finding"} or any(map(_RANKED.fullmatch, words))
+    return marked and bool(about) and [*words] != ["really"]
+
+
+def _is(word: str, kind: str) -> bool:
+    return _KINDS[kind].fullmatch(word) is not None
+
+
+def _read_rank(words: Sequence[str]) -> int | None:
+    """Return the number of the text that a question names, or None."""
+    match = next(filter(None, map(_RANKED.fullmatch, words)), None)
+    return match and (int(match[2]) if match[2] else _RANKS[match[1]])
+
+
+def read_instruction(text: str) -> str:
+    """Return the command line that does what a text tells the bot to do, or ""."""
+    words = folded_words(text)
+    if len(words) > 2 * _MAX_WORDS:  # an address has many
+        return ""
+    written = " ".join(words)
+    if _ASKS_WHY_NOT.match(written):
+        return "/preview" if _POSTS.search(written) else ""
+    while polite := _POLITE.match(written):
+        written = written[polite.end() :]
+    return _find_command(written, text) if _ORDERS.match(written) else ""
+
+
+def _find_command(order: str, text: str) -> str:
+    """Return the command line for what an order is about, or ""."""
+    command = next((command for topic, command in _TOPICS if topic.search(order)), "")
+    names = _NAME.findall(text)
+    if command:
+        return " ".join([command, *names[-1:]]) if command.endswith("timezone") else command
+    if _POSTS.search(order):
+        return _read_posting(order)
+    adds = _ADDS_FEED.match(order) and (first_link(text) or len(order.split()) <= _LONGEST_SUBJECT)
+    named = [*find_links(text)] or names
+    return f"/feeds add {named[-1]}" if adds and named else ""
+
+
+def _read_posting(order: str) -> str:
+    """Return the command that changes when something is posted, or that ends it."""
+    time, denied = _TIME.search(order), _DENIAL.match(order)
+    if _STOP.match(order) or (denied and not _WHEN.search(order)):
+        return "/unsubscribe"
+    if denied or not time:
+        return "/subscribe"
+    return f"/subscribe daily {':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}"

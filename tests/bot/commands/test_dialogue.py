@@ -1,0 +1,220 @@
+"""What people ask and tell the bot about its answers and about each other's messages."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.request import Person, RepliedMessage, Trigger
+from db.pool import Database
+from engine.chat import Listening
+from engine.search import HitKind
+from tests.bot.commands.test_ask import StandInAsk
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.prophecies import NOW
+
+NEWS = "Coffee prices hit a record high"
+ANSWER = RepliedMessage(message="m1", mine=True)  # the bot's first message
+THEIRS = RepliedMessage(message="t1", text=NEWS, written_at=NOW - timedelta(hours=2))
+
+
+@pytest.fixture
+def asked() -> StandInAsk:
+    return StandInAsk()
+
+
+@pytest.fixture
+async def bot(storage: Database, asked: StandInAsk) -> AsyncIterator[Bot]:
+    async with bot_on(storage, ask=asked) as ready:
+        yield ready
+
+
+@pytest.mark.parametrize("text", ["Source?", "When was this?", "¿Quién lo escribió?", "link?"])
+@pytest.mark.parametrize("trigger", [Trigger.REPLY, Trigger.ADDRESSED])
+async def test_author_date_and_link_of_an_answer_are_repeated(
+    bot: Bot, text: str, trigger: Trigger
+) -> None:
+    answer = await bot.say(NEWS, place=GROUP)
+    said = await bot.say(text, place=GROUP, trigger=trigger, quoted=ANSWER)
+    lines = (said.text or "").splitlines()
+    assert [line for line in lines if line.startswith("http")] == [hit.url for hit in answer.hits]
+    described = [f"{hit.rank}. {hit.signature} · {hit.date_text}" for hit in answer.hits]
+    assert [line for line in lines if not line.startswith("http")] == described
+    assert bot.engine.calls[1:] == []
+
+
+async def test_the_source_of_one_text_is_told_alone(bot: Bot) -> None:
+    answer = await bot.say(NEWS, place=GROUP)
+    said = await bot.say(
+        "link to the second one?", place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER
+    )
+    url = answer.hits[1].url
+    assert (said.text or "").startswith("2. ")
+    assert (said.text or "").endswith(url or "-")
+
+
+async def test_the_source_of_the_last_answer_is_told_in_private(bot: Bot) -> None:
+    answer = await bot.say(NEWS)
+    assert (answer.hits[0].url or "-") in ((await bot.say("fuente?")).text or "")
+
+
+@pytest.mark.parametrize("text", ["Source?", "Show me more", "why?"])
+async def test_question_about_something_else_that_the_bot_said_gets_no_words(
+    bot: Bot, text: str
+) -> None:
+    gone = RepliedMessage(message="gone", mine=True)
+    assert await bot.hear(event(text, place=GROUP, trigger=Trigger.REPLY, quoted=gone)) is None
+    assert (await bot.say(text, place=GROUP)).text == "Send me a headline first."
+
+
+@pytest.mark.parametrize(
+    "text", ["Show me more", "¿hay otros?", "anything else?", "Más, por favor"]
+)
+async def test_words_for_more_show_the_next_page(bot: Bot, text: str) -> None:
+    await bot.say(NEWS, place=GROUP)
+    said = await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    assert [hit.rank for hit in said.hits] == [4, 5]
+
+
+@pytest.mark.parametrize("text", ["and in 2012?", "and what did he say in 2012?", "¿y de Irán?"])
+@pytest.mark.parametrize("trigger", [Trigger.REPLY, Trigger.ADDRESSED])
+async def test_a_question_below_an_answer_is_asked_with_its_headline(
+    bot: Bot, asked: StandInAsk, text: str, trigger: Trigger
+) -> None:
+    await bot.say(NEWS, place=GROUP)
+    await bot.say(text, place=GROUP, trigger=trigger, quoted=ANSWER)
+    assert asked.calls == [(text, "demo", (NEWS,))]
+
+
+async def test_a_question_in_private_follows_the_last_answer_of_the_hour(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    await bot.say(NEWS)
+    await bot.say("and in 2012?", now=NOW + timedelta(minutes=5))
+    await bot.say("and in 2013?", now=NOW + timedelta(hours=3))
+    assert [earlier for _, _, earlier in asked.calls] == [(NEWS,), ()]
+
+
+async def test_of_an_answer_and_a_question_the_newer_is_followed(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    await bot.say("/ask What about wind?")
+    await bot.say(NEWS, now=NOW + timedelta(minutes=1))
+    await bot.say("and in 2012?", now=NOW + timedelta(minutes=2))
+    await bot.say("and in 2013?", now=NOW + timedelta(minutes=3))
+    assert [earlier for _, _, earlier in asked.calls[1:]] == [
+        (NEWS,),
+        (f"{NEWS}: and in 2012?",),
+    ]
+
+
+@pytest.mark.parametrize("text", ["Anything about Saudi Arabia?", "¿Algo sobre Saudi Arabia?"])
+async def test_what_is_asked_about_is_searched_for_in_reply_to_the_bot(bot: Bot, text: str) -> None:
+    await bot.say(NEWS, place=GROUP)
+    await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    assert [call[0] for call in bot.engine.calls] == [NEWS, "Saudi Arabia"]
+
+
+@pytest.mark.parametrize("text", ["anything?", "¿y esto?", "what about this one?", "thoughts?"])
+async def test_a_question_about_somebodys_message_searches_for_that(bot: Bot, text: str) -> None:
+    await bot.say(text, place=GROUP, quoted=THEIRS)
+    assert [call[0] for call in bot.engine.calls] == [NEWS]
+    assert bot.engine.dates == [None], "it is of today"
+
+
+async def test_anything_in_reply_to_the_bot_is_about_nobodys_headline(bot: Bot) -> None:
+    quoted = replace(ANSWER, text="No results, nothing spooky.")
+    said = await bot.say("anything?", place=GROUP, quoted=quoted)
+    assert (said.text or "").startswith("Send me a headline or a link;")
+    assert (
+        await bot.hear(event("anything?", place=GROUP, trigger=Trigger.REPLY, quoted=quoted))
+        is None
+    )
+    assert bot.engine.calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "trigger"),
+    [
+        ("/ask what did he say about this?", Trigger.COMMAND),
+        ("what did he say about this?", Trigger.ADDRESSED),
+        ("¿qué dijo de esto?", Trigger.ADDRESSED),
+    ],
+)
+async def test_a_question_about_this_is_asked_of_the_message_replied_to(
+    bot: Bot, asked: StandInAsk, text: str, trigger: Trigger
+) -> None:
+    await bot.say("/ask What about wind?", place=GROUP)
+    await bot.say(text, place=GROUP, trigger=trigger, quoted=THEIRS)
+    assert asked.calls[1] == (text.removeprefix("/ask "), "demo", (NEWS,))
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("stop posting", "/unsubscribe"),
+        ("cambia el idioma a inglés", "/settings language en"),
+        ("why no post today?", "/preview"),
+        ("post every day at 8:30", "/subscribe daily 8:30"),
+        ("no molestes de noche", "/settings quiet 23:00-08:00"),
+        ("seguí a Infobae", "/feeds add Infobae"),
+    ],
+)
+@pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
+async def test_an_instruction_is_answered_with_the_command_that_does_it(
+    bot: Bot, text: str, command: str, trigger: Trigger
+) -> None:
+    said = await bot.say(text, place=GROUP, trigger=trigger, quoted=ANSWER)
+    assert (said.text, said.ephemeral) == (f"This does it: {command}", True)
+    spanish = await bot.say(text, place=PRIVATE, person=Person(id="ana", language="es"))
+    assert spanish.text == f"Esto lo hace: {command}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Number 2 is the best one", "Dan se lo va a tatuar", "Nos vemos el sábado en lo de Eva",
+     "Who's bringing the beers tonight?", "¿Venís el viernes a lo de Sami?"],
+)  # fmt: skip
+@pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
+async def test_a_remark_on_an_answer_gets_no_words(bot: Bot, text: str, trigger: Trigger) -> None:
+    await bot.say(NEWS, place=GROUP)
+    assert await bot.hear(event(text, place=GROUP, trigger=trigger, quoted=ANSWER)) is None
+    assert len(bot.engine.calls) == 1
+
+
+async def test_a_remark_on_an_answer_in_private_gets_a_hint_and_no_search(bot: Bot) -> None:
+    await bot.say(NEWS)
+    said = await bot.say("Number 2 is the best one", quoted=ANSWER)
+    assert (said.text or "").startswith("Send me a headline or a link;")
+    assert (await bot.say("Tea prices hit a record high", quoted=ANSWER)).hits
+    assert len(bot.engine.calls) == 2
+
+
+@pytest.fixture
+async def listening(bot: Bot) -> Bot:
+    """The same, which hears headlines in the group."""
+    await bot.set_up(GROUP, listening=Listening.parse("all"), threshold=HitKind.EARLIER_CASE)
+    return bot
+
+
+@pytest.mark.parametrize("text", [f"🚨 {NEWS}", f"{NEWS} 🇧🇷", f"{NEWS}!", NEWS.lower()])
+async def test_a_headline_is_heard_however_it_is_decorated(listening: Bot, text: str) -> None:
+    assert await listening.hear(event(text, place=GROUP, trigger=Trigger.OVERHEARD))
+
+
+@pytest.mark.parametrize(
+    "again", [NEWS, f"{NEWS} https://news.example/a", f"“{NEWS}”, says the paper", f"🚨 {NEWS}!"]
+)
+async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
+    listening: Bot, again: str
+) -> None:
+    assert await listening.hear(event(NEWS, place=GROUP, trigger=Trigger.OVERHEARD))
+    late = NOW + timedelta(hours=23)
+    assert (
+        await listening.hear(event(again, place=GROUP, trigger=Trigger.OVERHEARD, now=late)) is None
+    )
+    assert len(listening.engine.calls) == 1
+    later = NOW + timedelta(hours=25)
+    assert await listening.hear(event(again, place=GROUP, trigger=Trigger.OVERHEARD, now=later))
+    assert await listening.say(NEWS, place=GROUP, now=later), "who asks is answered"

@@ -1,0 +1,107 @@
+"""A group talks about what the bot said: it answers who asks, and is silent to who talks."""
+
+import pytest
+
+from tests.fakes.telegram import Chat, User
+from tests.fakes.web import page
+from tests.scenarios.stage import HEADLINE, Stage
+
+# What nobody expects an answer to.
+AMONG_PEOPLE = (
+    "Number 1 belongs on my fridge",
+    "Rita said this at lunch in 2019, I swear",
+    "jajaja el segundo es mi tía Norma",
+    "Dan se lo va a tatuar",
+    "Nos vemos el sábado en lo de Eva",
+    "Are you coming to Sam's on Friday?",
+    "¿Quién trae las birras?",
+    "Ana owes me ten euros",
+    "😂😂",
+    "Esto va directo a la heladera",
+)
+
+
+@pytest.fixture
+def alice(bot: Stage) -> User:
+    return bot.telegram.user("Alice")
+
+
+@pytest.fixture
+def dani(bot: Stage) -> User:
+    return bot.telegram.user("Dani", language="es")
+
+
+@pytest.fixture
+def group(bot: Stage, alice: User, dani: User) -> Chat:
+    return bot.telegram.group("Friends", admins=[alice], members=[dani], privacy_mode=False)
+
+
+async def test_what_people_say_below_an_answer_is_left_to_them(
+    bot: Stage, group: Chat, alice: User, dani: User
+) -> None:
+    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+    for who, text in zip([alice, dani] * 5, AMONG_PEOPLE, strict=True):
+        await who.says(group, text, reply_to=answer)
+    await bot.telegram.until_acknowledged()
+    assert group.bot_messages == [answer]
+    assert bot.model.calls == 1
+
+
+async def test_questions_below_an_answer_are_answered_in_both_languages(
+    bot: Stage, group: Chat, alice: User, dani: User
+) -> None:
+    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+
+    async def asks(who: User, text: str) -> str:
+        said = await (await who.says(group, text, reply_to=answer)).answer()
+        return said.text.replace("\u2060", "")  # which keeps names from being mentions
+
+    first = "1. @ana · October 28, 2010"
+    assert (await asks(alice, "Source?")).startswith(first)
+    assert (await asks(alice, "when was this")) == await asks(alice, "who wrote that?")
+    assert "1. @ana · 28 de octubre de 2010" in await asks(dani, "¿y quién lo escribió?")
+    assert (await asks(dani, "¿de qué fecha es el segundo?")).startswith("2. @ana · ")
+    assert "4. " in await asks(alice, "got any more?")
+    assert "7. " in await asks(dani, "mostrame otros")
+    assert "moon" in await asks(alice, "Anything about the moon?")
+    assert "1. " in await asks(dani, "¿por qué?")
+    asked = await asks(alice, "and in 2012?")
+    assert "coffee" in asked.lower(), "the headline is its subject"
+    assert await asks(alice, "stop posting here") == "This does it: /unsubscribe"
+    assert await asks(dani, "cambiá el idioma a inglés") == "Esto lo hace: /settings language en"
+    assert await asks(dani, "¿por qué hoy no publicaste nada?") == "Esto lo hace: /preview"
+
+
+async def test_a_question_about_somebodys_message_is_about_that(
+    bot: Stage, group: Chat, alice: User, dani: User
+) -> None:
+    said = await alice.says(group, HEADLINE)
+    for who, text in ((dani, "@presagio_bot anything?"), (alice, "¿y esto, @presagio_bot?")):
+        answer = await (await who.says(group, text, reply_to=said)).answer()
+        assert "mark my words" in answer.text
+    asked = await dani.says(group, "/ask what did he say about this?", reply_to=said)
+    assert "coffee" in (await asked.answer()).text.lower()
+
+
+async def test_news_is_heard_with_an_emoji_and_once_a_day(
+    bot: Stage, group: Chat, alice: User, dani: User
+) -> None:
+    await (await alice.says(group, "/settings listening all")).answer()
+    before = len(group.bot_messages)
+    heard = await dani.says(group, f"🚨 {HEADLINE}!")
+    assert "mark my words" in (await heard.answer()).text
+    bot.web.pages["/coffee"] = page(f"<title>{HEADLINE}</title>")
+    for again in (
+        HEADLINE,
+        HEADLINE.lower(),
+        f"“{HEADLINE}” 😱",
+        f"{HEADLINE} {bot.web.url('/coffee')}",
+        f"look at this {bot.web.url('/coffee')}",
+    ):
+        await alice.says(group, again)
+    await bot.telegram.until_acknowledged()
+    assert len(group.bot_messages) == before + 1
+    assert (
+        "mark my words"
+        in (await (await alice.says(group, f"@presagio_bot {HEADLINE}")).answer()).text
+    )
