@@ -3,7 +3,8 @@
 `python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio
 serve` shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed,
 and the median time to the first byte. `--path /ask` looks at that page alone. Needs Chromium, and a
-page that does not limit requests.
+page that does not limit requests. `--before ADDRESS` sets home, an answer, an archive and a text
+beside those of another version that runs there, and writes before-and-after-*.png.
 """
 
 import argparse
@@ -31,6 +32,8 @@ _LIMITED = (
     " PRESAGIO_WEB__ANSWERS_PER_MINUTE=-1."
 )
 _LONGEST = 6000  # pixels of a page that its picture shows
+_COMPARED = ("home", "prophecy", "corpus", "document")
+_PAIR_HEIGHT = 1100
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,13 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     example = _link(home, ".examples a")
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
-    corpus = _link(home, ".voices a")
+    corpus = _link(home, ".voices a[href^='/corpora/']")
     found = [
         Page("home", "/"),
         Page("home-es", "/?lang=es"),
         Page("prophecy", example),
         Page("nothing", "/prophecy?headline=Quasar+xylophone+zygote+regatta&date=2024-01-01"),
-        Page("document", _link(answer, ".card .when a")),
+        Page("document", _link(answer, "a[href^='/documents/']")),
         Page("corpora", "/corpora"),
         Page("corpus", corpus),
         Page("month", await _follow(client, corpus, ".months a")),
@@ -61,8 +64,8 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
         Page("most-liked", f"{corpus}/most-liked"),
         Page("ask", "/ask"),
         Page("answer", f"/ask?question=What+was+said+about+{word}"),
-        Page("timeline", "/timeline"),
-        Page("timeline-word", f"/timeline?q={word}"),
+        Page("search", "/search"),
+        Page("search-word", f"/search?q={word}"),
         Page("feed", "/feed.xml"),
         Page("compose", "/compose"),
         Page("docs", "/docs"),
@@ -118,7 +121,24 @@ async def photograph(browser: Browser, address: str, page: Page, folder: Path) -
             (folder / name).write_bytes(base64.b64decode(taken["data"]))
 
 
-async def look(address: str, folder: Path, paths: Sequence[str]) -> None:
+async def compare(browser: Browser, before: str, after: str, page: Page, folder: Path) -> None:
+    """Write one picture of a page in two versions, side by side, at the widest screen."""
+    width, _ = WIDTHS["desktop"]
+    await browser.look_like(width=width, height=_PAIR_HEIGHT)
+    taken = []
+    for address in (before, after):
+        await browser.open(urljoin(address, page.path))
+        taken.append((await browser.call("Page.captureScreenshot"))["data"])
+    await browser.look_like(width=2 * width, height=_PAIR_HEIGHT)
+    await browser.open("about:blank")
+    shown = "".join(f'<img src="data:image/png;base64,{data}" width="{width}">' for data in taken)
+    await browser.read(f"document.body.style.margin = 0; document.body.innerHTML = {shown!r}")
+    await browser.read("Promise.all([...document.images].map((image) => image.decode())).then()")
+    pair = await browser.call("Page.captureScreenshot")
+    (folder / f"before-and-after-{page.name}.png").write_bytes(base64.b64decode(pair["data"]))
+
+
+async def look(address: str, folder: Path, paths: Sequence[str], before: str) -> None:
     """Write the pictures and print the weights."""
     program, output = find_program("chromium"), Output("screens")
     if program is None:
@@ -134,6 +154,8 @@ async def look(address: str, folder: Path, paths: Sequence[str]) -> None:
     async with browsing(program) as browser:
         for page in pages:
             await photograph(browser, address, page, folder)
+            if before and (named or page.name in _COMPARED):
+                await compare(browser, before, address, page, folder)
     output.table()
 
 
@@ -142,6 +164,7 @@ if __name__ == "__main__":
     parser.add_argument("address")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--path", action="append", default=[], dest="paths")
+    parser.add_argument("--before", default="", help="address of another version to compare with")
     read = parser.parse_args()
     read.folder.mkdir(parents=True, exist_ok=True)
-    asyncio.run(look(read.address, read.folder, read.paths))
+    asyncio.run(look(read.address, read.folder, read.paths, read.before))

@@ -190,15 +190,21 @@ class HitView:
         author = self.signature if self.signed else None
         return tuple(filter(None, (author, self.place, self.age)))
 
+    def stamp(self, words: Words) -> str:
+        """Return what kind of find it is, or how sure one that has none; "" if it is only near."""
+        if self.kind:
+            return words.say(_KINDS[self.kind])
+        return words.say(_SURENESS[self.sureness]) if self.sureness else ""
+
     def marks(self, words: Words) -> tuple[str, ...]:
         """Return the labels shown beside the text: where it stands, what it is to the headline.
 
         A small one has its kind alone, and those of the text itself.
         """
-        kind = (words.say(_KINDS[self.kind]),) if self.kind else ()
+        stamp = self.stamp(words)
         if self.small:
-            return (*kind, *name_flags(self.flags, words))
-        sure = kind or ((words.say(_SURENESS[self.sureness]),) if self.sureness else ())
+            return (*((stamp,) if self.kind else ()), *name_flags(self.flags, words))
+        sure = (stamp,) if stamp else ()
         unjudged = () if self.judged else (words.say("not judged"),)
         place = (self.place,) if self.place else ()
         return (*place, *sure, *unjudged, *name_flags(self.flags, words))

@@ -125,6 +125,11 @@ class Words:
         """Convert a number in English notation to that of this language: "0.5", "0,5"."""
         return written if self.language == DEFAULT else written.translate(_SIGNS)
 
+    @property
+    def months(self) -> tuple[str, ...]:
+        """The names of the months."""
+        return _MONTHS[self.language]
+
     def month(self, year: int, month: int) -> str:
         """Return a month as people write it: "March 2012", "marzo de 2012"."""
         name = _MONTHS[self.language][month - 1]

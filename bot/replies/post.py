@@ -64,7 +64,8 @@ def _format_title(items: Sequence[PostItem], day: date, zone: tzinfo, words: Wor
     if first != last:
         news = words.say("The news from {first} to {last}.", first=first, last=last)
     heading = say_heading([item.answer.page[0] for item in items], words)
-    return f"{news} {heading}:" if heading else f"{news} {words.say('Nearest by their words:')}"
+    nearest = words.say("Nearest by their words:")
+    return f"{news} {heading}:" if heading else f"{news} {nearest}"
 
 
 def post_buttons(

@@ -1,15 +1,15 @@
-"""The pages of an archive: its months, this day, the most liked, what meets a query, each text."""
+"""The pages of an archive: its months, this day of each year, the most liked, each text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
-from itertools import groupby
+from functools import partial
+from math import ceil, sqrt
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.queries.find import find
 from bot.replies.dates import say_age
 from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
@@ -20,24 +20,22 @@ from bot.web.rendering import (
     Piece,
     archived_address,
     link_pieces,
+    name_links,
     render_template,
     split_marks,
     web_address,
 )
-from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
+from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, find_visitor, format_day, list_choices
 from db.corpus.health import Neighbour, Overview
-from db.search.shown import ArchiveText, DocumentLookup
-from engine.query.results import FindHit, QueryAnswer
-from engine.search import FIRST_MOMENT, Candidate, order_by_date
+from db.search.shown import ArchiveText, DayOfYear, DocumentLookup
+from engine.search import Candidate
 from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
 ON_A_PAGE = 30
-MAXIMUM = 300  # texts that meet a query
 _FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
-_LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
+LEVELS = 5
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 
@@ -61,21 +59,25 @@ class ArchiveEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonthView:
-    """A month with its texts."""
+    """A month of the grid."""
 
     when: str  # "2015-03"
     name: str  # as people write it
-    texts: int
+    posts: int
+    level: int  # how many that is beside the busiest month, 1 to LEVELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DateSpan:
-    """Texts that a page lists: of a span of time, or of one day of every year."""
+class YearView:
+    """A year of the grid, with all of its months."""
 
-    begins: datetime = FIRST_MOMENT
-    ends: datetime = _LAST_MOMENT
-    month: int | None = None
-    day: int | None = None
+    name: str
+    months: Sequence[MonthView]
+
+    @property
+    def posts(self) -> int:
+        """How many there are in the whole year."""
+        return sum(month.posts for month in self.months)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +85,11 @@ class ArchiveDay:
     """Texts under one heading; those that continue a thread stand with the day it begins on."""
 
     day: str = ""  # ISO; "" where texts are not listed by date
-    title: str = ""  # the day as people write it
+    title: str = ""  # as people write it
     texts: list[tuple[ArchiveEntry, bool]] = field(default_factory=list)  # continues a thread?
+    replies: list[ArchiveEntry] = field(default_factory=list)  # to others
+    say_replies: str = ""
+    more: str = ""  # how many other texts that day has
 
 
 @browsing.get("/corpora")
@@ -101,31 +106,58 @@ async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) 
 async def _show_corpus(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
-    known, words = await shared.app.corpora.get(name), visitor.words
-    years = await _list_years(shared, known, words)
-    months = [month for _, listed in years for month in listed]
+    corpus, words = await shared.app.corpora.get(name), visitor.words
+    years = await _list_years(shared, corpus, words)
+    liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
     return render_template(
         request,
         "corpus.html",
-        corpus=known,
-        asked=ProphecyForm(headline="", date=None, corpus=known.name),
+        corpus=corpus,
+        asked=ProphecyForm(headline="", date=None, corpus=corpus.name),
         years=years,
-        busiest=max(months, key=lambda month: (month.texts, month.when), default=None),
-        span=await _say_span(shared, known, words),
-        lately=[view_post(*posted, visitor) for posted in await list_posted(shared, [known])],
-        examples=await choose_examples(shared, known, words),
+        month_letters=words.months,
+        facts=_say_facts(corpus, await _say_span(shared, corpus, words), years, words),
+        this_day=await find_this_day(shared, corpus, words),
+        liked=_describe_archived(liked[0], corpus, words) if liked else None,
+        lately=[view_post(*posted, visitor) for posted in await list_posted(shared, [corpus])],
+        examples=await choose_examples(shared, corpus, words),
     )
 
 
-async def _list_years(
-    shared: SharedState, corpus: Corpus, words: Words
-) -> list[tuple[str, list[MonthView]]]:
-    """Return the years in which there are texts, with the months. Raises StorageError."""
-    months = (
-        MonthView(when=when, name=words.month(int(when[:4]), int(when[5:])), texts=texts)
-        for when, texts in (await shared.count_months(corpus)).items()
-    )
-    return [(year, [*listed]) for year, listed in groupby(months, key=lambda m: m.when[:4])]
+def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], words: Words) -> str:
+    """Return how many posts there are, from when to when, and in which month most of them."""
+    said = [words.count("{number} post", "{number} posts", corpus.documents)]
+    if len(span) == 2:
+        said = [
+            words.say("{posts}, from {first} to {last}", posts=said[0], first=span[0], last=span[1])
+        ]
+    elif span:
+        said = [f"{said[0]}, {span[0]}"]
+    if months := [month for year in years for month in year.months if month.posts]:
+        busiest = max(months, key=lambda month: (month.posts, month.when))
+        number = words.number(busiest.posts)
+        said.append(words.say("Busiest: {month}, with {number}", month=busiest.name, number=number))
+    return "".join(f"{sentence}. " for sentence in said).strip()
+
+
+async def _list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
+    """Return the years in which there are texts. Raises StorageError."""
+    counted = await shared.count_months(corpus)
+    most = max(counted.values(), default=1)
+
+    def view_month(year: str, month: int) -> MonthView:
+        when = f"{year}-{month:02}"
+        posts = counted.get(when, 0)
+        # Not in proportion: a month of few posts is still seen beside the busiest one.
+        level = ceil(LEVELS * sqrt(posts / most))
+        name = words.month(int(year), month)
+        return MonthView(when=when, name=name, posts=posts, level=level)
+
+    years = dict.fromkeys(when[:4] for when in counted)
+    return [
+        YearView(name=year, months=[view_month(year, month) for month in range(1, 13)])
+        for year in years
+    ]
 
 
 async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:
@@ -135,73 +167,95 @@ async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequen
     return list(dict.fromkeys(dates))
 
 
+async def find_this_day(shared: SharedState, corpus: Corpus, words: Words) -> ArchiveEntry | None:
+    """Return the best text of this day of any year. Raises StorageError."""
+    days = await _list_this_day(shared, corpus)
+    if not days:
+        return None
+    best = max(days, key=lambda day: day.best.engagement).best
+    return _describe_archived(best, corpus, words)
+
+
+async def _list_this_day(shared: SharedState, corpus: Corpus) -> Sequence[DayOfYear]:
+    today = shared.now().astimezone(UTC)
+    lookup = DocumentLookup(shared.app.database)
+    read = partial(lookup.list_on_day, corpus, today.month, today.day)
+    return await shared.kept.get(("day", corpus.id, corpus.documents, today.date()), read)
+
+
 @browsing.get("/corpora/{name}/most-liked")
 async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
-    known, words = await shared.app.corpora.get(name), visitor.words
-    liked = await DocumentLookup(shared.app.database).list_most_liked(known, limit=ON_A_PAGE)
-    texts = [(_describe_archived(text, known, words), False) for text in liked]
+    corpus, words = await shared.app.corpora.get(name), visitor.words
+    liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
+    texts = [(_describe_archived(text, corpus, words), False) for text in liked]
     days = [ArchiveDay(texts=texts)] if texts else []
-    return render_template(
-        request,
-        "texts.html",
-        corpus=known,
-        heading=words.say("Most liked"),
-        when="",
-        years=(),
-        days=days,
-        page=1,
-        more=False,
-    )
+    return _render_texts(request, corpus, days, heading=words.say("Most liked"))
 
 
 @browsing.get("/corpora/{name}/on-this-day")
 async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
-    known, today = await shared.app.corpora.get(name), shared.now().astimezone(UTC)
-    heading = f"{visitor.words.say('On this day')}: {visitor.words.day(today)}"
-    span = DateSpan(month=today.month, day=today.day)
-    return await _list_texts(request, shared, known, span, heading=heading)
+    corpus, words = await shared.app.corpora.get(name), visitor.words
+    heading = f"{words.say('On this day')}: {words.day(shared.now().astimezone(UTC))}"
+    days = [_view_day(day, corpus, words) for day in await _list_this_day(shared, corpus)]
+    return _render_texts(request, corpus, days, heading=heading)
+
+
+def _view_day(day: DayOfYear, corpus: Corpus, words: Words) -> ArchiveDay:
+    entry, others = _describe_archived(day.best, corpus, words), day.texts - 1
+    more = words.count("{number} more post of that day", "{number} more posts of that day", others)
+    return ArchiveDay(
+        day=entry.day,
+        title=entry.day[:4],
+        texts=[(entry, False)],
+        more=more if others else "",
+    )
 
 
 @browsing.get("/corpora/{name}/{year:int}/{month:int}")
 async def _show_month(
     request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
 ) -> Response:
-    known, words = await shared.app.corpora.get(name), visitor.words
+    corpus, words = await shared.app.corpora.get(name), visitor.words
     when = f"{year:04}-{month:02}"
-    if not (1 <= year < _LAST_MOMENT.year and 1 <= month <= 12):
+    years = [view for view in await _list_years(shared, corpus, words) if view.name == when[:4]]
+    if not any(view.when == when and view.posts for each in years for view in each.months):
         raise nothing_here()
-    begins, ends = month_span(when)
-    span = DateSpan(begins=begins, ends=ends)
-    years = [listed for listed in await _list_years(shared, known, words) if listed[0] == when[:4]]
-    heading = words.month(year, month)
-    return await _list_texts(request, shared, known, span, heading=heading, when=when, years=years)
-
-
-async def _list_texts(
-    request: Request,
-    shared: SharedState,
-    corpus: Corpus,
-    span: DateSpan,
-    *,
-    heading: str,
-    when: str = "",
-    years: Sequence[tuple[str, Sequence[MonthView]]] = (),
-) -> Response:
-    """Return a page of texts by date."""
     given = request.query_params.get("page", "")
     number = int(given) if given.isdecimal() and len(given) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
-    texts = await DocumentLookup(shared.app.database).list_texts(
+    begins, ends = month_span(when)
+    lookup = DocumentLookup(shared.app.database)
+    texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
+    return _render_texts(
+        request,
         corpus,
-        span.begins,
-        span.ends,
-        month=span.month,
-        day=span.day,
-        limit=ON_A_PAGE + 1,
-        offset=skipped,
+        _group_by_day(texts[:ON_A_PAGE], corpus, words),
+        heading=words.month(year, month),
+        when=when,
+        years=years,
+        times=True,
+        page=skipped // ON_A_PAGE + 1,
+        more=len(texts) > ON_A_PAGE,
     )
+
+
+def _render_texts(
+    request: Request,
+    corpus: Corpus,
+    days: Sequence[ArchiveDay],
+    *,
+    heading: str,
+    when: str = "",
+    years: Sequence[YearView] = (),
+    times: bool = False,
+    page: int = 1,
+    more: bool = False,
+) -> Response:
+    """Return a page of texts under headings."""
+    entries = (entry for day in days for entry in (*(text for text, _ in day.texts), *day.replies))
+    first = next(entries, None)
     return render_template(
         request,
         "texts.html",
@@ -209,14 +263,18 @@ async def _list_texts(
         heading=heading,
         when=when,
         years=years,
-        days=_group_by_day(texts[:ON_A_PAGE], corpus, find_visitor(request).words),
-        page=skipped // ON_A_PAGE + 1,
-        more=len(texts) > ON_A_PAGE,
+        month_letters=find_visitor(request).words.months,
+        days=days,
+        first_id=first.id if first else "",
+        times=times,
+        page=page,
+        more=more,
     )
 
 
 def _group_by_day(texts: Sequence[ArchiveText], corpus: Corpus, words: Words) -> list[ArchiveDay]:
-    """Return the days on which texts, or the threads that they continue, begin."""
+    """Return the days on which texts, or the threads that they continue, begin; replies to others
+    stand below what was said to all."""
     days: list[ArchiveDay] = []
     for text in texts:
         moment = text.candidate.created_at
@@ -224,8 +282,17 @@ def _group_by_day(texts: Sequence[ArchiveText], corpus: Corpus, words: Words) ->
         if not days or (not text.continues and days[-1].day != day):
             title = words.date(moment.astimezone(UTC)) if moment else ""
             days.append(ArchiveDay(day=day, title=title))
-        days[-1].texts.append((_describe_archived(text, corpus, words), text.continues))
-    return days
+        entry = _describe_archived(text, corpus, words)
+        if Flag.REPLY in text.candidate.flags and not text.continues:
+            days[-1].replies.append(entry)
+        else:
+            days[-1].texts.append((entry, text.continues))
+    return [
+        replace(
+            day, say_replies=words.count("{number} reply", "{number} replies", len(day.replies))
+        )
+        for day in days
+    ]
 
 
 def _describe_archived(text: ArchiveText, corpus: Corpus, words: Words) -> ArchiveEntry:
@@ -245,7 +312,7 @@ def describe_entry(
         likes=_say_likes(engagement, words),
         labels=name_flags(found.flags.names, words),
         lang=found.lang,
-        pieces=split_marks(text),
+        pieces=name_links(split_marks(text), words, has_media=Flag.MEDIA in found.flags),
     )
 
 
@@ -259,78 +326,6 @@ def _say_likes(number: int, words: Words) -> str:
     if not number:
         return ""
     return words.count("{number} like or repost", "{number} likes and reposts", number)
-
-
-@browsing.get("/timeline", dependencies=[SEARCHES])
-async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    values, words = request.query_params, visitor.words
-    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
-    query = values.get("q", "").strip()[:LONGEST_TEXT]
-    found = await find(shared.app, query, corpus=chosen, limit=MAXIMUM) if query else None
-    return render_template(
-        request,
-        "timeline.html",
-        query=query,
-        asked=ProphecyForm(headline="", date=None, corpus=chosen),
-        corpora=corpora,
-        found=found,
-        entries=await _list_found(shared, found, words) if found and found.hits else [],
-        is_whole=not found or _is_whole(found),
-        summary=_summarise(found, words) if found else None,
-        notice=" ".join(words.render(notice) for notice in found.notices) if found else None,
-    )
-
-
-async def _list_found(shared: SharedState, found: QueryAnswer, words: Words) -> list[ArchiveEntry]:
-    """Return the best hits of a dialect query, oldest first, with marks. Raises StorageError."""
-    corpus = await shared.app.corpus(found.corpus)  # the query may name another than the form
-    lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
-    hits = [hit.document for hit in sorted(found.hits, key=_by_date)]
-    ids = [hit.candidate.id for hit in hits]
-    marked = await DocumentLookup(shared.app.database).mark_words(corpus, ids, lexemes)
-    return [
-        describe_entry(
-            hit.candidate,
-            hit.engagement,
-            marked.get(hit.candidate.id, hit.candidate.text),
-            corpus,
-            words,
-        )
-        for hit in hits
-    ]
-
-
-def _by_date(hit: FindHit) -> tuple[object, ...]:
-    return (*order_by_date(hit.created_at), hit.document.candidate.id)
-
-
-def _count_alike(found: QueryAnswer) -> int:
-    """Return how many texts are left out because they nearly repeat a listed one."""
-    return sum(hit.alike for hit in found.hits)
-
-
-def _is_whole(found: QueryAnswer) -> bool:
-    """Tell whether all texts are listed, but for repeats."""
-    return found.counts.passing <= len(found.hits) + _count_alike(found)
-
-
-def _summarise(found: QueryAnswer, words: Words) -> str:
-    """Return how many texts there are, and how many of them are listed."""
-    texts, alike = found.counts.passing, _count_alike(found)
-    if not _is_whole(found):
-        return words.say(
-            "{texts} texts say that; the best {shown} are listed.",
-            texts=words.number(texts),
-            shown=words.number(len(found.hits)),
-        )
-    if alike:
-        return words.count(
-            "{texts} texts say that; {number} that repeats another is left out.",
-            "{texts} texts say that; {number} that repeat others are left out.",
-            alike,
-            texts=words.number(texts),
-        )
-    return words.count("{number} text says that.", "{number} texts say that.", texts)
 
 
 @browsing.get("/documents/{corpus}/{id:path}")
@@ -357,7 +352,9 @@ async def _show_document(
         url=web_address(found.url),
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
-        pieces=link_pieces(found.text, found.url),
+        pieces=name_links(
+            link_pieces(found.text, found.url), words, has_media=Flag.MEDIA in found.flags
+        ),
         beside=name_beside(found, words),
         archived=archived_address(web_address(found.url), found.created_at),
         thread=[

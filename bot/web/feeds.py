@@ -18,7 +18,7 @@ from bot.card import can_draw
 from bot.web.foretold import ForetoldView, list_posted, view_post
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import find_visitor, format_day, own_address
+from bot.web.visitor import find_visitor, own_address
 from engine.feeds.markup import without_forbidden
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
@@ -42,8 +42,6 @@ class PostedEntry:
     original: str | None
     source: str
     link: str | None  # of the news
-    news_day: str
-    news_date: str
     posted_at: datetime
     html: str = ""
 
@@ -129,8 +127,6 @@ def _build_entry(request: Request, post: PublicPost, text: Candidate) -> PostedE
         original=web_address(text.url),
         source=post.source or "",
         link=web_address(post.link),
-        news_day=format_day(post.published),
-        news_date=visitor.words.date(post.published),
         posted_at=post.posted_at,
     )
     return replace(entry, html=render_fragment(request, "posted.html", entry=entry))

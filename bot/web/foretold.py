@@ -30,7 +30,17 @@ class ForetoldView:
     picture_path: str
     quote: str
     author: str | None
-    when: str  # the date of the text, how long before that was, its labels
+    day: str  # of the text, ISO
+    date_text: str
+    age: str  # how long before the news
+    labels: tuple[str, ...]
+    news_day: str
+    news_date: str
+
+    @property
+    def when(self) -> str:
+        """The date of the text, how long before that was, its labels."""
+        return " · ".join(filter(None, (self.date_text, self.age, *self.labels)))
 
 
 async def list_posted(
@@ -79,8 +89,6 @@ def view_foretold(
     """Return a headline and a text as lists show them."""
     words = visitor.words
     asked = {"headline": headline, "date": format_day(published), "corpus": corpus}
-    date = say_date(text.created_at, text.dated_by, words)
-    age = say_age(text.created_at, published, words)
     return ForetoldView(
         title=headline,
         path=visitor.link("/prophecy", **asked),
@@ -88,5 +96,10 @@ def view_foretold(
         picture_path=visitor.link("/picture.png", **asked),
         quote=text.text,
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
-        when=" · ".join(filter(None, (date, age, *name_flags(text.flags.names, words)))),
+        day=format_day(text.created_at),
+        date_text=say_date(text.created_at, text.dated_by, words),
+        age=say_age(text.created_at, published, words),
+        labels=name_flags(text.flags.names, words),
+        news_day=asked["date"],
+        news_date=words.date(published),
     )

@@ -15,9 +15,9 @@ from bot.i18n.words import Words
 from bot.queries.ask import ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
-from bot.replies.prophecy import holds_words, notice_of, prophecy_reply, say_heading
+from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
-from bot.web.browsing import browsing
+from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, find_bundled_lead
 from bot.web.failures import Refusal
 from bot.web.foretold import list_posted, view_post
@@ -35,6 +35,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.schemas import LONGEST_TEXT
+from bot.web.searching import searching
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
 from bot.web.sharing import sharing
 from bot.web.streaming import stream_work, wants_events
@@ -47,6 +48,7 @@ from bot.web.visitor import (
     join_prophecy,
     list_candidates,
     list_choices,
+    note_answered,
     read_asked,
     recover_asked,
 )
@@ -59,6 +61,8 @@ from engine.search import Hit, Prophecy, SearchRequest
 from engine.values import Corpus
 
 _ON_HOME = 5  # of what was lately foretold
+_LASTING = "public, max-age=31536000, immutable"
+_FOR_A_DAY = "public, max-age=86400"
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -130,10 +134,28 @@ def add_routes(app: FastAPI, *routers: APIRouter) -> None:
         app.router.routes.append(route)
 
 
+class StaticContent(StaticFiles):
+    """Static files, which browsers keep: an address with a version never shows another, and a font
+    has its version in its name."""
+
+    def file_response(
+        self,
+        full_path: Any,
+        stat_result: Any,
+        scope: Any,
+        status_code: int = 200,
+    ) -> Response:
+        """Return a file, or that it is unchanged."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        lasting = scope.get("query_string") or str(full_path).endswith(".woff2")
+        response.headers["Cache-Control"] = _LASTING if lasting else _FOR_A_DAY
+        return response
+
+
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, browsing, sharing, reference)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    add_routes(app, router, browsing, searching, sharing, reference)
+    app.mount("/static", StaticContent(directory=STATIC), name="static")
 
 
 async def render_failure(request: Request, failure: Refusal) -> Response:
@@ -171,7 +193,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     shown = await shared.app.corpora.list()
     if not shown:
         return render_template(
-            request, "home.html", asked=None, corpora=(), lately=(), lead=None, examples=()
+            request, "home.html", asked=None, corpora=(), lately=(), lead=None, this_day=None
         )
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
     lately = [
@@ -185,7 +207,8 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         corpora=corpora,
         lately=lately,
         lead=lately[0] if lately else await find_bundled_lead(shared, corpora, visitor),
-        examples=await choose_examples(shared, known, visitor.words),
+        this_day=await find_this_day(shared, known, visitor.words),
+        examples=() if lately else await choose_examples(shared, known, visitor.words),
     )
 
 
@@ -211,6 +234,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         candidates = None if answering.done() else await list_candidates(shared, asked)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
+        await note_answered(shared, asked)
         if judging:
             shared.prophecies.expect_return(asked)
     return render_template(
@@ -254,7 +278,7 @@ def _say_outcome(prophecy: Prophecy, words: Words) -> str:
     if not is_foretold(prophecy):
         return words.say("Judged: nothing for sure.")
     return words.count(
-        "Judged: {number} text found.", "Judged: {number} texts found.", len(prophecy.hits)
+        "Judged: {number} post found.", "Judged: {number} posts found.", len(prophecy.hits)
     )
 
 
@@ -291,12 +315,13 @@ async def _describe_findings(
         "pictures": has_picture(prophecy),
         "heading": say_heading(hits, words),
         "judged": prophecy.judged,
-        "axis": draw_axis(hits or near, until),
+        "axis": draw_axis(hits or near, until, words),
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
         "more": not asked.more and not judging and len(hits or near) >= usual,
+        "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
-        "notice": None if judging or not holds_words(prophecy) else notice_of(prophecy, words),
+        "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
     }
 
 
@@ -320,6 +345,6 @@ async def _show_robots() -> Response:
 
     These pages ask search engines by a tag not to list them, and ask no model unless everybody may.
     """
-    lines = ("User-agent: *", "Disallow: /api/", "Disallow: /timeline", "Disallow: /compose",
+    lines = ("User-agent: *", "Disallow: /api/", "Disallow: /search", "Disallow: /compose",
              "Disallow: /ask", "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
+from bot.replies.dates import say_lead_time
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView
 from bot.web.shared_state import SharedState
@@ -22,12 +24,18 @@ from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Hit, Prophecy
 from engine.text.address import read_host
-from engine.values import Flag
+from engine.values import CorpusRole, Flag
 
 # An address up to what ends the sentence around it, and an account of X.
 _LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{1,15}\b")
 _X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
-_YEAR_ROOM = 15  # percent of a line of time
+_MARK_ROOM = 9  # percent of a line of time
+_MAX_RANKS = 2  # that one mark tells
+_MARK_WIDTH, _LETTER_WIDTH = 26, 6  # pixels
+_YEAR_ROOM = 14
+_END_ROOM = 34  # of the months at its ends
+_LEAD_ROOM = 24  # of half the lead time that stands above it
+_MEDIA_HOST = "t.co"  # whose addresses tell nothing of what they lead to
 _SCORE_PARTS = {
     "judgment": marked("The model's word"),
     "semantic": marked("Meaning"),
@@ -35,7 +43,8 @@ _SCORE_PARTS = {
     "age": marked("Age"),
 }
 
-ABOUT = marked("Paste a headline and see the old tweets that foretold it.")
+_STRENGTHS = {Sureness.FORETOLD: "full", Sureness.CLOSE: "half", Sureness.PERHAPS: "low"}
+ABOUT = marked("Paste a headline. Get the old posts that saw it coming.")
 JUDGING = marked("Found by words. The model is judging them…")
 # Of the page, as page.css has it.
 COLOURS = {"light": "#f4efe6", "dark": "#181613"}
@@ -73,7 +82,9 @@ class CardView:
     pieces: Sequence[Piece]
     percent: int
     figures: Sequence[ScorePart]
-    marks: Sequence[str]
+    stamp: str  # what kind of find it is; "" if it is only near
+    strength: str  # how sure that is: "full", "half" or "low"
+    labels: Sequence[str]
     has_media: bool
     reason: str | None
     matched: Sequence[str]
@@ -81,10 +92,24 @@ class CardView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisMark:
-    """A year on a line of time; `start` is where, 0 to 100. "" is not written, for want of room."""
+    """One or more texts on a line of time; `start` is where, 0 to 100."""
 
-    year: str
+    label: str  # the ranks of the texts: "1", "2, 3"
+    width: int  # pixels
+    year: str  # "" for want of room
     start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeAxis:
+    """A line of time from the oldest text to the headline; the best text is a lead time before."""
+
+    marks: Sequence[AxisMark]
+    begins: str  # the month of the oldest text
+    ends: str  # that of the headline
+    lead_start: int  # where the best text is
+    lead_middle: int  # where the lead time is written
+    lead_time: str
 
 
 def build_card(
@@ -111,33 +136,69 @@ def build_card(
         corpus=found.corpus or corpus,
         lang=found.lang,
         day=format_day(found.created_at),
-        pieces=split_marks(marked.get(found.id, found.text)),
+        pieces=name_links(
+            split_marks(marked.get(found.id, found.text)),
+            words,
+            has_media=Flag.MEDIA in found.flags,
+        ),
         percent=_round_percent(hit.score),
+        stamp=view.stamp(words),
+        strength=_STRENGTHS[rate_sureness(hit)],
+        labels=[label for label in view.marks(words) if label != view.stamp(words)],
         figures=[
             ScorePart(words.say(name_of_part), _round_percent(value))
             for name, name_of_part in _SCORE_PARTS.items()
             if (value := hit.parts.get(name)) is not None
         ],
-        marks=view.marks(words),
         has_media=Flag.MEDIA in found.flags,
         reason=view.reason(words),
         matched=hit.matched,
     )
 
 
-def draw_axis(hits: Sequence[Hit], until: datetime) -> list[AxisMark]:
-    """Return a line of time from the oldest of some texts to the headline, whose mark is the last;
-    empty if there are no dates to show."""
-    dates = sorted(filter(None, (hit.candidate.created_at for hit in hits)))
-    if not dates or dates[0] >= until:
-        return []
-    marks, written = list[AxisMark](), -_YEAR_ROOM
-    for moment in (*dates, until):
-        start = _round_percent((moment - dates[0]) / (until - dates[0]))
-        fits = moment == until or written + _YEAR_ROOM <= start <= 100 - _YEAR_ROOM
+def draw_axis(hits: Sequence[Hit], until: datetime, words: Words) -> TimeAxis | None:
+    """Return a line of time from the oldest of some texts to the headline; None if there are no
+    dates to show. Texts that would stand on one another share a mark."""
+    dated = [(moment, hit.rank) for hit in hits if (moment := hit.candidate.created_at)]
+    dated.sort()
+    if not dated or dated[0][0] >= until:
+        return None
+    begins, best = dated[0][0], min(dated, key=lambda pair: pair[1])
+    groups: list[tuple[int, str, list[int]]] = []
+    for moment, rank in dated:
+        share = _round_percent((moment - begins) / (until - begins))
+        start = min(share, 100 - _MARK_ROOM)
+        if groups and start - groups[-1][0] < _MARK_ROOM * min(len(groups[-1][2]), 2):
+            groups[-1][2].append(rank)
+        else:
+            groups.append((start, format_day(moment)[:4], [rank]))
+    lead_start = next(start for start, _, ranks in groups if best[1] in ranks)
+    middle = (lead_start + 100) // 2
+    return TimeAxis(
+        marks=_label_marks(groups),
+        begins=_say_month(begins, words),
+        ends=_say_month(until, words),
+        lead_start=lead_start,
+        lead_middle=min(max(middle, _LEAD_ROOM), 100 - _LEAD_ROOM),
+        lead_time=say_lead_time(best[0], until, words),
+    )
+
+
+def _label_marks(groups: Sequence[tuple[int, str, list[int]]]) -> list[AxisMark]:
+    marks, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
+    for start, year, ranks in groups:
+        fits = written + _YEAR_ROOM <= start <= 100 - _END_ROOM
         written = start if fits else written
-        marks.append(AxisMark(year=format_day(moment)[:4] if fits else "", start=start))
+        label = ", ".join(map(str, sorted(ranks)[:_MAX_RANKS])) + ("…" * (len(ranks) > _MAX_RANKS))
+        width = _MARK_WIDTH + _LETTER_WIDTH * (len(label) - 1)
+        marks.append(AxisMark(label=label, width=width, year=year if fits else "", start=start))
     return marks
+
+
+def _say_month(moment: datetime, words: Words) -> str:
+    moment = moment.astimezone(UTC)
+    name = words.month(moment.year, moment.month)
+    return name[:1].upper() + name[1:]
 
 
 def is_foretold(prophecy: Prophecy) -> bool:
@@ -181,6 +242,34 @@ def link_pieces(text: str, address: str | None) -> list[Piece]:
     return [piece for piece in (*pieces, Piece(text[at:], marked=False)) if piece.text]
 
 
+def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> list[Piece]:
+    """Return pieces whose addresses are links, named as what they lead to as far as that is known.
+
+    What was attached to a post stands at its end.
+    """
+    named = [part for piece in pieces for part in _name_links_within(piece, words)]
+    last = named[-1] if named else None
+    if has_media and last and last.url and read_host(last.url) == _MEDIA_HOST:
+        named[-1] = replace(last, text=words.say("picture"))
+    return named
+
+
+def _name_links_within(piece: Piece, words: Words) -> list[Piece]:
+    if piece.marked:
+        return [piece]
+    return [
+        replace(part, text=_name_link(part.url, words)) if part.url and "://" in part.text else part
+        for part in link_pieces(piece.text, None)
+    ]
+
+
+def _name_link(url: str, words: Words) -> str:
+    host = read_host(url)
+    if not host or host == _MEDIA_HOST:
+        return words.say("link")
+    return words.say("link to {host}", host=host.removeprefix("www."))
+
+
 def archived_address(url: str | None, moment: datetime | None) -> str | None:
     """Return where the Internet Archive may have kept a page of that day, or None."""
     if url is None:
@@ -210,9 +299,21 @@ def _load_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"ABOUT": ABOUT, "JUDGING": JUDGING}
-    environment.globals["version"] = max(int(path.stat().st_mtime) for path in STATIC.iterdir())
+    environment.globals |= {
+        "ABOUT": ABOUT,
+        "JUDGING": JUDGING,
+        "ARCHIVE": CorpusRole.ARCHIVE,
+        "DEMONSTRATION": CorpusRole.DEMONSTRATION,
+    }
+    environment.globals["version"] = fingerprint_static()
     return environment
+
+
+@cache
+def fingerprint_static() -> str:
+    """Return what changes with any static file, and with nothing else."""
+    whole = b"".join(path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file())
+    return sha256(whole).hexdigest()[:8]
 
 
 def render_template(
@@ -234,8 +335,8 @@ def render_fragment(request: Request, template: str, **values: object) -> str:
     words = visitor.words
     shared: SharedState = request.app.state.shared
 
-    def texts(number: int) -> str:
-        return words.count("{number} text", "{number} texts", number)
+    def posts(number: int) -> str:
+        return words.count("{number} post", "{number} posts", number)
 
     return (
         _load_environment()
@@ -243,7 +344,8 @@ def render_fragment(request: Request, template: str, **values: object) -> str:
         .render(
             say=words.say,
             number=words.number,
-            texts=texts,
+            posts=posts,
+            say_day=words.date,
             language=words.language,
             languages=[(code, _NAMES[code]) for code in LANGUAGES],
             visitor=visitor,

@@ -104,6 +104,11 @@ class CachedCounts:
         self._values[key] = (now + seconds, counted)
         return counted
 
+    def holds(self, key: Hashable) -> bool:
+        """Tell whether the value of a key is known and not too old."""
+        known = self._values.get(key)
+        return known is not None and self.clock() < known[0]
+
 
 @dataclass(slots=True, kw_only=True)
 class SharedState:

@@ -19,7 +19,7 @@ from bot.web.foretold import list_foretold_by
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
-from bot.web.visitor import VisitorOf, own_address, prophesy_asked, read_asked
+from bot.web.visitor import VisitorOf, answered_key, own_address, prophesy_asked, read_asked
 from engine.chat import Answer
 from engine.messages import Message
 from engine.page.article import first_link
@@ -34,11 +34,13 @@ _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 sharing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 
-@sharing.get("/picture.png", dependencies=[Depends(limit_answers)])
+@sharing.get("/picture.png")
 async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    """Show the first hit of an answer. May ask a model."""
+    """Show the first hit of an answer. May ask a model, unless that was answered lately."""
     require_pictures()
     asked = read_asked(request.query_params)
+    if not shared.kept.holds(answered_key(asked)):
+        await limit_answers(request, shared)
     prophecy = await prophesy_asked(shared, asked)
     if not has_picture(prophecy):
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))

@@ -122,6 +122,20 @@ def read_asked(values: Mapping[str, str]) -> ProphecyForm:
     )
 
 
+def answered_key(asked: ProphecyForm) -> tuple[str, ProphecyForm]:
+    """Return the key under which it is kept that a headline was answered lately."""
+    return "answered", replace(asked, more=False)
+
+
+async def note_answered(shared: SharedState, asked: ProphecyForm) -> None:
+    """Note that a headline is answered, so that its picture counts as no answer of its own."""
+
+    async def answer() -> bool:
+        return True
+
+    await shared.kept.get(answered_key(asked), answer)
+
+
 def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
     """Return what the form of headlines sent, for the page that says what was wrong with it.
 

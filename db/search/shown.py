@@ -20,6 +20,8 @@ from engine.text.snippet import searched_words
 from engine.values import Corpus, CorpusRole, Flag
 
 _PLAN = load_statements("find")["plan_for_values"]
+_NOT_OWN = Flag.REPOST.value
+_LINKS_ALONE = r"^(\s*https?://\S+)+\s*$"
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
 _POSSESSIVE = re.compile(r"['’][sS]$")
 _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
@@ -78,6 +80,14 @@ class ArchiveText:
     continues: bool  # a text that stands above it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayOfYear:
+    """One day of one year in an archive."""
+
+    best: ArchiveText
+    texts: int
+
+
 class DocumentLookup(CorpusReader, sql="shown"):
     """Reads single documents."""
 
@@ -101,24 +111,29 @@ class DocumentLookup(CorpusReader, sql="shown"):
         begins: datetime,
         ends: datetime,
         *,
-        month: int | None = None,
-        day: int | None = None,
         limit: int,
         offset: int = 0,
     ) -> Sequence[ArchiveText]:
-        """Return texts from `begins` until before `ends`, of this month and day of a year (UTC) if
-        they are given, oldest first; threads stand together."""
+        """Return texts from `begins` until before `ends`, oldest first; threads stand together."""
         statement = about_corpus("overview", "texts", corpus.id)
         # A plan for any span takes half a minute for a year: it expects too few rows.
         async with self._database.transaction(_PLAN) as connection:
-            rows = await connection.fetch(statement, begins, ends, month, day, limit, offset)
+            rows = await connection.fetch(statement, begins, ends, limit, offset)
         return [_read_archived(row, continues=row["continues"]) for row in rows]
 
+    async def list_on_day(self, corpus: Corpus, month: int, day: int) -> Sequence[DayOfYear]:
+        """Return the text with the most likes of this day (UTC) of each year, oldest first."""
+        statement = about_corpus("overview", "on_day", corpus.id)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, month, day, _NOT_OWN, _LINKS_ALONE)
+        return [DayOfYear(best=_read_archived(row), texts=row["texts"]) for row in rows]
+
     async def list_most_liked(self, corpus: Corpus, *, limit: int) -> Sequence[ArchiveText]:
-        """Return the texts with the most likes and reposts."""
+        """Return the texts with the most likes and reposts, without reposts and links alone."""
         statement = about_corpus("overview", "most_liked", corpus.id)
         async with self._database.connection() as connection:
-            return [_read_archived(row) for row in await connection.fetch(statement, limit)]
+            rows = await connection.fetch(statement, limit, _NOT_OWN, _LINKS_ALONE)
+        return [_read_archived(row) for row in rows]
 
     async def mark_words(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]

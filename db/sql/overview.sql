@@ -14,16 +14,14 @@ UNION ALL
    FROM {document} d WHERE (d.created_at, d.id) > ($2::timestamptz, $1::bigint)
   ORDER BY d.created_at, d.id LIMIT 1)
 
--- Texts of a span of time or of one day of every year; what continues a text that stands in the
--- same span stands below it, however late it came.
--- name: texts(begins, ends, month, day, limit, offset)
+-- Texts of a span of time; what continues a text that stands in the same span stands below it,
+-- however late it came.
+-- name: texts(begins, ends, limit, offset)
 WITH RECURSIVE chosen AS (
     SELECT id, external_id, text, context, created_at, author, url, lang, length, platform, flags,
            dated_by, engagement, thread_id, reply_to
       FROM {document}
      WHERE created_at >= $1::timestamptz AND created_at < $2::timestamptz
-       AND ($3::int IS NULL OR extract(month FROM created_at AT TIME ZONE 'UTC') = $3)
-       AND ($4::int IS NULL OR extract(day FROM created_at AT TIME ZONE 'UTC') = $4)
 ), continued AS (
     SELECT c.external_id, p.external_id AS above
       FROM chosen c JOIN chosen p
@@ -40,12 +38,24 @@ WITH RECURSIVE chosen AS (
 SELECT *, row_number() OVER (w ORDER BY created_at, id) > 1 AS continues
   FROM threads WINDOW w AS (PARTITION BY thread)
  ORDER BY min(created_at) OVER w, thread, created_at, id
- LIMIT $5 OFFSET $6
+ LIMIT $3 OFFSET $4
 
--- name: most_liked(limit)
+-- Of one day of every year the text with the most likes and reposts, own words first, and how many
+-- texts that day has.
+-- name: on_day(month, day, not_own, links_alone)
+SELECT DISTINCT ON (year) *, count(*) OVER (PARTITION BY year) AS texts
+  FROM (SELECT id, external_id, text, context, created_at, author, url, lang, length, platform,
+               flags, dated_by, engagement, extract(year FROM created_at AT TIME ZONE 'UTC') AS year
+          FROM {document}
+         WHERE extract(month FROM created_at AT TIME ZONE 'UTC') = $1
+           AND extract(day FROM created_at AT TIME ZONE 'UTC') = $2) chosen
+ ORDER BY year, flags & $3 <> 0 OR text ~ $4, engagement DESC, created_at, id
+
+-- name: most_liked(limit, not_own, links_alone)
 SELECT id, external_id, text, context, created_at, author, url, lang, length, platform, flags,
        dated_by, engagement
   FROM {document}
+ WHERE flags & $2 = 0 AND text !~ $3
  ORDER BY engagement DESC, created_at, id
  LIMIT $1
 

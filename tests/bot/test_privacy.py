@@ -456,7 +456,7 @@ async def test_the_page_shows_what_is_private_only_where_it_is_named(
     async with web_stage(environ, now=lambda: NOW) as stage:
         await stage.problem("/api/search", 404, q="harbour", corpus="diary")
         shown = (await stage.get("/api/search", q="harbour")).text
-        shown += (await stage.get("/timeline", q="harbour")).text
+        shown += (await stage.get("/search", q="harbour")).text
         assert SECRET not in shown
         assert PUBLIC in shown
     named = {**environ, "PRESAGIO_WEB__CORPORA": ALLOWED}

@@ -59,7 +59,7 @@ async def ask_everywhere(stage: WebStage) -> dict[str, str]:
     for path, asked in {
         "/": {"q": WORD},
         "/ask": {"q": WORD},
-        "/timeline": {"q": WORD},
+        "/search": {"q": WORD},
         "/corpora": {},
         "/compose": {},
         "/api/search": {"q": WORD},

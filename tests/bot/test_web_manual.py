@@ -8,8 +8,8 @@ import pytest
 
 from bot.settings.sections import WebSettings
 from bot.web.application import create_application
-from bot.web.browsing import MAXIMUM
 from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
+from bot.web.searching import MAXIMUM
 from tests.bot.web.stage import WebStage, web_stage
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,10 +15,16 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   });
 }
 
-// On a narrow screen the pages are listed in a row that may be longer than the screen. Its own scroll
-// is set: some browsers begin with the keyboard at what is scrolled into view.
-const here = document.querySelector(".top nav [aria-current]"), row = here?.parentElement;
-if (row) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+// A menu closes as its visitor goes on.
+document.addEventListener("click", ({ target }) => {
+  for (const menu of document.querySelectorAll(".share[open]")) menu.open = menu.contains(target);
+});
+document.addEventListener("keydown", ({ key }) => {
+  const menu = key === "Escape" && document.querySelector(".share[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.firstElementChild.focus();
+});
 
 for (const field of document.querySelectorAll("form.ask textarea")) {
   field.addEventListener("keydown", (event) => {

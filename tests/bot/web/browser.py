@@ -21,6 +21,12 @@ _FLAGS = (
     "--remote-debugging-port=0",
 )  # fmt: skip
 
+_SHIFT = """
+  var shift = 0;
+  new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shift += value; })
+    .observe({ type: "layout-shift", buffered: true });
+"""
+
 
 class Browser:
     """One tab. Notes every address that it asks for, and every complaint of the page."""
@@ -83,6 +89,11 @@ class Browser:
         )
         assert "exceptionDetails" not in said, said
         return said["result"].get("value")
+
+    async def watch_shifts(self) -> None:
+        """Let `shift` be how far the pages opened from now on move what somebody may be reading,
+        as browsers measure it (Cumulative Layout Shift)."""
+        await self.call("Page.addScriptToEvaluateOnNewDocument", source=_SHIFT)
 
     async def press(self, key: str, text: str = "") -> None:
         """Press a key and let go of it."""

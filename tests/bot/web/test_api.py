@@ -417,7 +417,7 @@ class TestCorpora:
                          "/api/ask?question=coffee&corpus=diary"):  # fmt: skip
                 said = await stage.problem(path, 404)
                 assert said == "There is no corpus 'diary'. There are: open."
-            page = await stage.get("/timeline", q="coffee in:diary")
+            page = await stage.get("/search", q="coffee in:diary")
             assert "secret" not in page.text
             assert await stage.problem("/api/search", 404, q="coffee", kind="personal")
         environ = {"DATABASE_URL": database_url, "PRESAGIO_WEB__CORPORA": '["diary"]'}
@@ -659,12 +659,12 @@ async def test_a_parameter_that_is_given_twice_is_refused(coffee_web: WebStage, 
 class TestTurns:
     """Without a key an address searches once at a time, and not for long."""
 
-    PATHS = ("/api/find?query=coffee", "/api/search?q=coffee", "/timeline?q=coffee")
+    PATHS = ("/api/find?query=coffee", "/api/search?q=coffee", "/search?q=coffee")
 
     @pytest.fixture
     def slow(self, monkeypatch: pytest.MonkeyPatch) -> Slow:
         slow = Slow()
-        for name in ("api.find", "shared_state.SharedState.prophesy_from", "browsing.find"):
+        for name in ("api.find", "shared_state.SharedState.prophesy_from", "searching.find"):
             monkeypatch.setattr(f"bot.web.{name}", slow.search)
         return slow
 
@@ -744,7 +744,7 @@ async def test_visitor_queries_are_logged_only_as_hashes(coffee_web: WebStage) -
     await coffee_web.json("/api/prophecy", headline="coffee for Zacharias")
     await coffee_web.json("/api/search", q="coffee for Zacharias")
     await coffee_web.json("/api/ask", question="Did Zacharias drink coffee?")
-    await coffee_web.get("/timeline", q="Zacharias")
+    await coffee_web.get("/search", q="Zacharias")
     async with coffee_web.app.database.connection() as connection:
         rows = await connection.fetch("SELECT * FROM search_log")
     assert [row["job"] for row in rows] == ["search", "search", "ask", "find"]

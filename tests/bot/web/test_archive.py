@@ -11,7 +11,7 @@ from bot.web.browsing import ON_A_PAGE
 from bot.web.rendering import archived_address, link_pieces
 from db.pool import Database
 from engine.corpora import Document
-from engine.values import Kind
+from engine.values import Flag, Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_pages import one, read, texts
@@ -55,7 +55,6 @@ async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: We
     assert texts(page, "h1") == ["July 2016"]
     assert texts(page, QUOTES) == [*thread, "Something else"]
     assert len(page.css(".continues")) == 2
-    assert await quotes(archive, "/corpora/ana/2016/8") == []
 
 
 async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
@@ -63,13 +62,13 @@ async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
 ) -> None:
     page = read(await archive.get("/corpora/ana/2016/07"))
     assert texts(page, "h2.day") == ["July 1, 2016"]
-    assert [when.split(" · ")[0] for when in texts(page, ".entries .when")] == [
+    assert [*texts(page, ".entries > li > .meta")] == [
         "09:00", "11:00", "July 10, 2016", "10:00",
     ]  # fmt: skip
     assert one(page, ".entries time").attributes["datetime"] == "2016-07-01T09:00Z"
-    assert "Times are in UTC." in texts(page, ".hint")
+    assert "Times are in UTC." in texts(page, ".note")
     spanish = read(await archive.get("/corpora/ana/on-this-day", lang="es"))
-    assert texts(spanish, "h2.day") == ["1 de junio de 2017", "1 de junio de 2018"]
+    assert texts(spanish, "h2.day") == ["2017", "2018"]
     # Where only the date was told, it is midnight.
     assert texts(spanish, ".entries time") == ["1 de junio de 2017", "23:00"]
 
@@ -80,21 +79,69 @@ async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebS
     assert texts(page, "h2.day") == []
     assert texts(page, QUOTES)[:3] == ["Of June", "A year on", "The thread begins"]
     assert texts(page, ".entries time")[:2] == ["June 1, 2017", "June 1, 2018"]
-    assert "Times are in UTC." not in texts(page, ".hint")
+    assert "Times are in UTC." not in texts(page, ".note")
     later = read(await archive.get("/corpora/ana/most-liked", page=2))
     assert texts(later, QUOTES) == texts(page, QUOTES)
 
 
 async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> None:
-    liked = texts(read(await archive.get("/corpora/ana/2018/6")), ".entries .when")
-    assert "7 likes and reposts" in liked[0]
-    found = texts(read(await archive.get("/timeline", q="June")), ".entries .when")
+    liked = texts(read(await archive.get("/corpora/ana/2018/6")), ".entries .meta")
+    assert any("7 likes and reposts" in text for text in liked)
+    found = texts(read(await archive.get("/search", q="June")), ".entries .meta")
     assert found == ["June 1, 2017 · @ana · 90 likes and reposts"]
-    assert "90 likes and reposts" in texts(read(await archive.get("/documents/ana/5")), ".when")[0]
+    assert (
+        "90 likes and reposts"
+        in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
+    )
 
 
-async def test_this_day_is_that_of_every_year(archive: WebStage) -> None:
-    assert await quotes(archive, "/corpora/ana/on-this-day") == ["Of June", "A year on"]
+async def test_this_day_shows_the_best_text_of_each_year(database_url: str) -> None:
+    day, hour = datetime(2016, 6, 1, 8, tzinfo=UTC), timedelta(hours=1)
+    database = await Database.open(database_url)
+    await load(database, "ana", [
+        dated(1, "Quiet", day),
+        dated(2, "Loud", day + hour, engagement=9),
+        dated(3, "RT @bob: Louder", day + 2 * hour, engagement=99, flags=Flag.REPOST),
+        dated(4, "https://t.co/abc", day + 3 * hour, engagement=999),
+        dated(5, "Alone", day.replace(year=2018)),
+        dated(6, "Another day", day + 24 * hour),
+    ])  # fmt: skip
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana/on-this-day"))
+        for path in ("/", "/corpora/ana"):
+            assert "Loud" in texts(read(await stage.get(path)), "blockquote"), path
+        link = one(page, ".texts + .meta a")
+        rest = read(await stage.get(str(link.attributes["href"])))
+    assert texts(page, QUOTES) == ["Loud", "Alone"]
+    assert texts(page, "h2.day") == ["2016", "2018"]
+    assert link.text() == "3 more posts of that day"
+    assert len(texts(rest, QUOTES)) == 4
+
+
+async def test_replies_to_others_are_folded_below_their_day(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await load(database, "ana", [
+        dated(1, "@bob No", JULY, flags=Flag.REPLY),
+        dated(2, "To all", JULY + timedelta(hours=1)),
+        dated(3, "@eve Yes", JULY + timedelta(hours=2), flags=Flag.REPLY),
+    ])  # fmt: skip
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana/2016/07"))
+    assert texts(page, QUOTES) == ["To all", "@bob No", "@eve Yes"]
+    assert texts(page, "details.replies:not([open]) > summary") == ["2 replies"]
+    assert len(page.css("details.replies blockquote")) == 2
+
+
+async def test_years_without_texts_take_no_row(database_url: str) -> None:
+    database = await Database.open(database_url)
+    years = [dated(year, "Something", JULY.replace(year=year)) for year in (1816, 2016)]
+    await load(database, "ana", years)
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/corpora/ana"))
+    assert texts(page, ".months tbody th") == ["1816", "2016"]
 
 
 async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(database_url: str) -> None:
@@ -120,8 +167,9 @@ async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebSta
     page = read(await archive.get("/corpora/ana"))
     months = [str(link.attributes["href"]) for link in page.css(".months a")]
     assert months == ["/corpora/ana/2016/07", "/corpora/ana/2017/06", "/corpora/ana/2018/06"]
-    assert texts(page, ".months .unseen")[0] == "July 2016: 4 texts"
-    assert texts(page, ".facts dd")[-1] == "July 2016 · 4"
+    assert page.css(".months a")[0].attributes["aria-label"] == "July 2016: 4 posts"
+    assert [len(row.css("td")) for row in page.css(".months tbody tr")] == [13] * 3
+    assert texts(page, ".facts")[0].endswith("Busiest: July 2016, with 4.")
     page = read(await archive.get(months[0]))
     (link,) = page.css(".months a")
     assert (link.attributes["href"], link.attributes["aria-current"]) == (months[0], "page")
@@ -143,7 +191,18 @@ async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStag
 
 
 @pytest.mark.parametrize(
-    "path", ["/2016", "/2016/13", "/2016/0", "/0/1", "/9999/1", "/99999999999/1", "/nothing"]
+    "path",
+    [
+        "/2016",
+        "/2016/13",
+        "/2016/0",
+        "/2016/8",
+        "/2015/7",
+        "/0/1",
+        "/9999/1",
+        "/99999999999/1",
+        "/nothing",
+    ],
 )
 async def test_invalid_month_is_not_found(archive: WebStage, path: str) -> None:
     assert (await archive.get(f"/corpora/ana{path}")).status_code == 404
@@ -157,7 +216,7 @@ async def test_private_archives_are_not_walked_through(database_url: str) -> Non
             assert (await stage.get(f"/corpora/diary{path}")).status_code == 404, path
         listed = await stage.get("/corpora")
         assert "diary" not in listed.text
-        when = one(read(listed), ".voices .when").text()
+        when = one(read(listed), ".voices .meta").text()
         assert " – " not in when, "a single text has one date"
 
 

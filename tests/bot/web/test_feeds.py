@@ -165,11 +165,11 @@ def test_strange_characters_produce_valid_feeds() -> None:
     strange = "a\x0b & <b> ]]> 🌍 العربية"
     found = ForetoldView(
         title=strange, path="/?a=1&b=2", text_path="/t", picture_path="/p", quote=strange,
-        author=None, when="",
+        author=None, day="", date_text="", age="", labels=(), news_day="2020-01-01", news_date="",
     )  # fmt: skip
     entry = PostedEntry(
-        id="urn:x", foretold=found, original=None, source="", link=None, news_day="2020-01-01",
-        news_date="", posted_at=datetime(2020, 1, 1, tzinfo=UTC),
+        id="urn:x", foretold=found, original=None, source="", link=None,
+        posted_at=datetime(2020, 1, 1, tzinfo=UTC),
         html=f"<p>{html.escape(strange)}</p>",
     )  # fmt: skip
     feed = PostedFeed(

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from bot.web.browsing import ON_A_PAGE
 from db.pool import Database
 from engine.corpora import Document
 from engine.errors import FetchUntitled
@@ -49,10 +50,9 @@ class TestProphecy:
     ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert texts(page, "h1") == [HEADLINE]
-        assert len(page.css(".card")) == 3
+        assert len(page.css(".hit")) == 3
         assert TWEETS[0] in texts(page, "blockquote")
-        headings = texts(page, "h3.lead")
-        assert any(say_years(12, 6) in heading for heading in headings)
+        headings = texts(page, ".hit h3")
         assert len(set(headings)) == 3  # they differ for who hears them one by one
         assert one(page, "#hit-1 time").attributes["datetime"] == "2010-10-28"
         marked = texts(page, "#hit-1 mark")
@@ -60,9 +60,9 @@ class TestProphecy:
         assert "my" not in marked
         assert [text[:4] for text in texts(page, "#hit-1 dt")] == ["Scor", "Word", "Age"]
         assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
-        assert texts(page, ".axis text") == ["2010", "2023"]  # one for all
-        starts = [str(mark.attributes["cx"]) for mark in page.css(".axis circle")]
-        assert (starts[0], starts[-1], len(starts)) == ("0%", "100%", 4)
+        assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
+        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
+        assert page.css(".axis .mark")[0].attributes["x"] == "0%"
         assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
 
     async def test_matched_words_are_marked_in_every_inflection(self, database_url: str) -> None:
@@ -120,10 +120,10 @@ class TestProphecy:
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
                 picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
-        assert texts(page, "#found") == ["Nothing foretold this. Nearest:"]
-        assert len(page.css(".near .card")) == 3
-        assert not texts(page, ".near .tag")
-        assert not page.css("figure.picture")
+        assert texts(page, ".statement") == ["Nobody saw this one coming."]
+        assert len(page.css(".near .hit")) == 3
+        assert not texts(page, ".near .stamp")
+        assert not page.css(".share a[download]")
         icon = one(page, "meta[property='og:image']").attributes["content"]
         assert icon == f"{ADDRESS}/static/icon-512.png"
         assert picture.status_code == 404
@@ -145,11 +145,10 @@ class TestProphecy:
             }
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
-        assert texts(page, ".card .reason") == ["Why: he b said b so & more"] * 3
-        tags = texts(page, ".card .marks .tag")
+        assert texts(page, ".hit .reason") == ["Why: he b said b so & more"] * 3
         assert texts(page, "#found") == ["What was foretold"], "which is what all of them are"
-        assert tags.count("foretold") == 3
-        assert len(page.css(".card details:not([open]) .figures")) == 3
+        assert texts(page, ".hit .stamp") == ["foretold"] * 3
+        assert len(page.css(".hit details:not([open]) .figures")) == 3
 
     async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
@@ -166,7 +165,7 @@ class TestProphecy:
     async def test_missing_picture_libraries_disable_pictures(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert page.css("meta[property='og:title']")
-        assert not page.css("figure.picture")
+        assert not page.css(".share a[download]")
         icon = one(page, "meta[property='og:image']").attributes["content"]
         assert icon == f"{ADDRESS}/static/icon-512.png"
         refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
@@ -185,8 +184,8 @@ class TestEscaping:
         asked = {"headline": self.HOSTILE, "date": "2024", "corpus": "demo"}
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             prophecy = read(await stage.get("/prophecy", **asked))
-            timeline = read(await stage.get("/timeline", q="coffee", corpus="demo"))
-            strange = read(await stage.get("/timeline", q='"><script>alert(1)</script>'))
+            timeline = read(await stage.get("/search", q="coffee", corpus="demo"))
+            strange = read(await stage.get("/search", q='"><script>alert(1)</script>'))
         for page in (prophecy, timeline, strange):
             assert [str(node.attributes.get("src"))[:8] for node in page.css("script")] == [
                 "/static/"
@@ -205,15 +204,15 @@ class TestEscaping:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             for path, values in (
                 ("/prophecy", asked),
-                ("/timeline", {"q": "coffee"}),
+                ("/search", {"q": "coffee"}),
                 ("/documents/demo/1", {}),
             ):
                 assert "javascript:" not in (await stage.get(path, **values)).text
 
 
-class TestTimeline:
+class TestSearch:
     async def test_texts_stand_in_the_order_of_their_dates(self, coffee_web: WebStage) -> None:
-        page = read(await coffee_web.get("/timeline", q="coffee"))
+        page = read(await coffee_web.get("/search", q="coffee", sort="date"))
         days = [str(node.attributes["datetime"]) for node in page.css(".entries time")]
         assert days == sorted(days)
         assert (days[0][:4], days[-1][:4], len(days)) == ("2010", "2014", 6)
@@ -226,9 +225,8 @@ class TestTimeline:
         await load(database, "demo", [document("1", said), document("2", said, day=400)])
         await database.close()
         async with web_stage({"DATABASE_URL": database_url}) as stage:
-            page = read(await stage.get("/timeline", q="coffee"))
-        assert texts(page, ".summary") == ["2 texts say that; 1 that repeats another is left out."]
-        assert texts(page, "#texts") == ["All texts, oldest first"]
+            page = read(await stage.get("/search", q="coffee"))
+        assert texts(page, "#texts") == ["2 posts say that; 1 that repeats another is left out."]
         assert len(page.css(".entries li")) == 1
 
     async def test_all_texts_are_counted_though_only_the_best_are_listed(
@@ -250,31 +248,31 @@ class TestTimeline:
         await load(database, "demo", list(itertools.chain(*parts)))
         await database.close()
         async with web_stage({"DATABASE_URL": database_url}) as stage:
-            page = read(await stage.get("/timeline", q="coffee"))
-            none = read(await stage.get("/timeline", q="coffee in:nowhere"))
-        assert texts(page, ".summary") == ["470 texts say that; the best 300 are listed."]
-        assert texts(page, "#texts") == ["The best texts, oldest first"]
-        assert len(page.css(".entries li")) == 300
-        assert texts(none, ".nothing") == ["No text says that."]
+            page = read(await stage.get("/search", q="coffee"))
+            none = read(await stage.get("/search", q="coffee in:nowhere"))
+        assert texts(page, "#texts") == ["470 posts say that; the best 300 are listed."]
+        assert len(page.css(".entries li")) == ON_A_PAGE
+        assert texts(none, ".nothing") == []
+        assert "There is no corpus 'nowhere'" in texts(none, "[role=note]")[0]
 
     async def test_the_dialect_is_understood(self, coffee_web: WebStage) -> None:
-        page = read(await coffee_web.get("/timeline", q='"harvest moon" -coffee'))
+        page = read(await coffee_web.get("/search", q='"harvest moon" -coffee'))
         assert texts(page, "blockquote") == ["The harvest moon is high."]
-        page = read(await coffee_web.get("/timeline", q="coffee ghost:yes"))
-        assert '"ghost:" is no filter' in texts(page, ".notice")[0]
+        page = read(await coffee_web.get("/search", q="coffee ghost:yes"))
+        assert '"ghost:" is no filter' in texts(page, "[role=note]")[0]
 
-    async def test_empty_timeline_is_reported(self, coffee_web: WebStage) -> None:
-        page = read(await coffee_web.get("/timeline", q="zebra"))
-        assert texts(page, ".nothing") == ["No text says that."]
+    async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/search", q="zebra"))
+        assert texts(page, ".nothing") == ["No post says that."]
 
 
 _LOADING = "script, link:not([rel=alternate]), img, iframe, source, video, audio"
 
 
 class TestEveryPage:
-    PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/timeline",
-             "/timeline?q=coffee", "/documents/demo/1", "/corpora/demo", "/ask",
-             "/ask?question=coffee", "/docs", "/corpora", "/corpora/demo/2012/3")  # fmt: skip
+    PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/search",
+             "/search?q=coffee", "/documents/demo/1", "/corpora/demo", "/ask",
+             "/ask?question=coffee", "/docs", "/corpora", "/corpora/demo/2010/10")  # fmt: skip
 
     @pytest.mark.parametrize("path", PATHS)
     async def test_page_loads_only_own_resources_and_has_no_inline_code(
@@ -304,9 +302,9 @@ class TestEveryPage:
         assert one(page, "html").attributes["lang"] == "es"
         assert texts(page, ".top nav a") == [
             "Profecía",
-            "Preguntar",
             "Archivos",
-            "Cronología",
+            "Buscar",
+            "Preguntar",
         ]
         english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
         other = read(await coffee_web.client.get(str(english.attributes["href"])))
@@ -397,7 +395,7 @@ class TestEveryPage:
     ) -> None:
         for path in ("/nothing", "/documents/demo/0", "/corpora/gone"):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
-            assert one(page, "form").attributes["action"] == "/timeline"
+            assert one(page, "form").attributes["action"] == "/search"
             assert one(page, "form input[name=q]").attributes["value"] in (None, "")
             [link] = [str(a.attributes["href"]) for a in page.css(".voices a")]
             assert (await coffee_web.get(link)).status_code == 200
@@ -427,13 +425,18 @@ class TestEveryPage:
         size = (int(str(tags["og:image:width"])), int(str(tags["og:image:height"])))
         assert read_size(shown.content) == size
 
-    async def test_the_picture_stands_on_the_page(self, coffee_web: WebStage) -> None:
+    async def test_the_first_text_is_shared_as_a_link_as_words_and_as_a_picture(
+        self, coffee_web: WebStage
+    ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
-        picture = one(page, "figure.picture img")
-        assert picture.attributes["alt"]
-        download = one(page, "figure.picture a[download]")
-        assert download.attributes["href"] == picture.attributes["src"]
-        assert one(page, "figure.picture button[hidden]").attributes["data-share"]
+        assert len(page.css(".share")) == 1
+        link = ADDRESS + str(one(page, ".share a[rel~=bookmark]").attributes["href"])
+        copied = [str(node.attributes["data-copy"]) for node in page.css(".share [data-copy]")]
+        assert copied[0] == link
+        assert TWEETS[0] in copied[1] and HEADLINE in copied[1] and copied[1].endswith(link)
+        assert one(page, ".share button[data-share]").attributes["hidden"] is None
+        assert len(page.css(".share a[download]")) == 2
+        assert not page.css("main img")
 
     @pytest.mark.parametrize("path", [*PATHS, "/healthz", "/readyz", "/api/corpora", "/feed.xml"])
     async def test_monitors_may_ask_for_the_head_alone(
@@ -469,7 +472,7 @@ async def test_without_an_archive_the_way_to_one_is_told(database_url: str) -> N
         [said] = texts(page, ".nothing")
         assert said.endswith("loads one with: presagio ingest FILE")
         assert page.css_first("form") is None
-        elsewhere = await stage.get("/timeline")
+        elsewhere = await stage.get("/search")
         assert elsewhere.status_code == 404
         home = one(LexborHTMLParser(elsewhere.text), "main a").attributes["href"]
         assert home == "/"
@@ -484,20 +487,21 @@ async def test_largest_corpus_is_preselected(database_url: str) -> None:
     await database.close()
     async with web_stage({"DATABASE_URL": database_url}) as stage:
         page = read(await stage.get("/"))
-        assert texts(page, "option") == ["large", "small", "All archives"]
-        assert texts(page, "option[selected]") == ["large"]
-        page = read(await stage.get("/timeline", q="coffee", corpus="news"))
-        assert texts(page, "option[selected]") == ["news"]
+        assert texts(page, "#corpus option") == ["large", "small", "All archives"]
+        assert texts(page, "#corpus option[selected]") == ["large"]
+        page = read(await stage.get("/search", q="coffee", corpus="news"))
+        assert texts(page, "#corpus option[selected]") == ["news"]
 
 
 async def test_home_shows_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
     page = read(await demo_web.get("/"))
-    assert texts(page, ".leads blockquote")[0].startswith("Mark my words: one day a")
-    assert texts(page, ".leads .story a")[0].startswith("Container Ship Wedged")
-    assert texts(page, ".leads .when")[0].startswith("@")
+    assert texts(page, ".pair blockquote")[0].startswith("Mark my words: one day a")
+    assert texts(page, ".pair .story a")[0].startswith("Container Ship Wedged")
+    assert texts(page, ".pair .kick")[0].startswith("@")
+    assert texts(page, ".pair .meta") == ["From the invented account of the demo"]
     assert not page.css("#lately")
     assert page.css("textarea[placeholder]")
-    assert texts(read(await demo_web.get("/", lang="es")), ".leads blockquote")
+    assert texts(read(await demo_web.get("/", lang="es")), ".pair blockquote")
 
 
 async def test_all_archives_answer_together_each_text_with_its_own(database_url: str) -> None:
@@ -508,8 +512,8 @@ async def test_all_archives_answer_together_each_text_with_its_own(database_url:
     asked = {"headline": "Coffee is dear", "date": "2024-06-01", "corpus": "all"}
     async with web_stage({"DATABASE_URL": database_url}) as stage:
         page = read(await stage.get("/prophecy", **asked))
-        assert texts(page, "option[selected]") == ["All archives"]
-        linked = {link.attributes["href"] for link in page.css(".card .when a")}
+        assert texts(page, "#corpus option[selected]") == ["All archives"]
+        linked = {link.attributes["href"] for link in page.css(".hit .meta a[href^='/documents/']")}
         assert linked == {"/documents/small/1", "/documents/large/2"}
         hits = (await stage.json("/api/prophecy", **asked))["hits"]
         assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
@@ -534,3 +538,28 @@ async def test_unexpected_error_is_answered_without_details(
     assert 'status="500"' in (await coffee_web.get("/metrics")).text
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
+
+
+async def test_browsers_keep_static_files_under_an_address_that_changes_with_them(
+    coffee_web: WebStage,
+) -> None:
+    home = read(await coffee_web.get("/"))
+    loaded = [str(node.attributes["href"]) for node in home.css("link[rel~=stylesheet], [as=font]")]
+    for address in (*loaded, "/static/page.css"):
+        kept = (await coffee_web.client.get(address)).headers["cache-control"]
+        assert ("immutable" in kept) == (address != "/static/page.css"), address
+
+
+async def test_the_picture_of_an_answer_that_was_seen_counts_as_no_answer(coffee_url: str) -> None:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "1"}
+    async with web_stage(environ) as web:
+        assert (await web.get("/prophecy", **HEADLINE_AND_DATE)).status_code == 200
+        assert (await web.get("/picture.png", **HEADLINE_AND_DATE)).status_code == 200
+        other = HEADLINE_AND_DATE | {"date": "2023-05-05"}
+        assert (await web.get("/picture.png", **other)).status_code == 429
+
+
+async def test_paper_shows_the_address(coffee_web: WebStage) -> None:
+    for path, asked in (("/prophecy", HEADLINE_AND_DATE), ("/documents/demo/1", {})):
+        page = read(await coffee_web.get(path, **asked))
+        assert texts(page, ".printed")[0].startswith(f"{ADDRESS}{path}")

@@ -1,5 +1,6 @@
 """Texts in pieces."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.web.rendering import AxisMark, Piece, build_card, draw_axis, split_marks
+from bot.web.rendering import Piece, build_card, draw_axis, name_links, split_marks
+from engine.search import Hit
 from tests.bot.prophecies import NOW, make_hit
 
 EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)
@@ -44,27 +46,61 @@ def test_card_figures_are_the_existing_score_parts() -> None:
         ("Age", 100),
     ]
     assert card.percent == 83
-    assert "not judged" in card.marks
+    assert "not judged" in card.labels
     built = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
-    assert "not judged" not in built.marks
+    assert "not judged" not in built.labels
 
 
 @pytest.mark.parametrize(
     ("moments", "marks"),
     [
-        ([EARLIEST], [("2010", 0), ("2013", 100)]),
-        (
-            [EARLIEST + YEAR, None, EARLIEST, EARLIEST + YEAR * 1.1],
-            [("2010", 0), ("2011", 25), ("", 28), ("2013", 100)],  # the third has no room
-        ),
-        ([EARLIEST, UNTIL - YEAR / 10], [("2010", 0), ("", 98), ("2013", 100)]),
-        ([UNTIL], []),
-        ([None], []),
-        ([], []),
+        ([EARLIEST], [("1", "", 0)]),
+        # The third has no room of its own, and shares a mark; hits without a date have none.
+        ([EARLIEST + YEAR * 1.7, None, EARLIEST, EARLIEST + YEAR * 1.8],
+         [("3", "", 0), ("1, 4", "2011", 42)]),
+        ([EARLIEST, UNTIL - YEAR / 10], [("1", "", 0), ("2", "", 91)]),
+        ([EARLIEST] * 3, [("1, 2…", "", 0)]),
+        ([EARLIEST, EARLIEST + YEAR], [("1", "", 0), ("2", "", 25)]),
+    ],
+)  # fmt: skip
+def test_marks_of_a_time_axis_neither_overlap_nor_hide_its_ends(
+    moments: list[datetime | None], marks: list[tuple[str, str, int]]
+) -> None:
+    axis = draw_axis(make_hits(moments), UNTIL, words_for("en"))
+    assert axis
+    assert [(mark.label, mark.year, mark.start) for mark in axis.marks] == marks
+    assert (axis.begins, axis.ends) == ("January 2010", "December 2013")
+
+
+def test_the_lead_time_of_the_best_text_stands_above_its_part_of_the_axis() -> None:
+    axis = draw_axis(make_hits([EARLIEST + 2 * YEAR, EARLIEST]), UNTIL, words_for("es"))
+    assert axis
+    assert (axis.lead_start, axis.lead_middle) == (50, 75)
+    assert axis.lead_time.startswith("1 año y 11 mes")
+    assert axis.begins == "Enero de 2010"
+
+
+@pytest.mark.parametrize("moments", [[UNTIL], [None], []])
+def test_without_older_dates_there_is_no_time_axis(moments: list[datetime | None]) -> None:
+    assert draw_axis(make_hits(moments), UNTIL, words_for("en")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "has_media", "named"),
+    [
+        ("See https://t.co/a1 now", False, "See [link] now"),
+        ("Look! https://t.co/a1 https://t.co/b2", True, "Look! [link] [picture]"),
+        ("https://www.foxnews.com/a/b?c", True, "[link to foxnews.com]"),
+        ("a \x02word\x03 of mine", True, "a word of mine"),
     ],
 )
-def test_time_axis_ends_at_the_headline_date(
-    moments: list[datetime | None], marks: list[tuple[str, int]]
-) -> None:
-    hits = [make_hit(created_at=moment) for moment in moments]
-    assert draw_axis(hits, UNTIL) == [AxisMark(year=year, start=start) for year, start in marks]
+def test_addresses_are_named_as_what_they_lead_to(text: str, has_media: bool, named: str) -> None:
+    pieces = name_links(split_marks(text), words_for("en"), has_media=has_media)
+    assert "".join(f"[{piece.text}]" if piece.url else piece.text for piece in pieces) == named
+
+
+def make_hits(moments: list[datetime | None]) -> list[Hit]:
+    return [
+        replace(make_hit(created_at=moment), rank=rank)
+        for rank, moment in enumerate(moments, start=1)
+    ]

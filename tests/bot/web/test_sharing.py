@@ -36,7 +36,7 @@ async def read_image_tags(web: WebStage, path: str, **asked: object) -> dict[str
     [
         ("/prophecy", HEADLINE_AND_DATE),
         ("/documents/demo/1", {}),
-        ("/timeline", {"q": "coffee"}),
+        ("/search", {"q": "coffee"}),
         ("/corpora/demo/most-liked", {}),
     ],
 )
@@ -60,7 +60,7 @@ async def test_other_pages_name_the_icon(coffee_web: WebStage) -> None:
 async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: WebStage) -> None:
     for path, asked in (("/prophecy", HEADLINE_AND_DATE), ("/documents/demo/1", {})):
         page = LexborHTMLParser((await coffee_web.get(path, **asked)).text)
-        links = [str(link.attributes["href"]) for link in page.css("figure.picture a[download]")]
+        links = [str(link.attributes["href"]) for link in page.css(".share a[download]")]
         drawn = [(await coffee_web.get(link)).content for link in links]
         assert [read_size(png) for png in drawn] == [(1200, 630), (1080, 1350)]
 
@@ -75,9 +75,9 @@ async def test_doubtful_hits_cannot_be_shared(coffee_url: str) -> None:
         async with web_stage(environ) as web:
             page = LexborHTMLParser((await web.get("/prophecy", **HEADLINE_AND_DATE)).text)
             picture = await web.get("/picture.png", **HEADLINE_AND_DATE)
-    assert one(page, "#found").text().startswith("Nothing foretold this")
-    assert page.css("main .card")
-    assert not page.css("figure.picture, a[href='#picture']")
+    assert one(page, ".statement").text().startswith("Nobody saw this one coming")
+    assert page.css("main .hit")
+    assert not page.css(".share")
     assert picture.status_code == 404
 
 
@@ -157,8 +157,8 @@ async def test_a_shared_page_brings_its_date_or_at_least_its_headline(
     assert news.asked == ["/1"]
     assert one(read, "h1").text() == HEADLINE
     day = "2023-04-01" if status == 200 else NOW.date().isoformat()
-    assert one(read, ".when time").attributes["datetime"] == day
-    assert read.css("main .card")
+    assert one(read, ".kick time").attributes["datetime"] == day
+    assert read.css("main .hit")
 
 
 async def test_a_browser_is_told_how_headlines_are_asked(coffee_web: WebStage) -> None:

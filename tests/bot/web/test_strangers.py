@@ -30,7 +30,7 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "/prophecy": ASKED,
     "/picture.png": ASKED,
     "/ask": {"question": "What is coffee?"},
-    "/timeline": {"q": "coffee"},
+    "/search": {"q": "coffee"},
     "/api/find": {"query": "coffee"},
     "/api/search": {"q": "coffee"},
     "/api/prophecy": {"headline": HEADLINE},

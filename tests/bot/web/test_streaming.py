@@ -24,6 +24,7 @@ from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
 EVENTS = {"Accept": "text/event-stream"}
 JUDGED = "Judged: "
+SHIFT = 0.05  # at most, as browsers measure it
 STATUS = "document.getElementById('progress').innerText"
 REFUSED = b"HTTP/1.1 %d No\r\nContent-Length: 17\r\nConnection: close\r\n\r\n<main>Gone</main>"
 _HASTE = """
@@ -122,9 +123,9 @@ async def cutting_streams(address: str) -> AsyncIterator[Cut]:
 
 
 async def shows(visit: Visit, expression: str, said: str) -> None:
-    """Wait until a page shows it."""
+    """Wait until a page shows it, in letters of any size."""
     async with asyncio.timeout(PATIENCE):
-        while said not in str(await visit.read(expression)):  # noqa: ASYNC110 - a browser tells nobody
+        while said.lower() not in str(await visit.read(expression)).lower():  # noqa: ASYNC110 - a browser tells nobody
             await asyncio.sleep(0.02)
 
 
@@ -170,7 +171,7 @@ class TestPage:
                 slow.go.set()
                 name, body = await read_event(lines)
             assert name == "done"
-            assert body["says"] == "Judged: 3 texts found."
+            assert body["says"] == "Judged: 3 posts found."
             assert "Being judged" not in body["html"]
             assert 'class="figures"' in body["html"]
             assert "<html" not in body["html"]
@@ -243,14 +244,16 @@ class TestPage:
         program = require_program("chromium")
         async with browsing(program) as browser:
             await browser.look_like(width=360, height=800)
+            await browser.watch_shifts()
             visit = Visit(browser, judging.service.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             assert "judging" in str(await visit.read(STATUS))
-            assert await visit.read("document.querySelectorAll('.card').length") == 3
+            assert await visit.read("document.querySelectorAll('.hit').length") == 3
             slow.go.set()
             await shows(visit, STATUS, JUDGED)
-            assert await visit.read("document.querySelectorAll('.card .figures').length") == 3
+            assert await visit.read("document.querySelectorAll('.hit .figures').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
+            assert float(str(await visit.read("shift"))) < SHIFT
             assert browser.complaints == []
         assert slow.server.calls == 1
 
@@ -265,9 +268,9 @@ class TestPage:
             await until(lambda: cut.streams == 2)
             slow.go.set()
             await shows(visit, STATUS, JUDGED)
-            assert await visit.read("document.querySelectorAll('.card .figures').length") == 3
+            assert await visit.read("document.querySelectorAll('.hit .figures').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
-            assert "Being judged" not in str(await visit.read("document.body.innerText"))
+            assert "Being judged" not in str(await visit.read("document.body.textContent"))
         assert slow.server.calls == 1  # for the stream that broke and for the one after it
 
     async def test_reconnecting_joins_the_same_judgment(self, judging: Served, slow: Slow) -> None:
@@ -304,7 +307,7 @@ class TestPage:
             await shows(visit, STATUS, "The answer did not come. Ask again")
             assert await visit.read("waits") == [1000, 2000, 5000, 10000, 30000, 30000, 30000]
             assert cut.streams == 8
-            assert "by their words" in str(await visit.read("document.body.innerText"))
+            assert "by their words" in str(await visit.read("document.body.textContent"))
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             await visit.browser.click("#progress a")
             await visit.browser.load()
@@ -363,7 +366,7 @@ class TestPage:
             await visit.read(
                 "document.querySelector('form.ask').dispatchEvent(new Event('submit'))"
             )
-            assert await visit.read(label) == "Reading old tweets…"
+            assert await visit.read(label) == "Reading old posts…"
             await visit.read("window.dispatchEvent(new Event('pageshow'))")
             assert await visit.read(label) == before
             assert await visit.read("document.querySelector('[aria-busy]')") is None

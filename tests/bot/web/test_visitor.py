@@ -28,7 +28,7 @@ def visitor(chosen: str | None = None) -> Visitor:
     return Visitor(
         words=words_for(chosen),
         chosen=chosen,
-        path="/timeline",
+        path="/search",
         query=(("q", "a & b"), ("lang", "en")),
     )
 
@@ -42,4 +42,4 @@ def test_links_keep_a_language_that_was_chosen() -> None:
 
 
 def test_in_language_links_to_the_same_page() -> None:
-    assert visitor().in_language("es") == "/timeline?q=a+%26+b&lang=es"
+    assert visitor().in_language("es") == "/search?q=a+%26+b&lang=es"

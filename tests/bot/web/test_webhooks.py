@@ -67,7 +67,7 @@ async def test_without_visitors_there_are_webhooks_and_probes_alone(demo_web: We
         for path, status in {
             **{"/healthz": 200, "/readyz": 200},
             **{"/": 404, "/api/corpora": 404, "/metrics": 404, "/openapi.json": 404},
-            **{"/static/page.css": 404, "/timeline": 404, PATH: 405},
+            **{"/static/page.css": 404, "/search": 404, PATH: 405},
         }.items():
             answered = await client.get(path)
             assert (answered.status_code, path) == (status, path)

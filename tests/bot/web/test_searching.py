@@ -1,0 +1,94 @@
+"""The search page: its order, its pages, and what programs are sent."""
+
+import csv
+import io
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from bot.web.browsing import ON_A_PAGE
+from db.pool import Database
+from engine.values import Flag
+from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.test_pages import one, read, texts
+from tests.db.loading import document, load
+
+QUOTES = ".entries blockquote"
+
+
+async def quotes(stage: WebStage, **asked: object) -> list[str]:
+    return texts(read(await stage.get("/search", q="coffee", **asked)), QUOTES)
+
+
+@pytest.fixture
+async def liked(database_url: str) -> str:
+    database = await Database.open(database_url)
+    said = [
+        document("1", "coffee coffee coffee", day=1),
+        replace(document("2", "coffee in a small cup of tin", day=0), engagement=5),
+        replace(document("3", "RT @ana: coffee with milk", day=2), flags=Flag.REPOST),
+    ]
+    await load(database, "demo", said)
+    await database.close()
+    return database_url
+
+
+async def test_posts_stand_by_relevance_date_or_likes(liked: str) -> None:
+    best, small, repost = "coffee coffee coffee", "coffee in a small cup of tin", "RT @ana: coffee"
+    async with web_stage({"DATABASE_URL": liked}) as stage:
+        assert (await quotes(stage))[0] == best
+        assert await quotes(stage, sort="strange") == await quotes(stage)
+        assert (await quotes(stage, sort="date"))[:2] == [small, best]
+        assert (await quotes(stage, sort="likes"))[:2] == [small, best]
+        assert len(await quotes(stage)) == 3
+        own = await quotes(stage, own=1)
+    assert len(own) == 2 and not any(text.startswith(repost) for text in own)
+
+
+async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: str) -> None:
+    async with web_stage({"DATABASE_URL": liked}) as stage:
+        page = read(await stage.get("/search", q="coffee", sort="likes", own=1))
+        links = [str(link.attributes["href"]) for link in page.css(".summary a")]
+        table, told = [await stage.client.get(link) for link in links]
+        assert await stage.json("/search", format="json") == {
+            "query": "", "corpus": None, "total": 0, "posts": [],
+        }  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(table.text)))
+    posts = told.json()["posts"]
+    assert [row["id"] for row in rows] == [post["id"] for post in posts] == ["2", "1"]
+    assert told.json()["total"] == 2
+    assert (rows[0]["likes"], posts[0]["text"]) == ("5", "coffee in a small cup of tin")
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+
+
+async def test_a_page_lists_thirty_posts_and_leads_to_the_next(database_url: str) -> None:
+    database = await Database.open(database_url)
+    said = [
+        document(str(n), f"coffee {sha256(bytes([n])).hexdigest()[:12]} and more", day=n)
+        for n in range(ON_A_PAGE + 5)
+    ]
+    await load(database, "demo", said)
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        first = read(await stage.get("/search", q="coffee", sort="date"))
+        link = str(one(first, ".actions a[rel~=next]").attributes["href"])
+        second = read(await stage.client.get(link))
+        back = str(one(second, ".actions a[rel~=prev]").attributes["href"])
+        assert texts(read(await stage.client.get(back)), QUOTES) == texts(first, QUOTES)
+        for strange in ("0", "x", "9" * 40):
+            assert (await stage.get("/search", q="coffee", page=strange)).status_code == 200
+    assert (len(texts(first, QUOTES)), len(texts(second, QUOTES))) == (ON_A_PAGE, 5)
+    assert not second.css(".actions a[rel~=next]")
+    assert not {*texts(first, QUOTES)} & {*texts(second, QUOTES)}
+
+
+async def test_words_that_are_not_looked_for_are_not_called_unsaid(coffee_web: WebStage) -> None:
+    page = read(await coffee_web.get("/search", q="the"))
+    assert texts(page, "[role=note]") and not page.css(".nothing")
+
+
+async def test_links_of_older_versions_lead_to_the_search(coffee_web: WebStage) -> None:
+    answered = await coffee_web.get("/timeline", q="coffee", lang="es")
+    assert answered.status_code == 301
+    assert answered.headers["location"] == "/search?q=coffee&lang=es"
