@@ -643,9 +643,9 @@ async def test_where_corpora_are_left_out_that_is_said(
         for name in ("small", "large"):
             await load_texts(stage.app.database, name, ["coffee by the sea"] * len(name) * 3)
         found = await stage.json("/api/find", query="coffee", corpus="all")
-        assert "Of 2 corpora the 1 largest" in found["notice"]
+        assert "Of 2 archives the 1 largest" in found["notice"]
         answer = await stage.json("/api/prophecy", headline=HEADLINE, corpus="all")
-        assert "Of 2 corpora the 1 largest" in answer["notice"]
+        assert "Of 2 archives the 1 largest" in answer["notice"]
 
 
 @pytest.mark.parametrize("path", ["find?query", "search?q", "prophecy?headline", "ask?question"])
