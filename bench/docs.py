@@ -148,6 +148,7 @@ BUTTONS = {
     "archive": "an archive, where a question could go to several",
     "add": "**Add it**, below an archive that was sent",
     "leave": "**No**, below an archive that was sent",
+    "unload": "**Remove it for good**, below `/corpus remove NAME`",
     "alias": "**Approve 1**, **Reject 1**",
     "setup": "**Set me up**, **Change**, and the answers that follow",
     "follow": "a feed, within **Set me up**",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
+from bot.commands.own_archives import OWNERS_ACTS, REMOVE, change_archive, press_removal
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal
 from bot.commands.services import Services
@@ -210,6 +211,8 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
 async def _handle_corpus(request: Request, services: Services) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
+    if changed := await change_archive(request, services):
+        return changed
     if request.text:
         return reply_aside(request, await _change_archive(request, services, request.text))
     current = services.archives.name_for(request.known_chat)
@@ -313,12 +316,20 @@ CORPUS = Command(
     for_channels=True,
     handler=_handle_corpus,
     act=Act(Effect.STEERS_CHAT),
-    acts={"": LOOKS},
+    acts={"": LOOKS, **OWNERS_ACTS},
+    details=(
+        marked("name NAME @ana Ana Ruiz: whose texts an archive holds (the owner, in private)."),
+        marked("describe NAME TEXT: what it is about, for models; remove NAME: deletes it."),
+    ),
     actions={
+        REMOVE: press_removal,
         _CHOOSE: _press_archive,
         _ANSWER: _answer_waiting,
         ADD: add_offered,
         LEAVE: leave_offered,
     },
-    pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS), LEAVE: Act(Effect.OWNS)},
+    pressed={
+        _ANSWER: SEARCHES,
+        **dict.fromkeys((ADD, LEAVE, REMOVE), Act(Effect.OWNS)),
+    },
 )

@@ -156,8 +156,8 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
     if corpus.name not in shown:
         lines.append(words.say("Private messages are searched only in chats of chat.private."))
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
-        command = f'presagio corpora describe {corpus.name} --author HANDLE --name "THE NAME"'
-        lines.append(words.say("Whose texts they are: {command}", command=command))
+        command = words.write_commands(f"/corpus name {corpus.name} @ana Ana Ruiz")
+        lines.append(words.say("Say whose texts they are, such as: {command}", command=command))
     if loaded.other_language:
         command = f"presagio ingest FILE --corpus NAME --language {loaded.other_language}"
         lines.append(

@@ -95,8 +95,8 @@ class LoadedArchive:
 
 
 class ArchiveLoader(Protocol):
-    """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
-    zone are read in `zone`; of others it is None."""
+    """Loads files that the owner sends, as `presagio ingest` does, and changes archives. Times of a
+    table that name no zone are read in `zone`; of others it is None."""
 
     async def receive(
         self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
@@ -108,6 +108,22 @@ class ArchiveLoader(Protocol):
 
     def drop(self, key: str) -> None:
         """Delete a file."""
+
+    async def find(self, name: str) -> Corpus:
+        """Return the archive of that name. Raises CorpusNotFound."""
+
+    async def change(
+        self,
+        name: str,
+        *,
+        author: str | None = None,
+        display_name: str | None = None,
+        description: str | None = None,
+    ) -> Corpus:
+        """Change whose texts an archive holds, and what is said of it. Raises CorpusNotFound."""
+
+    async def remove(self, number: str) -> str | None:
+        """Remove an archive by its id, and return its name; None if it is gone."""
 
 
 class Prophesy(Protocol):

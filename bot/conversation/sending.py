@@ -23,13 +23,22 @@ SHOWN_FOR = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.COMMAND)
 
 
 class LatestShown(Closable):
-    """Shows the latest of what is noted: the first after `delay` seconds, others `pause` apart."""
+    """Shows the latest of what is noted: the first after `delay` seconds, others `pause` apart.
+
+    What stands there already is not shown again: `shown`, or what was shown last.
+    """
 
     def __init__(
-        self, show: Callable[[str], Awaitable[None]], *, delay: float = 0.0, pause: float = 0.0
+        self,
+        show: Callable[[str], Awaitable[None]],
+        *,
+        delay: float = 0.0,
+        pause: float = 0.0,
+        shown: str = "",
     ) -> None:
         self._show = show
         self._delay, self._pause = delay, pause
+        self._shown = shown
         self._latest = ""
         self._changed = asyncio.Event()
         self._showing = asyncio.Lock()
@@ -53,7 +62,10 @@ class LatestShown(Closable):
         while True:
             await self._changed.wait()
             self._changed.clear()
+            if self._latest == self._shown:
+                continue
             async with self._showing:
+                self._shown = self._latest
                 await self._show(self._latest)
             await asyncio.sleep(self._pause)
 

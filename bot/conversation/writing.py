@@ -232,7 +232,12 @@ class Writing:
         compose = parts.trusted.get(chat, parts.compose)
         asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{kept.id}", source=parts.source)
         show = partial(_show_step, adapter, request, kept)
-        async with self._room, LatestShown(show, pause=_PAUSE) as shown:
+        # What a dead process has shown last is not known.
+        announced = StepName.RETRIEVE if kept.attempts <= 1 else ""
+        async with (
+            self._room,
+            LatestShown(show, delay=_PAUSE, pause=_PAUSE, shown=announced) as shown,
+        ):
             with asked_by(asker):
                 outcome = await compose(kept, request.now, shown.note)
         stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)

@@ -145,15 +145,16 @@ KINDS: Mapping[str, _Kind] = {
     "has": _Kind(_one_of(_HAS), tuple(_HAS)),
     "is": _Kind(_one_of(_IS), tuple(_IS)),
 }
-NAMES = ", ".join(f"{name}:" for name in KINDS)
+THERE_ARE = Message("There are: {names}.", names=", ".join(f"{name}:" for name in KINDS))
 
 
 def read_filter(name: str, value: str, *, negated: bool) -> Filter | Message:
-    """Return the filter, or a notice for the user if it is invalid."""
+    """Return the filter, or a notice for the user if it is invalid; THERE_ARE goes with those of
+    unknown names, once."""
     name = name.lower()
     kind = KINDS.get(name)
     if kind is None:
-        return join_messages(_no_filter(f"{name}:"), Message("There are: {names}.", names=NAMES))
+        return _no_filter(f"{name}:")
     read = kind.read(value)
     if read:
         return Filter(name, read, negated)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine.messages import Message
-from engine.query.filters import read_filter
+from engine.query.filters import KINDS, THERE_ARE, read_filter
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
 from engine.text.clean import make_storable
 
@@ -37,6 +37,7 @@ class _Part:
     filter: Filter | None = None
     negated: bool = False
     notice: Message | None = None
+    unknown: bool = False  # the notice is of a filter that there is not
 
     @property
     def is_or(self) -> bool:
@@ -57,6 +58,9 @@ def parse_query(text: str) -> Query:
         parts.append(part)
     groups, dangling = _group_parts(parts)
     notices = [part.notice for part in parts if part.notice]
+    unknown = [part.notice for part in parts if part.notice and part.unknown]
+    if unknown:
+        notices.insert(notices.index(unknown[-1]) + 1, THERE_ARE)
     if len(text) > LONGEST:
         notices.append(Message("Only the first {number} characters were read.", number=LONGEST))
     if dangling:
@@ -206,7 +210,7 @@ def _build_filter_part(run: str, name: str, value: str, negated: bool) -> Iterat
         yield _Part(notice=_TOO_LONG) if len(read.value) > LONGEST_PART else _Part(filter=read)
         return
     if not value.startswith("//"):  # a web address
-        yield _Part(notice=read)
+        yield _Part(notice=read, unknown=name.lower() not in KINDS)
     if run.endswith(":"):
         yield _build_unit_part(Word(name), negated)
         if any(map(_is_word, value)):

@@ -200,7 +200,7 @@ async def test_a_wrong_command_gets_the_correct_usage(adapter: Talk) -> None:
         ("/why", "Send me a headline first."),
         ("/prophecy", "Send me a headline, such as: "),
         ("/settings language tlh", "tlh does not fit language."),
-        ("/corpus nobody", "There is no corpus nobody."),
+        ("/corpus nobody", "There is no archive nobody."),
     ):
         assert said in _plainly(await adapter.commands(wrong))
 

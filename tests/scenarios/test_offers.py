@@ -75,6 +75,38 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(
         assert another.text == f"{holds} Shall I add it as the archive my-tweets-2024?"
 
 
+async def test_the_owner_names_describes_and_removes_an_archive(owned: Stage) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        bob = owned.telegram.user("Bob")
+        group = owned.telegram.group("Friends", members=[alice, bob])
+
+        async def says(text: str) -> Message:
+            return await (await alice.says(home, text)).answer()
+
+        offer = await (await alice.sends_file(home, "tweets.jsonl", EXPORT)).answer()
+        await (await alice.presses(offer, "Add it")).answered()
+        await owned.telegram.until_acknowledged()
+        assert "such as: /corpus name tweets @ana Ana Ruiz" in offer.text.replace("\u2060", "")
+        named = await says("/corpus name tweets @ana Ana Ruiz")
+        assert named.text == "The texts of tweets are those of Ana Ruiz."
+        described = await says("/corpus describir tweets Tuits de una senadora")
+        assert described.text == "tweets is described to models so: Tuits de una senadora"
+        rows = await owned.rows("SELECT author, display_name, description FROM corpus WHERE id > 1")
+        assert rows == [("ana", "Ana Ruiz", "Tuits de una senadora")]
+        assert "There is no corpus 'nothing'." in (await says("/corpus remove nothing")).text
+        assert (await says("/corpus name")).text == "For example: /corpus name tweets Ana Ruiz"
+        elsewhere = await (await alice.says(group, "/corpus remove tweets")).answer()
+        assert "works in a private chat with me alone" in elsewhere.text
+        asked = await says("/corpus quitar tweets")
+        assert asked.text.startswith("tweets holds 3 texts.")
+        assert await owned.rows("SELECT count(*) FROM corpus") == [(2,)]
+        await (await alice.presses(asked, "Remove it for good")).answered()
+        await owned.telegram.until_acknowledged()
+        assert asked.text == "tweets is removed."
+        assert await owned.rows("SELECT name FROM corpus") == [("demo",)]
+
+
 X_EXPORT = (
     b'window.YTD.tweets.part0 = [{"tweet": {"id_str": "1", "full_text": "Bridges will sing.",'
     b' "created_at": "Wed Mar 14 12:00:00 +0000 2012"}}]'

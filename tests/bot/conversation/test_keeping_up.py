@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapter import DeliveryRefused
-from bot.conversation.sending import steps_shown
+from bot.conversation.sending import LatestShown, steps_shown
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
@@ -357,3 +357,17 @@ class TestUnfinished:
         await bot.say("1. Coffee prices soar again\n2. Tea prices fall at last")
         await self.finish(bot)
         assert bot.adapter.changed == []
+
+
+async def test_what_stands_there_is_not_shown_again() -> None:
+    shown: list[str] = []
+
+    async def show(text: str) -> None:
+        shown.append(text)
+
+    async with LatestShown(show, shown="reading") as latest:
+        for text in ("reading", "writing", "writing", "checking"):
+            latest.note(text)
+            for _ in range(9):  # turns of the event loop
+                await asyncio.sleep(0)
+    assert shown == ["writing", "checking"]

@@ -122,8 +122,18 @@ def test_notices_explain_input_that_was_reinterpreted(text: str, said: str) -> N
 
 
 def test_an_unknown_filter_names_all_there_are() -> None:
-    [said] = parse_query("foo:bar").notices
+    said = " ".join(parse_query("foo:bar").notices)
     assert all(f"{name}:" in said for name in KINDS)
+
+
+def test_several_unknown_filters_list_what_there_is_once() -> None:
+    notices = parse_query("café antes:2015 idioma:es before:soon").notices
+    assert [str(notice).partition(" ")[0] for notice in notices] == [
+        '"antes:"',
+        '"idioma:"',
+        "There",
+        '"before:soon"',
+    ]
 
 
 @pytest.mark.parametrize("text", ["foo:bar", "before:soon", "-foo:bar"])
