@@ -186,6 +186,8 @@ def _read_find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFi
         story=story_of(row),
         corpus=row["corpus"],
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
+        words=tuple(row["words"]),
+        link_key=row["link_key"],
     )
 
 
@@ -294,15 +296,19 @@ class Subscriptions(Store, sql="posting"):
         self, chats: Sequence[Chat], *, since: datetime
     ) -> Mapping[int, list[PostedTweet]]:
         """Return the same for several chats, by their ids."""
-        rows = await self._fetch_rows("posted", [chat.id for chat in chats], since)
-        tweets: dict[int, list[PostedTweet]] = {}
-        for row in rows:
-            columns = dict(row)
-            kind = columns.pop("kind")
-            tweets.setdefault(columns.pop("chat_id"), []).append(
-                PostedTweet(**columns, kind=HitKind(kind) if kind else None)
-            )
-        return tweets
+        return read_posted(await self._fetch_rows("posted", [chat.id for chat in chats], since))
+
+
+def read_posted(rows: Sequence[asyncpg.Record]) -> dict[int, list[PostedTweet]]:
+    """Return the posted tweets in rows, by the ids of their chats."""
+    posted: dict[int, list[PostedTweet]] = {}
+    for row in rows:
+        columns = dict(row)
+        kind, words = columns.pop("kind"), tuple(columns.pop("words"))
+        posted.setdefault(columns.pop("chat_id"), []).append(
+            PostedTweet(**columns, words=words, kind=HitKind(kind) if kind else None)
+        )
+    return posted
 
 
 def _subscription_values(subscription: Subscription, now: datetime) -> tuple[object, ...]:

@@ -261,7 +261,8 @@ UPDATE find SET state = 'dull'
 -- name: finds_for_chat(chat_id, corpus, found_from)
 -- The story in the words of the chat's own feeds.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -284,7 +285,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
        CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
             THEN f.prophecy::text END AS prophecy,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
-       v.categories
+       v.categories, s.words, s.link_key
   FROM unnest($1::bigint[], $2::text[]) AS w (chat_id, corpus)
   JOIN find f ON f.corpus = w.corpus
   JOIN story s ON s.id = f.story_id
@@ -305,7 +306,8 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
 -- name: shared_finds(corpora, found_from)
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (

@@ -62,12 +62,17 @@ class DueSubscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFind:
-    """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it."""
+    """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it.
+
+    `words` and `link_key` are those of engine.feeds.decide.StoryWords.
+    """
 
     id: int
     story: Story
     corpus: str
     prophecy: Prophecy
+    words: tuple[str, ...] = ()
+    link_key: str | None = None
 
 
 class FindState(StrEnum):
@@ -117,14 +122,19 @@ class OwedPost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostedTweet:
-    """A tweet that was posted in a chat, or is owed to it, for a story."""
+    """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    story_id: int | None  # None once the story has been deleted
+    `words` and `link_key` are the story's, as in StoryFind.
+    """
+
+    story_id: int | None  # None once the story has been deleted, with its words
     corpus: str
     external_id: str
     text: str
     posted_at: datetime
     kind: HitKind | None = None
+    words: tuple[str, ...] = ()
+    link_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

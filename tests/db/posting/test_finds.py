@@ -7,6 +7,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories
+from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed
 from engine.posting.delivery import Chosen, FindState, StoryFind, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
@@ -95,7 +96,7 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
         two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
     )
     assert number is not None
-    unjudged = StoryFind(id=number, story=two, corpus="demo", prophecy=prophecy)
+    unjudged = replace(judged, id=number, story=two, prophecy=prophecy, words=words_of(two.text))
     assert await seen(database, subscription) == [judged, unjudged]
 
 
