@@ -320,5 +320,5 @@ CORPUS = Command(
         ADD: add_offered,
         LEAVE: leave_offered,
     },
-    pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS), LEAVE: Act(Effect.OWNS)},
+    pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS, slow=True), LEAVE: Act(Effect.OWNS)},
 )

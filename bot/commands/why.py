@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.registry import Command, nothing_yet, too_old
-from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.rights import COUNTED, LOOKS
 from bot.commands.services import Services
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
@@ -275,6 +275,6 @@ PICTURE = Command(
     example="/picture",
     details=(IN_REPLY,),
     handler=_show_picture,
-    act=Act(Effect.ANSWERS, counted=True),
+    act=COUNTED,
     actions={"picture": _picture_pressed},
 )
