@@ -19,6 +19,7 @@ from engine.posting.delivery import (
     PostedTweet,
     PostingMode,
     Promising,
+    QuietDay,
     StoryFind,
     Subscription,
 )
@@ -108,6 +109,26 @@ class Finds(Store, sql="news"):
         """Return the finds since `since` that wait for the model, best coverage first."""
         rows = await self._fetch_rows("promising", corpora, since, limit)
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def find_unjudged(
+        self, corpora: Sequence[str], *, since: datetime, limit: int
+    ) -> list[Promising]:
+        """Return the finds since `since` that were left unjudged, best coverage first."""
+        rows = await self._fetch_rows("unjudged", corpora, since, limit)
+        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def quiet_days(
+        self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
+    ) -> list[QuietDay]:
+        """Return why each of some subscriptions to their corpora may have nothing to tell."""
+        rows = await self._fetch_rows(
+            "quiet_days",
+            [subscription.chat.id for subscription, _ in wanted],
+            [subscription.topic for subscription, _ in wanted],
+            [corpus for _, corpus in wanted],
+            since,
+        )
+        return [QuietDay(**row) for row in rows]
 
     async def give_up(self, *, found_before: datetime, below: float) -> None:
         """Stop waiting for the model for finds from before `found_before` with less coverage."""

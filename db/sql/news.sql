@@ -237,7 +237,8 @@ ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
        prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at,
        woke = false
- WHERE (find.state <> 'judged' OR excluded.state = 'judged') AND excluded.state <> 'promising'
+ WHERE excluded.state = 'judged'
+    OR find.state NOT IN ('judged', excluded.state) AND excluded.state <> 'promising'
 RETURNING id
 
 -- name: find_id(story_id, corpus)
@@ -247,6 +248,18 @@ SELECT id FROM find WHERE story_id = $1 AND corpus = $2
 WITH chosen AS MATERIALIZED (
     SELECT id, story_id, corpus, coverage FROM find
      WHERE state = 'promising' AND corpus = ANY ($1::text[]) AND found_at >= $2
+     ORDER BY coverage DESC, id
+     LIMIT $3
+)
+SELECT s.*, f.corpus, f.coverage
+  FROM chosen f JOIN told_story s ON s.id = f.story_id
+ ORDER BY f.coverage DESC, f.id
+
+-- name: unjudged(corpora, found_from, limit)
+-- What was left unjudged, to be judged after all.
+WITH chosen AS MATERIALIZED (
+    SELECT id, story_id, corpus, coverage FROM find
+     WHERE state = 'unjudged' AND corpus = ANY ($1::text[]) AND found_at >= $2
      ORDER BY coverage DESC, id
      LIMIT $3
 )
@@ -330,6 +343,25 @@ SELECT f.state, count(*) AS stories
  WHERE s.first_seen_at >= $3
    AND EXISTS (SELECT FROM visible_headline WHERE chat_id = $1 AND story_id = s.id)
  GROUP BY f.state
+
+-- name: quiet_days(chat_ids, topics, corpora, found_from)
+-- Whether anything that the chat can see was judged since then, or was to be; and whether its last
+-- daily post has said that nothing was.
+SELECT judged, waits,
+       coalesce((SELECT d.content ->> 'judged' = 'false' FROM delivery d
+                  WHERE d.chat_id = w.chat_id AND starts_with(d.key, 'daily:')
+                    AND split_part(d.key, ':', 4) = w.topic
+                  ORDER BY d.id DESC LIMIT 1), false) AS told
+  FROM unnest($1::bigint[], $2::text[], $3::text[])
+       WITH ORDINALITY AS w (chat_id, topic, corpus, number)
+ CROSS JOIN LATERAL (
+       SELECT coalesce(bool_or(f.state = 'judged'), false) AS judged,
+              coalesce(bool_or(f.state IN ('promising', 'unjudged')), false) AS waits
+         FROM find f
+        WHERE f.corpus = w.corpus AND f.found_at >= $4
+          AND EXISTS (SELECT FROM visible_headline v
+                       WHERE v.chat_id = w.chat_id AND v.story_id = f.story_id)) AS seen
+ ORDER BY w.number
 
 -- name: forget_finds(before)
 DELETE FROM find WHERE found_at < $1

@@ -21,6 +21,8 @@ _FIRST = 5.0  # seconds
 _LONGEST = 15 * 60.0
 _SPREAD = 0.2  # share added at random, so that many clients do not retry at once
 GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
+# How far a post looks back. An hour more than a day: a date may have 25 hours.
+WINDOW = timedelta(hours=25)
 # A post delayed by quiet hours may have to wait through the next ones as well.
 _DAYS_BACK = 2
 _DAY = timedelta(days=1)

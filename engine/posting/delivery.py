@@ -80,7 +80,7 @@ class FindState(StrEnum):
 
     DULL = "dull"  # retrieval found nothing promising
     PROMISING = "promising"  # waits for the model
-    UNJUDGED = "unjudged"  # the model could not be asked, and will not be
+    UNJUDGED = "unjudged"  # the model could not be asked; it may be yet, if it is back in time
     JUDGED = "judged"
 
 
@@ -90,6 +90,15 @@ class Promising(NamedTuple):
     story: Story
     corpus: str
     coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietDay:
+    """What became of the news of a subscription that has nothing to tell."""
+
+    judged: bool  # a story that it can see was judged
+    waits: bool  # such a story was not, but should have been
+    told: bool  # its last daily post said that nothing was judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
