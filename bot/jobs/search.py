@@ -13,11 +13,9 @@ from db.posting.subscriptions import Finds, Stories, Subscriptions
 from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story
-from engine.messages import Message
 from engine.posting.choose import HITS, PROMISING, WINDOW, measure_promise
 from engine.posting.delivery import FindState, Promising
 from engine.prophecy.merge import Prophesies
-from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
@@ -28,21 +26,19 @@ _LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old ne
 _AGAIN_AFTER = timedelta(minutes=10)  # for stories that a model left unjudged
 _REMEMBERED = timedelta(minutes=5)
 _FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
-_OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
-_FAILING = Message("Not judged: the model does not answer.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether the model may be asked: yes, later (`waits`), or no, with a reason (`refusal`)."""
+    """Whether the model may be asked: yes, later (`waits`), or no (`refused`)."""
 
-    refusal: Message | None = None
+    refused: bool = False
     waits: bool = False
 
     @property
     def is_granted(self) -> bool:
         """True when the model may be asked now."""
-        return not (self.refusal or self.waits)
+        return not (self.refused or self.waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +51,14 @@ class MayAsk:
 
     async def __call__(self, now: datetime) -> Permission:
         if not self.settings.has_model():
-            return Permission(refusal=NO_MODEL)
+            return Permission(refused=True)
         budget = self.settings.budget
         spent = await self.ledger.spent(now.astimezone(UTC).date())
         try:
             require_budget(budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
             self.report(error)
-            return Permission(refusal=Message("Not judged: {reason}", reason=error.full_message))
+            return Permission(refused=True)
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
 
 
@@ -200,13 +196,12 @@ class _Judging:
         """Judge one story, or record that it can be told unjudged for now."""
         permission = await self._ask_permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
-        final = late or permission.refusal is not None
+        final = late or permission.refused
         if permission.is_granted and self._failures < _FAILURES:
             await self._judge_story(waiting, corpus, final=final)
         elif final and waiting.coverage >= PROMISING:
-            why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
             unjudged = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
-            await self._keep_find(waiting, FindState.UNJUDGED, unjudged, why)
+            await self._keep_find(waiting, FindState.UNJUDGED, unjudged)
 
     async def take_up(self, unjudged: Promising, corpus: Corpus) -> None:
         """Judge a story that was left unjudged, if the model is back."""
@@ -246,23 +241,14 @@ class _Judging:
             if withheld:
                 await self._keep_find(waiting, FindState.DULL, None)
         elif final or withheld:
-            await self._keep_find(waiting, FindState.UNJUDGED, prophecy, prophecy.verdict.notice)
+            await self._keep_find(waiting, FindState.UNJUDGED, prophecy)
 
     async def _keep_find(
-        self,
-        waiting: Promising,
-        state: FindState,
-        prophecy: Prophecy | None,
-        note: Message | None = None,
+        self, waiting: Promising, state: FindState, prophecy: Prophecy | None
     ) -> None:
+        story, corpus, coverage = waiting
         await self._work.finds.keep(
-            waiting.story,
-            waiting.corpus,
-            state,
-            coverage=waiting.coverage,
-            prophecy=prophecy,
-            note=note,
-            now=self._now,
+            story, corpus, state, coverage=coverage, prophecy=prophecy, now=self._now
         )
         self.done += 1
 

@@ -78,7 +78,6 @@ class Finds(Store, sql="news"):
         *,
         coverage: float,
         prophecy: Prophecy | None = None,
-        note: str | None = None,
         now: datetime,
     ) -> int | None:
         """Store the find and return its id; an unjudged one never replaces a judged one.
@@ -94,7 +93,6 @@ class Finds(Store, sql="news"):
                 coverage,
                 prophecy and _find_best_judgment(prophecy),
                 prophecy and prophecy_to_json(prophecy),
-                note,
                 now,
                 story.title,
                 story.text,

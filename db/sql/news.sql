@@ -229,14 +229,13 @@ SELECT last_value FROM news_change
 -- name: forget_stories(before)
 DELETE FROM story WHERE first_seen_at < $1
 
--- name: keep_find(story_id, corpus, state, coverage, best, prophecy, note, found_at, title, text)
-INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, note, found_at)
-SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story
- WHERE id = $1 AND title = $9 AND text = $10 FOR SHARE
+-- name: keep_find(story_id, corpus, state, coverage, best, prophecy, found_at, title, text)
+INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, found_at)
+SELECT id, $2, $3, $4, $5, $6::text::json, $7 FROM story
+ WHERE id = $1 AND title = $8 AND text = $9 FOR SHARE
 ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
-       prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at,
-       woke = false
+       prophecy = excluded.prophecy, found_at = excluded.found_at, woke = false
  WHERE excluded.state = 'judged'
     OR find.state NOT IN ('judged', excluded.state) AND excluded.state <> 'promising'
 RETURNING id

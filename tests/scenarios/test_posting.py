@@ -243,9 +243,11 @@ async def test_a_private_chat_without_a_permitted_model_does_not_wait_for_judgin
         await room.subscribe(process, "telegram", unjudged=True, unjudged_coverage=0.3)
         await room.news(process)
         async with process.app.database.connection() as connection:
-            found = await connection.fetch("SELECT state, note FROM find WHERE prophecy NOTNULL")
+            found = await connection.fetch(
+                "SELECT state, prophecy FROM find WHERE prophecy NOTNULL"
+            )
         assert [row["state"] for row in found] == ["unjudged"]
-        assert "Private text is not sent to models.invalid: demo." in found[0]["note"]
+        assert "Private text is not sent" in found[0]["prophecy"]
         assert await process.jobs.digest() == 1
         await room.deliver(process)
         (message,) = room.said("telegram")

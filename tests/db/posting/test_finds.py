@@ -94,7 +94,7 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
     assert await seen(database, subscription, since=NOW + SECOND) == []
     prophecy = make_prophecy(tweet(3), verdict=UNJUDGED, notice="over budget")
     number = await Finds(database).keep(
-        two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
+        two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, now=NOW
     )
     assert number is not None
     unjudged = replace(judged, id=number, story=two, prophecy=prophecy, words=words_of(two.text))
