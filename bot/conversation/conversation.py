@@ -229,7 +229,8 @@ class Conversation:
                 if reply.finish:
                     finishes = self._finish_answer(admitted, adapter, claim.message, reply.finish)
                     self._start_work(finishes)
-                self._start_work(self._answer_each(reply.follow_ups, adapter))
+                if reply.follow_ups:
+                    self._start_work(self._answer_each(reply.follow_ups, adapter))
                 self._log_answer(admitted, reply, time.perf_counter() - started)
 
     async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
