@@ -151,6 +151,7 @@ class Request:
     quoted: RepliedMessage = RepliedMessage()
     around_name: tuple[str, str] | None = None  # the words before and after the bot's, if amid some
     one_of_several: bool = False  # in private, others were written within a minute
+    hurried: bool = False  # in a group, its person was still being answered
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it
     revision: Revision | None = None

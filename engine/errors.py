@@ -49,6 +49,7 @@
         ├── CorpusWithheld       private texts may not be sent there
         ├── TextSetAside         the text breaks a model on this machine
         └── BudgetExhausted
+            ├── BudgetHeld       spent only if calls cost what is estimated
             └── BudgetClosed     to whom no model may be asked at all
 
 `str(error)` is one line for the user: what happened, then what to do.
@@ -332,6 +333,12 @@ class BudgetExhausted(ModelError):
     """The daily budget in tokens or money is spent."""
 
     plain = Message("My model has done all that it may today. Try again tomorrow.")
+
+
+class BudgetHeld(BudgetExhausted):
+    """The rest of the budget is held for calls by an estimate of what they cost, and not spent."""
+
+    plain = Message("What my model may still do today may not be enough for this.")
 
 
 class BudgetClosed(BudgetExhausted):

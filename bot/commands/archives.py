@@ -330,6 +330,7 @@ CORPUS = Command(
     },
     pressed={
         _ANSWER: SEARCHES,
-        **dict.fromkeys((ADD, LEAVE, REMOVE), Act(Effect.OWNS)),
+        **dict.fromkeys((ADD, REMOVE), Act(Effect.OWNS, slow=True)),
+        LEAVE: Act(Effect.OWNS),
     },
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bot.commands.archives import points_to_corpora
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, SEARCHES
+from bot.commands.rights import COUNTED, LOOKS
 from bot.commands.services import Services
 from bot.i18n.words import marked, words_for
 from bot.replies.buttons import WRITE
@@ -153,7 +153,7 @@ COMPOSE = Command(
     usage=marked("/compose PROMPT"),
     example=_EXAMPLE,
     handler=_compose_tweet,
-    act=SEARCHES,
+    act=COUNTED,
     actions={
         WRITE: _about_answer,
         NEXT: _show_next_variant,

@@ -42,7 +42,7 @@ _EXAMPLES = {
     "import": "/feeds import https://example.org/feeds.opml",
 }
 # Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
-_READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
+_READS_WEB = Act(Effect.STEERS_CHAT, counted=True, slow=True)
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:

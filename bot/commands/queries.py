@@ -6,7 +6,7 @@ from datetime import timedelta
 from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import SEARCHES
+from bot.commands.rights import COUNTED, SEARCHES
 from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
@@ -87,7 +87,7 @@ FIND = Command(
     usage=marked("/find QUERY"),
     example=_FIND_EXAMPLE,
     handler=_find_texts,
-    act=SEARCHES,
+    act=COUNTED,
     takes_quoted=True,
 )
 

@@ -239,6 +239,11 @@ class Registry:
             return 1
         return max(count_headlines(request), 1)
 
+    def is_slow(self, request: Request) -> bool:
+        """Return whether the answer may take long, so that what is quick does not wait for it."""
+        act = self._find_act(request)
+        return act is not None and act.slow
+
     def needs_sign(self, request: Request) -> bool:
         """Return whether somebody waits for the answer: talk is answered at once or not at all."""
         called = request.trigger is Trigger.BUTTON or request.command_call is not None

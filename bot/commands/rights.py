@@ -73,14 +73,17 @@ class Effect(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Act:
     """The effect of one use of a command or button. The daily quotas count it if `counted`: it
-    searches, asks a model, writes, draws, or reads a web page."""
+    searches, asks a model, writes, draws, or reads a web page. It is `slow` if it asks a model or
+    reads a page before it answers: then others do not wait for it."""
 
     effect: Effect
     counted: bool = False
+    slow: bool = False
 
 
 LOOKS = Act(Effect.ANSWERS)
-SEARCHES = Act(Effect.ANSWERS, counted=True)
+COUNTED = Act(Effect.ANSWERS, counted=True)
+SEARCHES = Act(Effect.ANSWERS, counted=True, slow=True)
 
 # The lowest role that may; None means nobody.
 RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {

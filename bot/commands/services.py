@@ -13,7 +13,7 @@ from bot.replies.picture import Pictures
 from bot.reply import Action
 from bot.request import Request
 from db.chat.answers import Answers, Questions
-from db.chat.chats import Chats, Forgetting, Waiting
+from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
@@ -192,6 +192,7 @@ class ChatStores:
     questions: Questions
     waiting: Waiting
     forgetting: Forgetting
+    quotas: Quotas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

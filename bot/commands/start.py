@@ -382,6 +382,6 @@ START = Command(
     act=LOOKS,
     actions={"setup": _press_step, "follow": _follow_well_known},
     # Following reads the web.
-    pressed={"setup": _STEERS, "follow": Act(Effect.STEERS_CHAT, counted=True)},
+    pressed={"setup": _STEERS, "follow": Act(Effect.STEERS_CHAT, counted=True, slow=True)},
     # Slack has no start command.
 )

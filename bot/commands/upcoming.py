@@ -227,8 +227,8 @@ async def _count_unfound(
     if waiting:
         lines.append(
             words.count(
-                "{number} story is still being searched.",
-                "{number} stories are still being searched.",
+                "{number} story is not judged yet.",
+                "{number} stories are not judged yet.",
                 waiting,
             )
         )
@@ -313,7 +313,7 @@ def _name_content(content: Content, words: Words) -> str:
         case DraftContent():
             return words.say("draft: {headline}", headline=content.story.title)
         case NothingFound():
-            return say_nothing_found(content.day, words)
+            return say_nothing_found(content.day, words, judged=content.judged)
         case FeedNotice():
             return words.say("about the feed {feed}", feed=content.feed)
         case Trouble():

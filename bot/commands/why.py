@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.registry import Command, nothing_yet, too_old
-from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.rights import COUNTED, LOOKS
 from bot.commands.services import Services
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
-from bot.replies.buttons import SHARE, WRITE
+from bot.replies.buttons import PRIVATE_VIEWS, SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
 from bot.reply import Action, HitView, Reply, reply_aside
@@ -198,6 +198,11 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
     page = await services.find_page(request, action)
     if page is None:
         return too_old(request)
+    # Where everybody reads the reasons, they are not told again to the next who presses.
+    if not request.place.private and request.place.platform not in PRIVATE_VIEWS:
+        pressed = await services.stores.quotas.use(f"{_NAME}:{action}", now=request.now)
+        if pressed > 1:
+            return reply_aside(request, request.words.say("I have told the reasons here today."))
     posted = await services.stores.answers.posted_with(page)
     if posted and page.page == page.page[:1]:
         number = ""
@@ -275,6 +280,6 @@ PICTURE = Command(
     example="/picture",
     details=(IN_REPLY,),
     handler=_show_picture,
-    act=Act(Effect.ANSWERS, counted=True),
+    act=COUNTED,
     actions={"picture": _picture_pressed},
 )

@@ -5,7 +5,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.conversation.admission import Stop
-from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
+from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
 from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
 from bot.i18n.words import words_for
@@ -34,6 +34,7 @@ from engine.errors import PresagioError, StorageError, explain_error
 logger = logging.getLogger("presagio.conversation")
 
 _REMEMBERED = 1000  # events
+_IN_GROUP = 2  # slow answers under way
 _SOON = 0.7  # seconds; most answers to commands are faster
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events are remembered
 
@@ -41,6 +42,7 @@ _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events ar
 class Conversation:
     """Answers events in order within each chat, and many chats concurrently.
 
+    What is quick waits for nothing slow. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
@@ -87,7 +89,8 @@ class Conversation:
         self._idle.set()
         self._pasted = RecentPastes()
         self._later: set[asyncio.Task[None]] = set()
-        self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[tuple[str, bool], TurnQueue] = WeakValueDictionary()
+        self._messages: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
@@ -153,59 +156,87 @@ class Conversation:
                 await self._sender.deliver(request, reply, adapter)
             return
         with self._crowd.count_event(chat):
-            if room is Room.CROWDED:
-                await self._claim_and_answer(request, adapter, crowded=True)
-                return
-            async with self._order.setdefault(chat, asyncio.Lock()):
-                await self._claim_and_answer(request, adapter, crowded=False)
+            async with self._lock_message(request):
+                await self._claim_and_answer(request, adapter, crowded=room is Room.CROWDED)
+
+    def _lock_message(self, request: Request) -> asyncio.Lock:
+        """Return the lock under which one thing at a time is done about a message: an edit comes
+        after the answer to what it was."""
+        message = request.place.platform, request.answered_event
+        return self._messages.setdefault(message, asyncio.Lock())
+
+    def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
+        """Wait in line from now on; yield what is set once it is the request's turn."""
+        slow = self._commands.is_slow(request)
+        width = _IN_GROUP if slow and not request.place.private else 1
+        queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
+        return queue.line_up()
 
     async def _claim_and_answer(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
         """Claim an event and answer it at most once; skip it if it was claimed before."""
         if request.event in self._apologised:
             return
         try:
-            async with self._claims.claim(*request.event, now=request.now) as claim:
-                if claim is None:
-                    logger.debug("%s %s: duplicate", *request.event)
-                    return
-                request = await name_question(request, self._services.stores.questions)
-                if request.revision:
-                    await self._revise_answer(
-                        request, request.revision, adapter, claim, crowded=crowded
-                    )
-                    return
-                started = time.perf_counter()
-                async with steps_shown(
-                    adapter,
-                    request,
-                    after=_SOON if request.needs_step else self._step_after,
-                    message=claim.step,
-                    keep=claim.shows_step,
-                ) as steps:
-                    waits = request.trigger in SHOWN_FOR and request.place.kept
-                    patience = self._patience if waits else None
-                    request = replace(request, step=steps.show, patience=patience)
-                    admitted, reply = await self._consider_request(
-                        request, adapter, crowded=crowded
-                    )
-                    await steps.end()
-                    if reply is not None and await claim.begin_answer():
-                        several = self._pasted.is_one_of_several(admitted)
-                        admitted = replace(admitted, one_of_several=several)
-                        claim.message = await self._sender.deliver(
-                            admitted, reply, adapter, steps.take()
-                        )
-                        claim.shows = reply.shows
-                        if reply.finish:
-                            finishes = self._finish_answer(
-                                admitted, adapter, claim.message, reply.finish
-                            )
-                            self._start_work(finishes)
-                        for waited in reply.follow_ups:
-                            self._start_work(self.answer(waited, adapter))
-                        self._log_answer(admitted, reply, time.perf_counter() - started)
+            request = await name_question(request, self._services.stores.questions)
+            with self._line_up(request) as turn:
+                await self._answer_in_line(request, adapter, turn, crowded=crowded)
         except Exception as error:
             await self._apologise(request, adapter, error)
+
+    async def _answer_in_line(
+        self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
+    ) -> None:
+        """Claim an event that stands in line, and answer it at most once."""
+        async with self._claims.claim(*request.event, now=request.now) as claim:
+            if claim is None:
+                logger.debug("%s %s: duplicate", *request.event)
+            elif request.revision:
+                await self._revise_answer(
+                    request, request.revision, adapter, claim, turn, crowded=crowded
+                )
+            else:
+                with self._gates.keep_pace(request) as paced:
+                    await self._answer_claimed(paced, adapter, claim, turn, crowded=crowded)
+
+    async def _answer_claimed(
+        self,
+        request: Request,
+        adapter: Adapter,
+        claim: EventClaim,
+        turn: asyncio.Event,
+        *,
+        crowded: bool,
+    ) -> None:
+        started = time.perf_counter()
+        async with steps_shown(
+            adapter,
+            request,
+            after=_SOON if request.needs_step else self._step_after,
+            message=claim.step,
+            keep=claim.shows_step,
+        ) as steps:
+            waits = request.trigger in SHOWN_FOR and request.place.kept
+            patience = self._patience if waits else None
+            request = replace(request, step=steps.show, patience=patience)
+            admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
+            self._gates.finish(request)
+            await steps.end()
+            if reply is not None and await claim.begin_answer():
+                several = self._pasted.is_one_of_several(admitted)
+                admitted = replace(admitted, one_of_several=several)
+                claim.message = await self._sender.deliver(admitted, reply, adapter, steps.take())
+                claim.shows = reply.shows
+                if reply.finish:
+                    finishes = self._finish_answer(admitted, adapter, claim.message, reply.finish)
+                    self._start_work(finishes)
+                if reply.follow_ups:
+                    self._start_work(self._answer_each(reply.follow_ups, adapter))
+                self._log_answer(admitted, reply, time.perf_counter() - started)
+
+    async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
+        """Answer one after the other, as one person may have asked them all."""
+        for request in requests:
+            await self.answer(request, adapter)
 
     def _log_answer(self, request: Request, reply: Reply, seconds: float) -> None:
         """Log an answer: its command and its figures, and nothing of what anybody wrote."""
@@ -224,6 +255,7 @@ class Conversation:
         revision: Revision,
         adapter: Adapter,
         claim: EventClaim,
+        turn: asyncio.Event,
         *,
         crowded: bool,
     ) -> None:
@@ -241,7 +273,7 @@ class Conversation:
             if await claim.begin_answer():
                 await self._sender.send(request, partial(adapter.withdraw, request, message))
             return
-        admitted, reply = await self._consider_request(request, adapter, crowded=crowded)
+        admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
         # A notice, such as of a quota or an error, takes no answer's place.
         if reply and not (reply.picture or reply.ephemeral) and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
@@ -249,27 +281,34 @@ class Conversation:
             claim.shows = reply.shows
 
     async def _consider_request(
-        self, request: Request, adapter: Adapter, *, crowded: bool
+        self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
     ) -> tuple[Request, Reply | None]:
-        """Return the request with its chat, and the reply, or None for no reply."""
+        """Return the request with its chat, and the reply, or None for no reply.
+
+        Whoever waits sees at once that the message was taken, and is answered in turn.
+        """
         admitted = await self._gates.admit(request, crowded=crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
-            reply = admitted.reply
-        else:
-            request, reply = admitted, await self._build_reply(admitted, adapter)
-        return request, reply
+            return request, admitted.reply
+        return admitted, await self._answer_in_turn(admitted, adapter, turn)
 
-    async def _build_reply(self, request: Request, adapter: Adapter) -> Reply | None:
+    async def _answer_in_turn(
+        self, request: Request, adapter: Adapter, turn: asyncio.Event
+    ) -> Reply | None:
+        if request.trigger is not Trigger.OVERHEARD and self._commands.needs_sign(request):
+            await adapter.show_busy(request)
+            if request.needs_step or not turn.is_set():
+                request.step(request.words.say("One moment …"))
+        await turn.wait()
+        return await self._build_reply(request)
+
+    async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
         services = self._trusted.get(_chat_name(request), self._services)
         words = words_to(request, services.access.admins)
         request = replace(request, words=self._commands.words_on(request.place.platform, words))
-        if asked and self._commands.needs_sign(request):
-            await adapter.show_busy(request)
-            if request.needs_step:
-                request.step(request.words.say("One moment …"))
         try:
             with asked_by(self._name_asker(request)):
                 return await self._commands.answer(request, services)
@@ -299,7 +338,7 @@ class Conversation:
         try:
             with self.expect_event(), asked_by(self._name_asker(request)):
                 reply = await finish()
-                async with self._order.setdefault(_chat_name(request), asyncio.Lock()):
+                async with self._lock_message(request):
                     if reply and request.event in self._unfinished:
                         show = partial(adapter.deliver, request, reply)
                         change = partial(adapter.change, request, message or "", reply)
@@ -352,10 +391,11 @@ class Conversation:
     async def _answer_late(
         self, request: Request, adapter: Adapter, claim: EventClaim, message: str | None
     ) -> None:
-        admitted, reply = await self._consider_request(request, adapter, crowded=False)
-        if reply is not None and await claim.begin_answer():
-            claim.message = await self._sender.deliver(admitted, reply, adapter, message)
-            claim.shows = reply.shows
+        with self._line_up(request) as turn:
+            admitted, reply = await self._consider_request(request, adapter, turn, crowded=False)
+            if reply is not None and await claim.begin_answer():
+                claim.message = await self._sender.deliver(admitted, reply, adapter, message)
+                claim.shows = reply.shows
 
 
 def _chat_name(request: Request) -> str:

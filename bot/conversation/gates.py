@@ -1,5 +1,6 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
+import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from engine.chat import Chat, say_city, zone_named, zone_or_utc
 _CLOSE = timedelta(minutes=1)
 _REMEMBERED = 1000  # chats
 _LONGEST_NAME = 60
+_OVERHEARD = 3  # headlines of one person, searched at once
+_PAUSE_SECONDS = 1.0  # after which somebody who searched too fast may search again
 
 
 class Room(Enum):
@@ -65,6 +68,30 @@ class Backpressure:
                 del self._chats[chat]
 
 
+class TurnQueue:
+    """Events that wait for each other: `width` of them have their turn, in the order of arrival."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._turns: list[asyncio.Event] = []
+
+    @contextmanager
+    def line_up(self) -> Iterator[asyncio.Event]:
+        """Yield what is set once it is one's turn, which ends with the block."""
+        turn = asyncio.Event()
+        self._turns.append(turn)
+        self._call_next()
+        try:
+            yield turn
+        finally:
+            self._turns.remove(turn)
+            self._call_next()
+
+    def _call_next(self) -> None:
+        for turn in self._turns[: self._width]:
+            turn.set()
+
+
 class RecentPastes:
     """Remembers what people wrote in private lately, so that answers that come close together name
     what they answer."""
@@ -94,7 +121,8 @@ class RecentPastes:
 
 
 class Gates:
-    """Checks access lists, pace, listening mode, quotas and load in this order, after `not_meant`.
+    """Checks access lists, pace of buttons, listening mode, pace of headlines, quotas and load in
+    this order, after `not_meant`.
 
     `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without
     a `doorkeeper`, the lists alone decide who may ask.
@@ -118,6 +146,8 @@ class Gates:
         self._notices = RateLimit(1)  # a minute for each person and chat
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
+        self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
+        self._hurried: OrderedDict[str, float] = OrderedDict()
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or a Stop.
@@ -129,17 +159,24 @@ class Gates:
             return admitted
         if not may_be_answered(admitted):
             return Stop("not listening")
+        if stop := await self._stop_excess(admitted):
+            return stop
         unread = admitted.unreadable and not admitted.brings_archive
         if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
-        if spent := await self._find_used_up_quota(admitted):
-            asker = replace(admitted, words=words_to(admitted, self._limits.admins))
-            return Stop(
-                "over quota", _drop_if_overheard(admitted, _build_quota_notice(asker, *spent))
-            )
         if crowded:
             return Stop("busy", self._build_busy_notice(admitted))
         return admitted
+
+    async def _stop_excess(self, request: Request) -> Stop | None:
+        """Return a Stop if somebody searches too fast, or more than a quota allows."""
+        if request.hurried:
+            return Stop("too fast", self._build_hurry_notice(request))
+        if spent := await self._find_used_up_quota(request):
+            asker = replace(request, words=words_to(request, self._limits.admins))
+            notice = _drop_if_overheard(request, _build_quota_notice(asker, *spent))
+            return Stop("over quota", notice)
+        return None
 
     async def _let_in(self, request: Request) -> Request | Stop:
         """Return the request with its chat and language, or a Stop if its person is kept out."""
@@ -190,6 +227,45 @@ class Gates:
             if self._is_notice_due(request)
             else None
         )
+
+    @contextmanager
+    def keep_pace(self, request: Request) -> Iterator[Request]:
+        """Yield a request until it is finished, marked if its person is still being answered."""
+        hurried = False
+        among_others = request.place.kept and not request.place.private
+        if among_others and request.trigger is not Trigger.BUTTON and self._counts(request):
+            who, overheard = _searcher(request), request.trigger is Trigger.OVERHEARD
+            under_way = self._searching.get(who, set())
+            hurried = self._is_hurried(who, len(under_way) >= (_OVERHEARD if overheard else 1))
+            if not hurried:
+                self._searching[who] = {*under_way, request.event}
+        try:
+            yield replace(request, hurried=hurried)
+        finally:
+            self.finish(request)
+
+    def finish(self, request: Request) -> None:
+        """Let the person of a request search again: its answer is about to be sent."""
+        who = _searcher(request)
+        if left := self._searching.pop(who, set()) - {request.event}:
+            self._searching[who] = left
+
+    def _is_hurried(self, who: str, is_searching: bool) -> bool:
+        """Tell whether somebody searches while he is being answered, or did so a moment ago."""
+        now, before = self._clock(), self._hurried.get(who)
+        if not is_searching and (before is None or now - before >= _PAUSE_SECONDS):
+            return False
+        self._hurried[who] = now
+        self._hurried.move_to_end(who)
+        if len(self._hurried) > _REMEMBERED:
+            self._hurried.popitem(last=False)
+        return True
+
+    def _build_hurry_notice(self, request: Request) -> Reply | None:
+        if request.trigger is Trigger.OVERHEARD or not self._is_notice_due(request):
+            return None
+        text = request.words.say("One at a time, please. Send me the others later.")
+        return reply_aside(request, text)
 
     def _is_notice_due(self, request: Request) -> bool:
         whom = f"{request.place.platform}:{request.place.chat_id}:{request.person.id}"
@@ -245,6 +321,12 @@ class Gates:
             if 0 <= limit < used:
                 return quota
         return None
+
+
+def _searcher(request: Request) -> str:
+    """Return the name of a person in a chat. Who is overheard does not wait for an answer."""
+    heard = request.trigger is Trigger.OVERHEARD
+    return f"{request.place.chat_id}:{request.who}:{heard}"
 
 
 def not_meant(request: Request) -> str | None:

@@ -264,6 +264,7 @@ def chat_services(
             questions=Questions(database),
             waiting=Waiting(database),
             forgetting=Forgetting(database),
+            quotas=Quotas(database),
         ),
         access=ChatAccess(
             ownership=ownership,

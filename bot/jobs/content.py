@@ -33,7 +33,7 @@ from engine.chat import zone_or_utc
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import ExtraMissing, NotDrawn, SettingsError
 from engine.messages import Message
-from engine.posting.delivery import Chosen, Delivery
+from engine.posting.delivery import Chosen, Delivery, QuietDay
 from engine.search import Hit
 
 logger = logging.getLogger("presagio.deliver")
@@ -59,10 +59,11 @@ class PostContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NothingFound:
-    """A day on which nothing was found, for chats that want to be told."""
+    """A day on which nothing was found, for chats that want to be told; or nothing was judged."""
 
     kind: Literal["nothing"] = "nothing"
     day: date
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,16 @@ def content_to_json(content: Content) -> str:
 def content_from_json(text: str) -> Content:
     """Return the content that `content_to_json` wrote."""
     return _build_adapter().validate_json(text)
+
+
+def quiet_of(quiet: QuietDay | None, day: date) -> NothingFound | None:
+    """Return what a daily post says that has nothing to tell, or None for no post.
+
+    That nothing is judged is told once, until something is.
+    """
+    if quiet is None or not (quiet.judged or (quiet.waits and not quiet.told)):
+        return None
+    return NothingFound(day=day, judged=quiet.judged)
 
 
 def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
@@ -188,7 +199,8 @@ async def _word_content(
         case DraftContent():
             return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
-            return Reply(words=words, text=say_nothing_found(content.day, words))
+            text = say_nothing_found(content.day, words, judged=content.judged)
+            return Reply(words=words, text=text)
         case FeedNotice():
             return Reply(words=words, text=_about_feed(content, words))
         case Trouble():

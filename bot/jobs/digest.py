@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import TypedDict
 
 from bot.app import App
-from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
+from bot.jobs.content import content_to_json, draft_of, picture_of, post_of, quiet_of
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
@@ -22,6 +22,7 @@ from engine.errors import CorpusNotFound, explain_error
 from engine.posting.choose import (
     AGAIN_AFTER,
     GRACE,
+    WINDOW,
     Choice,
     choose_finds,
     find_due_day,
@@ -33,12 +34,11 @@ from engine.posting.delivery import (
     DueSubscription,
     OwedPost,
     PostingMode,
+    QuietDay,
     StoryFind,
     Subscription,
 )
 
-# An hour more than a day: a date may have 25 hours.
-WINDOW = timedelta(hours=25)
 _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
 _NOTHING = Choice(chosen=(), left_out=())
 logger = logging.getLogger("presagio.digest")
@@ -129,11 +129,14 @@ async def _list_finds(
 
 
 def decisions_of(
-    subscription: Subscription, choice: Choice, day: date | None
+    subscription: Subscription, choice: Choice, day: date | None, quiet: QuietDay | None = None
 ) -> Sequence[OwedPost]:
-    """Return what follows from a choice: one post of a local date, or one of each story."""
+    """Return what follows from a choice: one post of a local date, or one of each story.
+
+    `quiet` is what became of the news where nothing was chosen and the chat wants to be told so.
+    """
     if subscription.mode is PostingMode.DAILY and day:
-        return [_build_daily(subscription, choice.chosen, day)]
+        return [_build_daily(subscription, choice.chosen, day, quiet)]
     return [
         OwedPost(
             subscription=subscription,
@@ -146,19 +149,17 @@ def decisions_of(
     ]
 
 
-def _build_daily(subscription: Subscription, chosen: tuple[Chosen, ...], day: date) -> OwedPost:
-    content = None
-    if chosen:
-        content = content_to_json(post_of(chosen, day))
-    elif subscription.say_nothing_found:
-        content = content_to_json(NothingFound(day=day))
+def _build_daily(
+    subscription: Subscription, chosen: tuple[Chosen, ...], day: date, quiet: QuietDay | None
+) -> OwedPost:
+    said = post_of(chosen, day) if chosen else quiet_of(quiet, day)
     wants_draft = subscription.compose and chosen
     return OwedPost(
         subscription=subscription,
         key=":".join(
             filter(None, ("daily", str(subscription.chat.id), str(day), subscription.topic))
         ),
-        content=content,
+        content=content_to_json(said) if said else None,
         chosen=chosen,
         **pictures_for(subscription, chosen),
         draft=content_to_json(draft_of(chosen[0])) if wants_draft else None,
@@ -267,11 +268,36 @@ class _Round:
             if day or instant_allowed(subscribed.subscription, self._now)
         ]
         choices = await choices_for(self._work, ready, now=self._now) if ready else {}
+        quiet = await self._list_quiet_days(
+            [
+                subscribed.subscription
+                for subscribed, day in zip(page, days, strict=True)
+                if day and not choices[subscribed.subscription.chat.id].chosen
+            ]
+        )
         return [
-            decisions_of(subscribed.subscription, choice, day) if choice else ()
+            decisions_of(subscribed.subscription, choices[chat], day, quiet.get(chat))
+            if chat in choices
+            else ()
             for subscribed, day in zip(page, days, strict=True)
-            for choice in (choices.get(subscribed.subscription.chat.id),)
+            for chat in (subscribed.subscription.chat.id,)
         ]
+
+    async def _list_quiet_days(self, untold: Sequence[Subscription]) -> Mapping[int, QuietDay]:
+        """Return, by chat, what became of the news of those that want to know that it is none."""
+        curious = [subscription for subscription in untold if subscription.say_nothing_found]
+        if not curious:
+            return {}
+        corpora = await self._work.corpora([subscription.chat for subscription in curious])
+        wanted = [
+            (subscription, corpora[subscription.chat.id])
+            for subscription in curious
+            if subscription.chat.id in corpora
+        ]
+        days = await self._work.finds.quiet_days(wanted, since=self._now - self._work.window)
+        return {
+            subscription.chat.id: day for (subscription, _), day in zip(wanted, days, strict=True)
+        }
 
     def _find_due_day(self, subscribed: DueSubscription) -> date | None:
         return find_due_day(

@@ -13,11 +13,9 @@ from db.posting.subscriptions import Finds, Stories, Subscriptions
 from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story
-from engine.messages import Message
-from engine.posting.choose import HITS, PROMISING, measure_promise
+from engine.posting.choose import HITS, PROMISING, WINDOW, measure_promise
 from engine.posting.delivery import FindState, Promising
 from engine.prophecy.merge import Prophesies
-from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
@@ -25,23 +23,22 @@ logger = logging.getLogger("presagio.search")
 _AT_ONCE = 4
 _PAGE = 100
 _LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
+_AGAIN_AFTER = timedelta(minutes=10)  # for stories that a model left unjudged
 _REMEMBERED = timedelta(minutes=5)
 _FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
-_OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
-_FAILING = Message("Not judged: the model does not answer.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether the model may be asked: yes, later (`waits`), or no, with a reason (`refusal`)."""
+    """Whether the model may be asked: yes, later (`waits`), or no (`refused`)."""
 
-    refusal: Message | None = None
+    refused: bool = False
     waits: bool = False
 
     @property
     def is_granted(self) -> bool:
         """True when the model may be asked now."""
-        return not (self.refusal or self.waits)
+        return not (self.refused or self.waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +51,14 @@ class MayAsk:
 
     async def __call__(self, now: datetime) -> Permission:
         if not self.settings.has_model():
-            return Permission(refusal=NO_MODEL)
+            return Permission(refused=True)
         budget = self.settings.budget
         spent = await self.ledger.spent(now.astimezone(UTC).date())
         try:
             require_budget(budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
             self.report(error)
-            return Permission(refusal=Message("Not judged: {reason}", reason=error.full_message))
+            return Permission(refused=True)
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
 
 
@@ -73,6 +70,15 @@ class Memory:
         self._last: int | None = None  # change that the last round saw
         self._change: int | None = None  # change up to which nothing was left
         self._until: datetime | None = None
+        self._taken_up: datetime | None = None
+
+    def takes_up(self, now: datetime) -> bool:
+        """Tell whether it is time to judge what was left unjudged, as `note_taken_up` notes."""
+        return self._taken_up is None or now - self._taken_up >= _AGAIN_AFTER
+
+    def note_taken_up(self, now: datetime) -> None:
+        """Note that a model is asked about what was left unjudged."""
+        self._taken_up = now
 
     def still_holds(self, change: int, now: datetime) -> bool:
         """Tell whether nothing may have come since."""
@@ -101,7 +107,7 @@ class Searching:
     corpus: Callable[[str | None], Awaitable[Corpus]]
     may_ask: Callable[[datetime], Awaitable[Permission]]
     minimum_age: timedelta = timedelta(days=30)  # by which a tweet must precede its story
-    judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
+    judge_within: timedelta = timedelta(hours=3)  # afterwards a story may be told unjudged
     memory: Memory = field(default_factory=Memory)
 
 
@@ -154,18 +160,24 @@ async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime
 
 
 async def _judge_waiting(work: Searching, names: Sequence[str], now: datetime) -> int:
-    """Ask the model about waiting stories, best first, as long as it answers."""
-    await work.finds.give_up(found_before=now - work.judge_within, below=PROMISING)
-    waiting = await work.finds.find_promising(names, since=now - _LOOK_BACK, limit=_PAGE)
-    found = {
-        name: await _find_known_corpus(work, name)
-        for name in {story_find.corpus for story_find in waiting}
-    }
+    """Ask the model about stories that can still be posted, best first, as long as it answers."""
+    since = now - WINDOW
+    await work.finds.give_up(found_before=since, below=PROMISING)
     judging = _Judging(work, now)
+    waiting = await work.finds.find_promising(names, since=since, limit=_PAGE)
+    unjudged = await judging.list_unjudged(names, since=since)
+    corpora = {
+        name: await _find_known_corpus(work, name)
+        for name in {story_find.corpus for story_find in (*waiting, *unjudged)}
+    }
+    ranked = sorted(
+        [(judging.judge, one) for one in waiting] + [(judging.take_up, one) for one in unjudged],
+        key=lambda step: -step[1].coverage,
+    )
     await _await_some(
-        judging.judge(story_find, corpus)
-        for story_find in waiting
-        if (corpus := found[story_find.corpus])
+        judge(story_find, corpus)
+        for judge, story_find in ranked
+        if (corpus := corpora[story_find.corpus])
     )
     return judging.done
 
@@ -181,15 +193,31 @@ class _Judging:
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
-        """Judge one story, or record that it stays unjudged."""
+        """Judge one story, or record that it can be told unjudged for now."""
         permission = await self._ask_permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
-        final = late or permission.refusal is not None
+        final = late or permission.refused
         if permission.is_granted and self._failures < _FAILURES:
             await self._judge_story(waiting, corpus, final=final)
-        elif final:
-            why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
-            await self._leave_unjudged(waiting, corpus, why)
+        elif final and waiting.coverage >= PROMISING:
+            unjudged = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
+            await self._keep_find(waiting, FindState.UNJUDGED, unjudged)
+
+    async def take_up(self, unjudged: Promising, corpus: Corpus) -> None:
+        """Judge a story that was left unjudged, if the model is back."""
+        if (await self._ask_permission()).is_granted and self._failures < _FAILURES:
+            await self._judge_story(unjudged, corpus, final=False)
+
+    async def list_unjudged(self, names: Sequence[str], *, since: datetime) -> list[Promising]:
+        """Return stories since `since` to take up, now and then while the model may be asked."""
+        if not self._work.memory.takes_up(self._now):
+            return []
+        left = await self._work.finds.find_unjudged(names, since=since, limit=_PAGE)
+        unjudged = [one for one in left if one.story.first_seen_at >= since]
+        if not unjudged or not (await self._ask_permission()).is_granted:
+            return []
+        self._work.memory.note_taken_up(self._now)
+        return unjudged
 
     async def _ask_permission(self) -> Permission:
         """Return whether the model may be asked. In one run it is never granted again."""
@@ -209,38 +237,18 @@ class _Judging:
             return
         if not withheld:
             self._failures += 1
-        if final or withheld:
-            await self._keep_unjudged(waiting, prophecy, prophecy.verdict.notice)
-
-    async def _leave_unjudged(self, waiting: Promising, corpus: Corpus, why: Message) -> None:
-        prophecy = None
-        if waiting.coverage >= PROMISING:
-            prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
-        await self._keep_unjudged(waiting, prophecy, why)
-
-    async def _keep_unjudged(
-        self, waiting: Promising, prophecy: Prophecy | None, why: Message | None
-    ) -> None:
         if waiting.coverage < PROMISING:
-            await self._keep_find(waiting, FindState.DULL, None)
-        else:
-            await self._keep_find(waiting, FindState.UNJUDGED, prophecy, why)
+            if withheld:
+                await self._keep_find(waiting, FindState.DULL, None)
+        elif final or withheld:
+            await self._keep_find(waiting, FindState.UNJUDGED, prophecy)
 
     async def _keep_find(
-        self,
-        waiting: Promising,
-        state: FindState,
-        prophecy: Prophecy | None,
-        note: Message | None = None,
+        self, waiting: Promising, state: FindState, prophecy: Prophecy | None
     ) -> None:
+        story, corpus, coverage = waiting
         await self._work.finds.keep(
-            waiting.story,
-            waiting.corpus,
-            state,
-            coverage=waiting.coverage,
-            prophecy=prophecy,
-            note=note,
-            now=self._now,
+            story, corpus, state, coverage=coverage, prophecy=prophecy, now=self._now
         )
         self.done += 1
 

@@ -12,7 +12,7 @@ from db.chat.chats import Access, Chats
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.chat import Chat
-from engine.errors import CorpusWithheld, ModelPaused, PresagioError, StorageError
+from engine.errors import BudgetHeld, CorpusWithheld, ModelPaused, PresagioError, StorageError
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.operators")
@@ -20,7 +20,7 @@ logger = logging.getLogger("presagio.operators")
 PACE = timedelta(hours=1)
 _AGAIN_SECONDS = 5.0
 # A pause follows failures that were told; what is withheld was decided by an operator.
-_EXPECTED = (ModelPaused, CorpusWithheld)
+_EXPECTED = (BudgetHeld, ModelPaused, CorpusWithheld)
 
 
 def ignore(_: PresagioError) -> None:

@@ -125,9 +125,13 @@ def _build_write_button(number: int | None, answer: Answer, words: Words) -> But
     return answer_button(answer, label or words.say("Write about it"), WRITE, answer.first)
 
 
-def say_nothing_found(day: date, words: Words) -> str:
-    """Return what a daily post of that date says that has nothing to tell."""
+def say_nothing_found(day: date, words: Words, *, judged: bool = True) -> str:
+    """Return what a daily post of that date says that has nothing to tell, or nothing `judged`."""
     since = write_day(day - timedelta(days=1), words)
+    if not judged:
+        return words.say(
+            "The news since {date} was not judged: no language model answered.", date=since
+        )
     return words.say("No old tweet foretold the news since {date}.", date=since)
 
 

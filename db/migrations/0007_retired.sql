@@ -10,6 +10,9 @@ ALTER TABLE vote DROP COLUMN voted_at;
 -- Nor are reactions votes: nobody changes the vote buttons below an answer but who presses one.
 ALTER TABLE turn DROP COLUMN language;
 
+-- Why a story was not judged stands in its prophecy; nobody read it beside that.
+ALTER TABLE find DROP COLUMN note;
+
 -- Programs that were told of prophecies had chats of their own, with all that hangs off a chat.
 DELETE FROM chat WHERE platform = 'webhook';
 

@@ -17,9 +17,10 @@ import asyncpg
 from db.chat.answers import prophecy_to_json
 from db.connection import Connection, load_statements
 from db.pool import Store
-from db.posting.subscriptions import chat_of
+from db.posting.subscriptions import chat_of, read_posted
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
+from engine.posting.choose import RETOLD_AFTER, is_same_news
 from engine.posting.delivery import (
     Chosen,
     Delivery,
@@ -52,11 +53,13 @@ async def decide_posts(
 
     Others cannot decide for their chats until the transaction ends. Left out are decisions for
     chats that are gone or whose subscription has changed; those whose date or key was used before;
-    and those about a story that was posted in the chat, or a tweet that was since `repeated_since`.
+    and those about a story that was posted in the chat, also in the words of another feed, or a
+    tweet that was since `repeated_since`.
     """
     chats = [decision.subscription.chat.id for decision in decisions]
     await connection.execute(load_statements("posting")["lock_chats"], chats)
     possible = await _find_possible_posts(connection, decisions, repeated_since)
+    possible -= await _find_retold(connection, decisions, now)
     possible = await _close_dates(connection, decisions, possible, now)
     await _owe_deliveries(
         connection, [decision for n, decision in enumerate(decisions) if n in possible], now
@@ -90,6 +93,26 @@ async def _find_possible_posts(
     keys = {row["key"] for row in used}
     possible = {row["number"] - 1 for row in wanted} - {row["number"] for row in repeated}
     return {number for number in possible if decisions[number].key not in keys}
+
+
+async def _find_retold(
+    connection: Connection, decisions: Sequence[OwedPost], now: datetime
+) -> set[int]:
+    """Return the decisions about news that their chats were told as another story."""
+    chats = {decision.subscription.chat.id for decision in decisions if decision.chosen}
+    if not chats:
+        return set()
+    rows = await connection.fetch(
+        load_statements("posting")["posted"], list(chats), now - RETOLD_AFTER
+    )
+    told = read_posted(rows)
+    return {
+        number
+        for number, decision in enumerate(decisions)
+        for chosen in decision.chosen
+        for post in told.get(decision.subscription.chat.id, ())
+        if is_same_news(chosen.find, post)
+    }
 
 
 async def _close_dates(

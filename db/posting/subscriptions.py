@@ -19,6 +19,7 @@ from engine.posting.delivery import (
     PostedTweet,
     PostingMode,
     Promising,
+    QuietDay,
     StoryFind,
     Subscription,
 )
@@ -77,7 +78,6 @@ class Finds(Store, sql="news"):
         *,
         coverage: float,
         prophecy: Prophecy | None = None,
-        note: str | None = None,
         now: datetime,
     ) -> int | None:
         """Store the find and return its id; an unjudged one never replaces a judged one.
@@ -93,7 +93,6 @@ class Finds(Store, sql="news"):
                 coverage,
                 prophecy and _find_best_judgment(prophecy),
                 prophecy and prophecy_to_json(prophecy),
-                note,
                 now,
                 story.title,
                 story.text,
@@ -108,6 +107,26 @@ class Finds(Store, sql="news"):
         """Return the finds since `since` that wait for the model, best coverage first."""
         rows = await self._fetch_rows("promising", corpora, since, limit)
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def find_unjudged(
+        self, corpora: Sequence[str], *, since: datetime, limit: int
+    ) -> list[Promising]:
+        """Return the finds since `since` that were left unjudged, best coverage first."""
+        rows = await self._fetch_rows("unjudged", corpora, since, limit)
+        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def quiet_days(
+        self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
+    ) -> list[QuietDay]:
+        """Return why each of some subscriptions to their corpora may have nothing to tell."""
+        rows = await self._fetch_rows(
+            "quiet_days",
+            [subscription.chat.id for subscription, _ in wanted],
+            [subscription.topic for subscription, _ in wanted],
+            [corpus for _, corpus in wanted],
+            since,
+        )
+        return [QuietDay(**row) for row in rows]
 
     async def give_up(self, *, found_before: datetime, below: float) -> None:
         """Stop waiting for the model for finds from before `found_before` with less coverage."""
@@ -186,6 +205,8 @@ def _read_find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFi
         story=story_of(row),
         corpus=row["corpus"],
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
+        words=tuple(row["words"]),
+        link_key=row["link_key"],
     )
 
 
@@ -294,15 +315,19 @@ class Subscriptions(Store, sql="posting"):
         self, chats: Sequence[Chat], *, since: datetime
     ) -> Mapping[int, list[PostedTweet]]:
         """Return the same for several chats, by their ids."""
-        rows = await self._fetch_rows("posted", [chat.id for chat in chats], since)
-        tweets: dict[int, list[PostedTweet]] = {}
-        for row in rows:
-            columns = dict(row)
-            kind = columns.pop("kind")
-            tweets.setdefault(columns.pop("chat_id"), []).append(
-                PostedTweet(**columns, kind=HitKind(kind) if kind else None)
-            )
-        return tweets
+        return read_posted(await self._fetch_rows("posted", [chat.id for chat in chats], since))
+
+
+def read_posted(rows: Sequence[asyncpg.Record]) -> dict[int, list[PostedTweet]]:
+    """Return the posted tweets in rows, by the ids of their chats."""
+    posted: dict[int, list[PostedTweet]] = {}
+    for row in rows:
+        columns = dict(row)
+        kind, words = columns.pop("kind"), tuple(columns.pop("words"))
+        posted.setdefault(columns.pop("chat_id"), []).append(
+            PostedTweet(**columns, words=words, kind=HitKind(kind) if kind else None)
+        )
+    return posted
 
 
 def _subscription_values(subscription: Subscription, now: datetime) -> tuple[object, ...]:

@@ -229,15 +229,15 @@ SELECT last_value FROM news_change
 -- name: forget_stories(before)
 DELETE FROM story WHERE first_seen_at < $1
 
--- name: keep_find(story_id, corpus, state, coverage, best, prophecy, note, found_at, title, text)
-INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, note, found_at)
-SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story
- WHERE id = $1 AND title = $9 AND text = $10 FOR SHARE
+-- name: keep_find(story_id, corpus, state, coverage, best, prophecy, found_at, title, text)
+INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, found_at)
+SELECT id, $2, $3, $4, $5, $6::text::json, $7 FROM story
+ WHERE id = $1 AND title = $8 AND text = $9 FOR SHARE
 ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
-       prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at,
-       woke = false
- WHERE (find.state <> 'judged' OR excluded.state = 'judged') AND excluded.state <> 'promising'
+       prophecy = excluded.prophecy, found_at = excluded.found_at, woke = false
+ WHERE excluded.state = 'judged'
+    OR find.state NOT IN ('judged', excluded.state) AND excluded.state <> 'promising'
 RETURNING id
 
 -- name: find_id(story_id, corpus)
@@ -254,6 +254,18 @@ SELECT s.*, f.corpus, f.coverage
   FROM chosen f JOIN told_story s ON s.id = f.story_id
  ORDER BY f.coverage DESC, f.id
 
+-- name: unjudged(corpora, found_from, limit)
+-- What was left unjudged, to be judged after all.
+WITH chosen AS MATERIALIZED (
+    SELECT id, story_id, corpus, coverage FROM find
+     WHERE state = 'unjudged' AND corpus = ANY ($1::text[]) AND found_at >= $2
+     ORDER BY coverage DESC, id
+     LIMIT $3
+)
+SELECT s.*, f.corpus, f.coverage
+  FROM chosen f JOIN told_story s ON s.id = f.story_id
+ ORDER BY f.coverage DESC, f.id
+
 -- name: give_up_waiting(found_before, below)
 UPDATE find SET state = 'dull'
  WHERE state = 'promising' AND found_at < $1 AND coverage < $2
@@ -261,7 +273,8 @@ UPDATE find SET state = 'dull'
 -- name: finds_for_chat(chat_id, corpus, found_from)
 -- The story in the words of the chat's own feeds.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -284,7 +297,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
        CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
             THEN f.prophecy::text END AS prophecy,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
-       v.categories
+       v.categories, s.words, s.link_key
   FROM unnest($1::bigint[], $2::text[]) AS w (chat_id, corpus)
   JOIN find f ON f.corpus = w.corpus
   JOIN story s ON s.id = f.story_id
@@ -305,7 +318,8 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
 -- name: shared_finds(corpora, found_from)
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -328,6 +342,25 @@ SELECT f.state, count(*) AS stories
  WHERE s.first_seen_at >= $3
    AND EXISTS (SELECT FROM visible_headline WHERE chat_id = $1 AND story_id = s.id)
  GROUP BY f.state
+
+-- name: quiet_days(chat_ids, topics, corpora, found_from)
+-- Whether anything that the chat can see was judged since then, or was to be; and whether its last
+-- daily post has said that nothing was.
+SELECT judged, waits,
+       coalesce((SELECT d.content ->> 'judged' = 'false' FROM delivery d
+                  WHERE d.chat_id = w.chat_id AND starts_with(d.key, 'daily:')
+                    AND split_part(d.key, ':', 4) = w.topic
+                  ORDER BY d.id DESC LIMIT 1), false) AS told
+  FROM unnest($1::bigint[], $2::text[], $3::text[])
+       WITH ORDINALITY AS w (chat_id, topic, corpus, number)
+ CROSS JOIN LATERAL (
+       SELECT coalesce(bool_or(f.state = 'judged'), false) AS judged,
+              coalesce(bool_or(f.state IN ('promising', 'unjudged')), false) AS waits
+         FROM find f
+        WHERE f.corpus = w.corpus AND f.found_at >= $4
+          AND EXISTS (SELECT FROM visible_headline v
+                       WHERE v.chat_id = w.chat_id AND v.story_id = f.story_id)) AS seen
+ ORDER BY w.number
 
 -- name: forget_finds(before)
 DELETE FROM find WHERE found_at < $1

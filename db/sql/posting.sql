@@ -74,8 +74,11 @@ UPDATE subscription s SET due_at = n.due_at
  WHERE s.chat_id = n.chat_id AND s.topic = n.topic AND s.revision = n.revision
 
 -- name: posted(chat_ids, posted_from)
-SELECT chat_id, story_id, corpus, external_id, text, posted_at, kind FROM posted
- WHERE chat_id = ANY ($1::bigint[]) AND posted_at >= $2 ORDER BY chat_id, posted_at, answer_id
+SELECT p.chat_id, p.story_id, p.corpus, p.external_id, p.text, p.posted_at, p.kind,
+       coalesce(s.words, '{}') AS words, s.link_key
+  FROM posted p LEFT JOIN story s ON s.id = p.story_id
+ WHERE p.chat_id = ANY ($1::bigint[]) AND p.posted_at >= $2
+ ORDER BY p.chat_id, p.posted_at, p.answer_id
 
 -- name: lock_chats(chat_ids)
 -- In one order, so that no two wait for each other.

@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import Self
 
 from engine.budget import Budget, BudgetSource, PlannedCall, require_budget, require_open
-from engine.errors import BudgetExhausted, ModelError, ModelPaused
+from engine.errors import BudgetExhausted, BudgetHeld, ModelError, ModelPaused
 from engine.llm.wire import ChatAnswer
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.values import Usage
 
@@ -106,7 +107,7 @@ class Account:
         def check(spent: Mapping[BudgetSource, Usage]) -> None:
             require_budget(self.budget, spent, planned.source, now=now)
 
-        place = await self.ledger.reserve(planned, check, now=now)
+        place = await _reserve(self.ledger, self.budget, planned, check, now=now)
         try:
             yield
         finally:
@@ -204,7 +205,7 @@ class Reservation:
                     self._budget, _add_planned_usage(spent, whole), whole.source, now=self._now
                 )
 
-            self._place = await self._ledger.reserve(whole, check, now=self._now)
+            self._place = await _reserve(self._ledger, self._budget, whole, check, now=self._now)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -241,6 +242,26 @@ class Reservation:
             tokens=sum(plan.tokens for plan in self._left),
             cost_usd=sum(plan.cost_usd for plan in self._left),
         )
+
+
+async def _reserve(
+    ledger: UsageLedger,
+    budget: Budget,
+    planned: PlannedCall,
+    check: Callable[[Mapping[BudgetSource, Usage]], None],
+    *,
+    now: datetime,
+) -> int:
+    """Reserve budget for calls. Raises BudgetHeld if only estimates of their cost exceed it: these
+    are made from the last price, and models become cheaper."""
+    try:
+        return await ledger.reserve(planned, check, now=now)
+    except BudgetExhausted as error:
+        spent = await ledger.spent(now.astimezone(UTC).date())
+        require_budget(budget, spent, planned.source, now=now)
+        raise BudgetHeld(
+            Message("The rest of the daily model budget may not be enough for this.")
+        ) from error
 
 
 def _allow_again(_: Mapping[BudgetSource, Usage]) -> None:

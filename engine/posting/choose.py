@@ -10,6 +10,7 @@ from typing import TypeAlias
 from rapidfuzz import fuzz, process
 
 from engine.chat import Chat, zone_or_utc
+from engine.feeds.decide import same_story
 from engine.feeds.feed import Story
 from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
 from engine.ranking import strip_dress
@@ -20,6 +21,8 @@ _FIRST = 5.0  # seconds
 _LONGEST = 15 * 60.0
 _SPREAD = 0.2  # share added at random, so that many clients do not retry at once
 GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
+# How far a post looks back. An hour more than a day: a date may have 25 hours.
+WINDOW = timedelta(hours=25)
 # A post delayed by quiet hours may have to wait through the next ones as well.
 _DAYS_BACK = 2
 _DAY = timedelta(days=1)
@@ -36,6 +39,8 @@ _ORDER = {kind: number for number, kind in enumerate(HitKind)}
 # That something has happened before is told at most once in this time.
 EARLIER_CASE_EVERY = timedelta(days=7)
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
+# A story is not told again in the words of another feed within this time.
+RETOLD_AFTER = timedelta(days=31)
 SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED = 5_000  # characters
 
@@ -284,7 +289,7 @@ def choose_finds(
     then the better score, then the older story. `already_posted` is what the chat was told before;
     if it was told the best hit of a find recently, the next good hit is posted instead.
     """
-    memory = _Memory(already_posted, now - again_after, now - EARLIER_CASE_EVERY)
+    memory = _Memory(already_posted, now - again_after, now)
     items: list[Chosen] = []
     left_out: list[LeftOut] = []
     for find in sorted(finds, key=_build_merit_key):
@@ -317,23 +322,38 @@ def find_shortfall(hit: Hit, threshold: HitKind) -> RejectionReason | None:
     return RejectionReason.TOO_WEAK if (judgment_of(hit) or 0) < least else None
 
 
+def is_same_news(find: StoryFind, told: StoryFind | PostedTweet) -> bool:
+    """Tell whether two stories that feeds with other readers brought are one, for who reads both.
+
+    They have the same link, or nearly identical words.
+    """
+    if find.link_key is not None and find.link_key == told.link_key:
+        return True
+    return same_story(find.words, told.words)
+
+
 class _Memory:
     """What the chat has been told."""
 
-    def __init__(
-        self, posted: Sequence[PostedTweet], since: datetime, earlier_case_since: datetime
-    ) -> None:
+    def __init__(self, posted: Sequence[PostedTweet], since: datetime, now: datetime) -> None:
         recent = [post for post in posted if post.posted_at > since]
         self._stories = {post.story_id for post in posted}
+        self._news: list[PostedTweet | StoryFind] = [
+            post for post in posted if post.posted_at > now - RETOLD_AFTER
+        ]
         self._ids = {(post.corpus, post.external_id) for post in recent}
         self._texts = [_build_compared_text(post.text) for post in recent]
         self._earlier_case = any(
-            post.kind is HitKind.EARLIER_CASE and post.posted_at > earlier_case_since
+            post.kind is HitKind.EARLIER_CASE and post.posted_at > now - EARLIER_CASE_EVERY
             for post in posted
         )
 
     def knows_story(self, find: StoryFind) -> bool:
         return find.story.id in self._stories
+
+    def knows_news(self, find: StoryFind) -> bool:
+        """Tell whether the chat was told the same news as another story, of another feed."""
+        return any(is_same_news(find, told) for told in self._news)
 
     def _knows_text(self, find: StoryFind, hit: Hit) -> bool:
         if (find.corpus, hit.candidate.external_id) in self._ids:
@@ -351,6 +371,7 @@ class _Memory:
     def add(self, chosen: Chosen) -> None:
         self._earlier_case |= chosen.hit.kind is HitKind.EARLIER_CASE
         self._stories.add(chosen.find.story.id)
+        self._news.append(chosen.find)
         self._ids.add((chosen.find.corpus, chosen.hit.candidate.external_id))
         self._texts.append(_build_compared_text(chosen.hit.candidate.text))
 
@@ -365,6 +386,8 @@ def _choose_hit(subscription: Subscription, find: StoryFind, memory: _Memory) ->
         weakness = _find_weakness(subscription, find, hit)
         rejection = weakness or memory.find_repetition(find, hit)
         if rejection is None:
+            if memory.knows_news(find):
+                return RejectionReason.STORY_POSTED
             return Chosen(find=find, hit=hit)
         # The reason to report is the best hit's, or else that of a good hit.
         if index == 0 or weakness is None:

@@ -62,12 +62,17 @@ class DueSubscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFind:
-    """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it."""
+    """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it.
+
+    `words` and `link_key` are those of engine.feeds.decide.StoryWords.
+    """
 
     id: int
     story: Story
     corpus: str
     prophecy: Prophecy
+    words: tuple[str, ...] = ()
+    link_key: str | None = None
 
 
 class FindState(StrEnum):
@@ -75,7 +80,7 @@ class FindState(StrEnum):
 
     DULL = "dull"  # retrieval found nothing promising
     PROMISING = "promising"  # waits for the model
-    UNJUDGED = "unjudged"  # the model could not be asked, and will not be
+    UNJUDGED = "unjudged"  # the model could not be asked; it may be yet, if it is back in time
     JUDGED = "judged"
 
 
@@ -85,6 +90,15 @@ class Promising(NamedTuple):
     story: Story
     corpus: str
     coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietDay:
+    """What became of the news of a subscription that has nothing to tell."""
+
+    judged: bool  # a story that it can see was judged
+    waits: bool  # such a story was not, but should have been
+    told: bool  # its last daily post said that nothing was judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +131,19 @@ class OwedPost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostedTweet:
-    """A tweet that was posted in a chat, or is owed to it, for a story."""
+    """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    story_id: int | None  # None once the story has been deleted
+    `words` and `link_key` are the story's, as in StoryFind.
+    """
+
+    story_id: int | None  # None once the story has been deleted, with its words
     corpus: str
     external_id: str
     text: str
     posted_at: datetime
     kind: HitKind | None = None
+    words: tuple[str, ...] = ()
+    link_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -316,6 +316,7 @@ async def bot_on(
         "ownership": ownership,
         "waiting": Waiting(database),
         "forgetting": Forgetting(database),
+        "quotas": Quotas(database),
         "usual": "demo",
         "limit": 3,
     }

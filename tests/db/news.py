@@ -10,6 +10,7 @@ from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
+from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed, NewHeadline, Story
 from engine.posting.delivery import (
     Chosen,
@@ -119,7 +120,14 @@ async def found(
         story, corpus, FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
     )
     assert number is not None
-    return StoryFind(id=number, story=story, corpus=corpus, prophecy=prophecy)
+    return StoryFind(
+        id=number,
+        story=story,
+        corpus=corpus,
+        prophecy=prophecy,
+        words=words_of(story.text),
+        link_key=link_key(story.link) if story.link else None,
+    )
 
 
 async def some_chosen(database: Database, number: int, *, corpus: str = "demo") -> list[Chosen]:

@@ -118,17 +118,65 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
 ) -> None:
     async with newsroom(coffee_url) as room:
         process = await room.process()
-        hour = (room.clock() + 2 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour)
-        await room.subscribe(
-            process, "slack", mode=PostingMode.DAILY, at=hour, say_nothing_found=True
-        )
+        hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
+        daily = {"mode": PostingMode.DAILY, "at": hour}
+        await room.subscribe(process, "telegram", **daily)
+        await room.subscribe(process, "slack", **daily, say_nothing_found=True)
+        await room.news(process, "Tea prices will rise")  # judged 4 of 6
         room.clock.wind(2 * HOUR)
         assert await process.jobs.digest() == 1
         await room.deliver(process)
         assert room.said("telegram") == []
         (message,) = room.said("slack")
         assert "No old tweet foretold the news since" in shown(message)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "was not judged: no language model answered."),
+        ("es", "ningún modelo de lenguaje contestó."),
+    ],
+)
+@pytest.mark.parametrize("why", ["away", "budget spent", "none set up"])
+async def test_days_of_which_nothing_was_judged_are_told_once_and_taken_up(
+    coffee_url: str, why: str, language: str, said: str
+) -> None:
+    limit = "0" if why == "budget spent" else "-1"
+    async with newsroom(coffee_url, PRESAGIO_LLM__DAILY_TOKENS=limit) as room:
+        judge, room.model.script = room.model.script, [failure(503)]
+        if why == "none set up":
+            del room.environ["PRESAGIO_LLM__BASE_URL"]
+        process = await room.process()
+        chat = await room.chat(process, "telegram")
+        await Chats(process.app.database).change(replace(chat, language=language))
+        hour = (room.clock() + 6 * HOUR).time().replace(second=0, microsecond=0)
+        await room.subscribe(
+            process, "telegram", mode=PostingMode.DAILY, at=hour, say_nothing_found=True
+        )
+        await process.jobs.poll()
+        for headline in ("Tea prices will rise", "They raise the taxes again", HEADLINE):
+            room.clock.wind(HOUR)
+            room.publish(headline)
+            await process.jobs.poll()
+            await process.jobs.search()
+            room.clock.wind(4 * HOUR)  # longer than the model is waited for
+            await process.jobs.search()
+            room.clock.wind(HOUR)
+            await process.jobs.digest()
+            await room.deliver(process)
+            room.clock.wind(18 * HOUR)
+        texts = [shown(message) for message in room.said("telegram")]
+        assert [said in text for text in texts] == [True], texts
+        if why == "away":
+            room.model.script = judge
+            process = await room.process()  # one that has not seen the model fail
+            await process.jobs.search()
+            room.clock.wind(6 * HOUR)
+            assert await process.jobs.digest() == 1
+            await room.deliver(process)
+            assert HEADLINE in shown(room.said("telegram")[-1])
+            assert "Tea prices" not in shown(room.said("telegram")[-1])
 
 
 async def test_unjudged_finds_are_posted_only_to_chats_that_want_them(coffee_url: str) -> None:
@@ -177,9 +225,9 @@ async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_ur
         room.clock.wind(4 * HOUR)
         await process.jobs.search()
         async with process.app.database.connection() as connection:
-            states = await connection.fetch("SELECT state FROM find ORDER BY state DESC")
+            states = await connection.fetch("SELECT state FROM find ORDER BY state")
         # The three weak ones promise the same: any of them may be the one that is left.
-        assert [row["state"] for row in states] == ["judged"] * 4 + ["dull"]
+        assert [row["state"] for row in states] == ["judged"] * 4 + ["promising"]
 
 
 async def test_a_private_chat_without_a_permitted_model_does_not_wait_for_judging(
@@ -195,9 +243,11 @@ async def test_a_private_chat_without_a_permitted_model_does_not_wait_for_judgin
         await room.subscribe(process, "telegram", unjudged=True, unjudged_coverage=0.3)
         await room.news(process)
         async with process.app.database.connection() as connection:
-            found = await connection.fetch("SELECT state, note FROM find WHERE prophecy NOTNULL")
+            found = await connection.fetch(
+                "SELECT state, prophecy FROM find WHERE prophecy NOTNULL"
+            )
         assert [row["state"] for row in found] == ["unjudged"]
-        assert "Private text is not sent to models.invalid: demo." in found[0]["note"]
+        assert "Private text is not sent" in found[0]["prophecy"]
         assert await process.jobs.digest() == 1
         await room.deliver(process)
         (message,) = room.said("telegram")

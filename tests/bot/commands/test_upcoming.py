@@ -167,7 +167,7 @@ class TestPreview:
         await news.stories(COFFEE, TEA)
         text = (await news.bot.say("/preview")).text or ""
         assert "This chat is told nothing unasked; /subscribe changes that." in text
-        assert "2 stories are still being searched." in text
+        assert "2 stories are not judged yet." in text
 
 
 class TestDraft:

@@ -9,7 +9,7 @@ from bot.i18n.words import Words, words_for
 from bot.replies.picture import Pictures, PictureSubject
 from bot.replies.receipt import render_receipt
 from bot.reply import Reply
-from bot.request import RepliedMessage, Revision
+from bot.request import Person, Place, RepliedMessage, Revision
 from engine.messages import as_message
 from engine.search import Expansion, Hit, Mode, Verdict
 from engine.values import Usage
@@ -211,6 +211,26 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 def buttons(reply: Reply) -> list[str]:
     return [str(button.action) for row in reply.buttons for button in row]
+
+
+@pytest.mark.parametrize(
+    ("place", "language", "said"),
+    [
+        (GROUP, "en", "I have told the reasons here today."),
+        (GROUP, "es", "Ya conté las razones hoy en este chat."),
+        (PRIVATE, "en", None),
+        (replace(GROUP, platform="slack"), "en", None),
+    ],
+    ids=["group", "group in Spanish", "in private", "where nobody else reads it"],
+)
+async def test_the_why_button_pressed_by_two_tells_a_group_the_reasons_once(
+    bot: Bot, place: Place, language: str, said: str | None
+) -> None:
+    first = await bot.say("Coffee prices soar", place=place)
+    people = [Person(id=name, language=language) for name in ("ana", "bob")]
+    told, again = [await bot.press(first, "why", place=place, person=one) for one in people]
+    assert told.text
+    assert (again.toast, again.text) == ((said, None) if said else (None, told.text))
 
 
 async def test_why_as_a_reply_explains_the_answer_that_it_replies_to(bot: Bot) -> None:

@@ -12,7 +12,7 @@ from bot.adapter import ChatGone, DeliveryError
 from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
 from bot.reply import Reply
-from bot.request import Person, Place, Request, Trigger
+from bot.request import Person, Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
@@ -165,18 +165,96 @@ class TestOrder:
         assert all(texts == [f"Coffee {n}" for n in range(4)] for texts in heard.values())
         assert len(heard) == 5
 
-    async def test_threads_of_a_chat_stand_in_one_queue(self, bot: Bot) -> None:
+    async def test_two_slow_answers_of_a_group_are_under_way_and_the_next_waits(
+        self, bot: Bot
+    ) -> None:
+        """Whoever waits sees at once that his message was taken, in threads as well."""
         bot.engine.gate = asyncio.Event()
+        places = [replace(GROUP, thread=thread) for thread in (None, "7", "7", None, None)]
         tasks = [
-            asyncio.create_task(bot.conversation.answer(event("Coffee", place=place), bot.adapter))
-            for place in (GROUP, replace(GROUP, thread="7"))
+            asyncio.create_task(
+                bot.conversation.answer(
+                    event(f"Coffee {n}", place=place, person=Person(id=f"p{n}")), bot.adapter
+                )
+            )
+            for n, place in enumerate(places)
+        ]
+        await until(lambda: bot.adapter.signs == len(places) and len(bot.engine.calls) == 2)
+        await asyncio.sleep(0.05)
+        assert {call[0] for call in bot.engine.calls} == {"Coffee 0", "Coffee 1"}
+        bot.engine.gate.set()
+        await asyncio.gather(*tasks)
+        assert len(bot.adapter.delivered) == 5
+
+    @pytest.mark.parametrize("place", [PRIVATE, GROUP], ids=["in private", "in a group"])
+    @pytest.mark.parametrize("text", ["/help", "/find coffee", "/settings", "thanks a lot"])
+    async def test_what_needs_no_model_waits_for_no_answer_that_does(
+        self, bot: Bot, place: Place, text: str
+    ) -> None:
+        bot.engine.gate = asyncio.Event()
+        slow = [
+            asyncio.create_task(
+                bot.conversation.answer(
+                    event("Coffee", place=place, person=Person(id=f"p{n}")), bot.adapter
+                )
+            )
+            for n in range(3)
+        ]
+        await until(lambda: bot.engine.calls)
+        assert await bot.hear(event(text, place=place))
+        bot.engine.gate.set()
+        await asyncio.gather(*slow)
+        assert len(bot.adapter.delivered) == 4
+
+    async def test_a_message_edited_while_it_is_answered_keeps_its_answer_up_to_date(
+        self, bot: Bot
+    ) -> None:
+        bot.engine.gate = asyncio.Event()
+        asked = event("Coffee", place=GROUP)
+        edit = replace(
+            event("Tea", place=GROUP), revision=Revision(event_id=asked.event_id), now=asked.now
+        )
+        tasks = [
+            asyncio.create_task(bot.conversation.answer(request, bot.adapter))
+            for request in (asked, edit)
         ]
         await until(lambda: bot.engine.calls)
         await asyncio.sleep(0.05)
-        assert len(bot.engine.calls) == 1
+        assert await bot.hear(event("/help", place=GROUP)), "an edit that waits holds nobody"
         bot.engine.gate.set()
         await asyncio.gather(*tasks)
-        assert len(bot.adapter.delivered) == 2
+        assert [call[0] for call in bot.engine.calls] == ["Coffee", "Tea"]
+        assert len(bot.adapter.changed) == 1
+
+
+class TestOneAtATime:
+    async def test_of_thirty_headlines_of_one_person_in_a_group_one_is_answered(
+        self, bot: Bot
+    ) -> None:
+        bot.engine.gate = asyncio.Event()
+        tasks = [
+            asyncio.create_task(
+                bot.conversation.answer(event(f"Coffee {n}", place=GROUP), bot.adapter)
+            )
+            for n in range(30)
+        ]
+        await until(lambda: sum(task.done() for task in tasks) == 29 and bot.engine.calls)
+        assert bot.adapter.texts == ["One at a time, please. Send me the others later."]
+        other = event("Tea", place=GROUP, person=Person(id="bob"))
+        waiting = asyncio.create_task(bot.conversation.answer(other, bot.adapter))
+        await until(lambda: len(bot.engine.calls) == 2)
+        bot.engine.gate.set()
+        await asyncio.gather(waiting, *tasks)
+        assert len(bot.engine.calls) == 2
+        assert len(bot.adapter.delivered) == 3
+
+    async def test_in_private_each_of_several_headlines_is_answered(self, bot: Bot) -> None:
+        requests = [event(f"Coffee {n}") for n in range(5)]
+        await asyncio.gather(
+            *(bot.conversation.answer(request, bot.adapter) for request in requests)
+        )
+        assert all(reply.hits for reply in bot.adapter.replies)
+        assert len(bot.adapter.replies) == 5
 
 
 class TestQueue:

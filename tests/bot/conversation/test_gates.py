@@ -1,7 +1,9 @@
 """Each gate stops what it is for, before those that come after it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
+from time import monotonic
 
 import pytest
 
@@ -19,13 +21,14 @@ from tests.bot.prophecies import NOW
 HEADLINE = "Senate Passes The Budget After A Long Night"
 
 
-def gates(storage: Database, **limits: object) -> Gates:
+def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: object) -> Gates:
     chosen = ChatSettings.model_validate(limits)
     return Gates(
         chats=Chats(storage),
         quotas=Quotas(storage),
         limits=chosen,
         counts=standard_commands().counts,
+        clock=clock,
     )
 
 
@@ -283,6 +286,47 @@ class TestQuotas:
         assert await why(chosen, overheard()) == ""
         assert await used(storage) == {"chat": 1}
         assert await chosen.admit(overheard(), crowded=False) == Stop("over quota")
+
+
+class TestPace:
+    def test_who_searches_too_fast_in_a_group_is_answered_after_a_pause(
+        self, storage: Database
+    ) -> None:
+        seconds = [0.0]
+        chosen = gates(storage, clock=lambda: seconds[0])
+        first, *later = (event(f"Coffee {n}", place=GROUP) for n in range(4))
+        with chosen.keep_pace(event("/help", place=GROUP)), chosen.keep_pace(first) as paced:
+            assert not paced.hurried
+            assert hurries(chosen, later[0])
+            assert not hurries(chosen, event("/help", place=GROUP))
+            assert not hurries(chosen, event("Tea", place=GROUP, person=Person(id="bob")))
+            assert not hurries(chosen, event("Tea"))
+        seconds[0] = 0.9
+        assert hurries(chosen, later[1])
+        seconds[0] = 2.0
+        assert not hurries(chosen, later[2])
+        assert not hurries(chosen, later[2])
+
+    async def test_the_notice_is_given_once_and_nobody_who_is_overheard_gets_it(
+        self, storage: Database
+    ) -> None:
+        await set_up(storage, listening=Listening.parse("all"))
+        chosen = gates(storage)
+        asked = (event("Coffee", place=GROUP, hurried=True) for _ in range(2))
+        stops = [
+            await chosen.admit(request, crowded=False)
+            for request in (overheard(hurried=True), *asked)
+        ]
+        replies = [stop.reply for stop in stops if isinstance(stop, Stop)]
+        said = "One at a time, please. Send me the others later."
+        assert [reply and reply.text for reply in replies] == [None, said, None]
+        assert await used(storage) == {}, "what is not answered costs nothing"
+
+
+def hurries(gates: Gates, request: Request) -> bool:
+    """Tell whether a request comes too fast; it is answered at once."""
+    with gates.keep_pace(request) as paced:
+        return paced.hurried
 
 
 class TestBusy:

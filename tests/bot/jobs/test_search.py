@@ -31,3 +31,11 @@ def test_round_with_finds_does_not_start_the_idle_state() -> None:
     for number in range(2):
         memory.keep([], 4, NOW + number * ROUND, anything=True)
     assert not memory.still_holds(4, NOW + 2 * ROUND)
+
+
+def test_what_was_left_unjudged_is_tried_again_every_ten_minutes() -> None:
+    memory = Memory()
+    assert memory.takes_up(NOW)
+    memory.note_taken_up(NOW)
+    assert not memory.takes_up(NOW + timedelta(minutes=9))
+    assert memory.takes_up(NOW + timedelta(minutes=10))

@@ -16,6 +16,7 @@ from db.posting.outbox import Outbox
 from engine.chat import BotOwner
 from engine.errors import (
     BudgetExhausted,
+    BudgetHeld,
     FetchTimeout,
     ModelPaused,
     ModelRefused,
@@ -132,6 +133,7 @@ async def test_errors_without_an_operator_fix_are_not_reported(storage: Database
     closed = Message("Without a key no model is asked here.")
     await desk.report(ModelPaused(Message("It is left alone.")), FetchTimeout(Message("Late.")))
     await desk.report(BudgetExhausted(closed, fix=Message("Set web.judge."), plain=closed))
+    await desk.report(BudgetHeld(Message("The rest of the budget may not be enough for this.")))
     assert await desk.owed() == []
 
 

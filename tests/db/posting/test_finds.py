@@ -7,8 +7,9 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories
+from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed
-from engine.posting.delivery import Chosen, FindState, StoryFind, Subscription
+from engine.posting.delivery import Chosen, FindState, QuietDay, StoryFind, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
 from tests.db.news import (
     DAY,
@@ -20,6 +21,7 @@ from tests.db.news import (
     brought,
     configured,
     count,
+    decide_daily,
     decide_instant,
     found,
     make_headline,
@@ -92,10 +94,10 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
     assert await seen(database, subscription, since=NOW + SECOND) == []
     prophecy = make_prophecy(tweet(3), verdict=UNJUDGED, notice="over budget")
     number = await Finds(database).keep(
-        two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
+        two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, now=NOW
     )
     assert number is not None
-    unjudged = StoryFind(id=number, story=two, corpus="demo", prophecy=prophecy)
+    unjudged = replace(judged, id=number, story=two, prophecy=prophecy, words=words_of(two.text))
     assert await seen(database, subscription) == [judged, unjudged]
 
 
@@ -148,6 +150,39 @@ async def test_the_most_promising_finds_come_first(database: Database) -> None:
     promising = await finds.find_promising(["demo"], since=NOW, limit=9)
     assert [one.coverage for one in promising] == [0.9, 0.5, 0.2]
     assert await finds.find_promising(["demo"], since=NOW + SECOND, limit=9) == []
+
+
+async def test_what_was_left_unjudged_waits_for_a_model_as_of_then(database: Database) -> None:
+    finds = Finds(database)
+    stories = await some_stories(database, 3)
+    for story, coverage in zip(stories, (0.4, 0.9, 0.6), strict=True):
+        await finds.keep(story, "demo", FindState.UNJUDGED, coverage=coverage, now=NOW)
+    await finds.keep(stories[0], "demo", FindState.UNJUDGED, coverage=0.4, now=NOW + HOUR)
+    await found(database, stories[2], [tweet(1)])
+    unjudged = await finds.find_unjudged(["demo", "other"], since=NOW, limit=9)
+    assert unjudged == [(stories[1], "demo", 0.9), (stories[0], "demo", 0.4)]
+    assert await finds.find_unjudged(["demo"], since=NOW + SECOND, limit=9) == []
+
+
+async def test_a_quiet_day_tells_whether_anything_was_judged(database: Database) -> None:
+    finds, outbox, subscription = Finds(database), Outbox(database), await subscribed(database)
+    wanted = [(subscription, "demo"), (subscription, "other")]
+    nothing = QuietDay(judged=False, waits=False, told=False)
+    assert await finds.quiet_days(wanted, since=NOW) == [nothing, nothing]
+    first, second, dull = await some_stories(database, 3)
+    await finds.keep(dull, "demo", FindState.DULL, coverage=0.0, now=NOW)
+    assert await finds.quiet_days(wanted, since=NOW) == [nothing, nothing]
+    await finds.keep(first, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
+    waits = replace(nothing, waits=True)
+    assert await finds.quiet_days(wanted, since=NOW) == [waits, nothing]
+    assert await finds.quiet_days(wanted, since=NOW + SECOND) == [nothing, nothing]
+    await decide_daily(outbox, subscription, NOW.date(), content='{"judged": false}')
+    told = replace(waits, told=True)
+    assert (await finds.quiet_days(wanted, since=NOW))[0] == told
+    await found(database, second, [tweet(1)])
+    assert (await finds.quiet_days(wanted, since=NOW))[0] == replace(told, judged=True)
+    await decide_daily(outbox, subscription, (NOW + DAY).date(), content='{"stories": []}')
+    assert not (await finds.quiet_days(wanted, since=NOW))[0].told
 
 
 async def test_unpromising_finds_are_given_up(database: Database) -> None:

@@ -318,6 +318,17 @@ async def test_a_story_posted_meanwhile_undoes_the_daily_post(
     assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen[1:], now=NOW)
 
 
+async def test_news_posted_meanwhile_as_the_story_of_another_feed_undoes_the_daily_post(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database, mode=PostingMode.INSTANT)
+    first, second = await some_chosen(database, 2)
+    assert await decide_instant(outbox, subscription, first, content="{}")
+    same = replace(second, find=replace(second.find, words=first.find.words))
+    assert not await decide_daily(outbox, subscription, TODAY, content="{}", chosen=[same])
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=[second])
+
+
 async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     other = await subscribed(database, "2", mode=PostingMode.INSTANT)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engine.budget import Budget, BudgetSource, PlannedCall
-from engine.errors import BudgetExhausted
+from engine.errors import BudgetExhausted, BudgetHeld
 from engine.llm.spending import Account, Reservation
 from engine.values import Usage
 from tests.fakes.ports import MemoryLedger
@@ -40,6 +40,20 @@ async def test_a_reservation_over_budget_is_refused_before_the_first_call() -> N
         async with reservation(ledger, Budget(tokens=90), 40, 30, 20):
             pytest.fail("it was allowed")
     assert ledger.under_way == {}
+
+
+async def test_what_is_held_by_an_estimate_is_not_called_spent() -> None:
+    """Models become cheaper: calls under way are reserved at the price of the last one."""
+    ledger, budget = MemoryLedger(), Budget(tokens=100)
+    usage = Usage(prompt_tokens=10, completion_tokens=0)
+    await ledger.record(usage, model="m", purpose="p", source=BudgetSource.CHATS, now=NOW)
+    async with reservation(ledger, budget, 80):
+        with pytest.raises(BudgetHeld):
+            await reservation(ledger, budget, 20).__aenter__()
+        usage = Usage(prompt_tokens=90, completion_tokens=0)
+        await ledger.record(usage, model="m", purpose="p", source=BudgetSource.CHATS, now=NOW)
+        with pytest.raises(BudgetExhausted, match="is spent"):
+            await reservation(ledger, budget, 20).__aenter__()
 
 
 async def test_a_second_reservation_fits_only_after_the_first_is_released() -> None:

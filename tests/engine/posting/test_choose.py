@@ -99,6 +99,35 @@ def test_a_story_found_twice_is_posted_once() -> None:
     ]
 
 
+NEWS = ("coffee", "harvest", "high", "prices", "record")
+
+
+@pytest.mark.parametrize(
+    ("words", "link_key", "days_ago", "told"),
+    [
+        ((*NEWS, "again"), None, 30, False),
+        ((*NEWS, "again"), None, 32, True),
+        (("brokers", "cheer", "espresso", "traders"), "news.test/1", 30, False),
+        (("brokers", "cheer", "espresso", "traders"), "news.test/2", 30, True),
+        ((*NEWS[:4], "9"), None, 1, True),
+    ],
+)
+def test_news_are_not_told_again_as_the_story_of_another_feed_for_a_month(
+    words: tuple[str, ...], link_key: str | None, days_ago: float, told: bool
+) -> None:
+    again = replace(find(2, hit("a second tweet")), words=words, link_key=link_key)
+    past = posted("a first tweet", days_ago=days_ago)
+    past = replace(past, words=NEWS, link_key="news.test/1")
+    assert chosen_texts([again], past) == ["a second tweet"] * told
+
+
+def test_news_that_two_feeds_offer_as_two_stories_are_told_once() -> None:
+    finds = [replace(find(number, hit(f"tweet {number * 1111}")), words=NEWS) for number in (1, 2)]
+    choice = choose_finds(subscribed(), finds, (), NOW)
+    assert [one.find.id for one in choice.chosen] == [1]
+    assert [one.reason for one in choice.left_out] == [RejectionReason.STORY_POSTED]
+
+
 TEXT = "The price of coffee will go up and nobody will do anything about it."
 
 

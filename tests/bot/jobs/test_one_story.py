@@ -1,0 +1,89 @@
+"""A chat gets a story once, however many of its feeds tell it, and whoever shares these feeds."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from bot.jobs.digest import decide_due_posts
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.subscriptions import Stories
+from engine.feeds.feed import Feed, NewHeadline
+from engine.search import Hit
+from tests.bot.jobs.test_digest import deciding
+from tests.db.news import (
+    DAY,
+    MINUTE,
+    NOW,
+    brought,
+    configured,
+    found,
+    make_headline,
+    subscribed,
+    tweet,
+)
+
+FEEDS = range(4)
+DAYS = 10
+WAYS = [way for size in FEEDS for way in combinations(FEEDS, size + 1)]
+
+
+def tell(day: int, feed: int) -> NewHeadline:
+    """The news of a day in the words of a feed: nearly the same, or with the link of the others."""
+    city, what = f"city{day}x", f"harbour{day}x"
+    words = [
+        f"Mayor of {city} opens {what} after years of costly delays and quarrels",
+        f"Mayor of {city} opens {what} after years of costly delays and quarrels again",
+        f"MAYOR of {city} opens {what}: after years of costly delays and quarrels, finally",
+        f"After years of costly delays and quarrels mayor of {city} opens {what}",
+    ]
+    other = [f"{word} {word}s {city}" for word in ("Ribbon", "Crowd", "Ship", "Champagne")]
+    link = f"https://agency.test/{day}" if day % 2 else f"https://paper{feed}.test/{day}"
+    text = (other if day % 2 else words)[feed]
+    return make_headline(text, link=link, published=NOW + day * DAY, identity=f"{day} {feed}")
+
+
+def foretold(number: int) -> list[Hit]:
+    """Tweets of one story, of which none is like any other."""
+    hits = [tweet(10 * number + one) for one in range(3)]
+    return [
+        replace(hit, candidate=replace(hit.candidate, text=hit.candidate.external_id * 20))
+        for hit in hits
+    ]
+
+
+@pytest.mark.parametrize("shared_by_all", [0, 1])
+async def test_ten_days_of_four_feeds_shared_in_all_ways_tell_each_story_once(
+    storage: Database, shared_by_all: int
+) -> None:
+    """Feeds take turns in telling a story first, and the last tells it after the day's post."""
+    urls = [f"https://paper{number}.test/feed" for number in FEEDS]
+    feeds: dict[int, Feed] = dict(enumerate(await configured(storage, *urls[:shared_by_all])))
+    chats = {}
+    for way in WAYS:
+        subscription = await subscribed(storage, "".join(map(str, way)))
+        chats[subscription.chat.id] = way
+        for feed in way:
+            if feed >= shared_by_all:
+                feeds[feed] = await Feeds(storage).add(subscription.chat, urls[feed], now=NOW - DAY)
+    work = deciding(storage)
+    for day in range(DAYS):
+        post_at = NOW + (day + 1) * DAY
+        for place, minutes in enumerate((-40, -30, -20, 20)):
+            if place == len(FEEDS) - 1:
+                await decide_due_posts(work, now=post_at + MINUTE)
+            feed, now = (day + place) % len(FEEDS), post_at + minutes * MINUTE
+            feeds[feed], _ = await brought(storage, feeds[feed], tell(day, feed), now=now)
+            for story in await Stories(storage).find_unsearched("demo", since=NOW, limit=9):
+                await found(storage, story, foretold(story.id), now=now)
+    await decide_due_posts(work, now=NOW + (DAYS + 1) * DAY + MINUTE)
+    async with storage.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT chat_id, extract(day FROM s.published - $1)::integer AS day"
+            "  FROM posted JOIN story s ON s.id = story_id",
+            NOW,
+        )
+    told_times = Counter((row["chat_id"], row["day"]) for row in rows)
+    assert told_times == dict.fromkeys(((chat, day) for chat in chats for day in range(DAYS)), 1)
