@@ -225,8 +225,10 @@ def open_embedders(
         return None
     # This imports no model; the model is loaded with the first text.
     from engine.embed.local import is_installed
+    from engine.embed.native import EMBEDDING_LIBRARIES
 
-    if chosen.backend == "auto" and not is_installed(chosen.model):
+    exists = not chosen.model or chosen.model.partition(":")[0] in EMBEDDING_LIBRARIES
+    if chosen.backend == "auto" and exists and not is_installed(chosen.model):
         return None
     local = _open_local(settings, database, stack)
     return lambda _: local
