@@ -1,7 +1,7 @@
 """Measures what answers are worth: would one forward the texts that they show?
 
 `python -m bench.forward [--systems words,local,NAME...] [--sets dev,recent,labels] [--data FOLDER]
-[--url URL] [--print]` measures. `words` is without a model, `local` with the models of
+[--url URL] [--print]` measures. `words` is without a model, `local` with the model of
 presagio[local], and any other name a recording in bench/played.
 
 `python -m bench.forward --ask FOLDER --stage phrases|judgments --recording NAME` writes what the
@@ -26,13 +26,19 @@ from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 
-import numpy as np
-
 from bench.measures import RIGHT, TOP, JudgedHeadline
 from bench.store import folder, server
 from bench.timing import Output, open_token_counter
 from bench.tweets import DATA
-from bench.unjudged import LABELS, NOW, Collection, load, open_archives, read_collections
+from bench.unjudged import (
+    LABELS,
+    NOW,
+    Collection,
+    load,
+    open_archives,
+    read_collections,
+    share_interval,
+)
 from bot.app import App
 from db.search.lexical import AliasedSearch, CandidateReader
 from engine.judge.answer import read_judgments
@@ -54,7 +60,6 @@ from engine.values import Corpus, Flag
 
 PLAYED = Path(__file__).parent / "played"
 WORTHY = 2
-_RESAMPLINGS, _SEED = 10_000, 7
 _COUNTED_BY, count_tokens = open_token_counter()
 
 
@@ -243,18 +248,6 @@ def rate(
     )
 
 
-def share_interval(parts: Sequence[tuple[int, int]]) -> str:
-    """Return the share of sums of pairs (part, whole), with its interval over the pairs."""
-    values = np.asarray(parts, dtype=float).reshape(-1, 2)
-    if not values[:, 1].sum():
-        return "-"
-    drawn = np.random.default_rng(_SEED).integers(0, len(values), (_RESAMPLINGS, len(values)))
-    sums = values[drawn].sum(axis=1)
-    shares = sums[:, 0] / np.maximum(sums[:, 1], 1)
-    low, high = np.percentile(shares, [2.5, 97.5])
-    return f"{values[:, 0].sum() / values[:, 1].sum():.2f} [{low:.2f}, {high:.2f}]"
-
-
 def describe(answers: Sequence[Answered]) -> dict[str, object]:
     """Return the figures of a row."""
     matched = [each for each in answers if each.question.headline.matchable]
@@ -373,7 +366,7 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
         for collection, headlines, qrels in collections
         for headline in headlines
     ]
-    async with open_archives(url, "") as app:
+    async with open_archives(url) as app:
         if arguments.ask:
             await ask_model(arguments, app, questions)
         elif arguments.record:

@@ -39,13 +39,19 @@ from bench.forward import (
     read_ratings,
     read_threads,
     record_answers,
-    share_interval,
 )
 from bench.measures import JudgedHeadline
 from bench.store import folder, server
 from bench.timing import Output
 from bench.tweets import DATA
-from bench.unjudged import NOW, Collection, load, open_archives, read_collections
+from bench.unjudged import (
+    NOW,
+    Collection,
+    load,
+    open_archives,
+    read_collections,
+    share_interval,
+)
 from bot.app import App
 from engine.chat import Chat
 from engine.feeds.feed import Story
@@ -255,7 +261,7 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
         archives = read_collections(arguments.data, ["dev", "recent"])
         await load(url, arguments.data, {one.archive: one.language for one, _, _ in archives})
     days = read_year(arguments.data, arguments.year)
-    async with open_archives(url, "") as app:
+    async with open_archives(url) as app:
         weeks = [
             question
             for day in draw_days(days, arguments.weeks)

@@ -141,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             names = {archive.archive: archive.language for archive in archives}
             await load(url, arguments.data, names)
         await load_samples(url, arguments.data, archives)
-        async with open_archives(url, "") as app:
+        async with open_archives(url) as app:
             await run(app, arguments.data, archives, output)
 
     with ExitStack() as stack:

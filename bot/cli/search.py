@@ -157,7 +157,9 @@ def _say_compared(settings: "Settings", prophecy: Prophecy) -> str | None:
     if prophecy.judged or not prophecy.hits:
         return None
     if prophecy.compared:
-        return f"Compared by meaning: the best {prophecy.compared}, by {prophecy.embedding_model}."
+        best = f"Compared by meaning: the best {prophecy.compared}, by {prophecy.embedding_model}."
+        better = " A language model judges better: presagio setup"
+        return best if settings.has_model() else best + better
     if prophecy.mode is not Mode.LEXICAL:
         return None
     from bot.evidence import advise_local_model

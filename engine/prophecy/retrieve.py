@@ -258,14 +258,14 @@ class Retriever:
             notice=asked.notice
             if isinstance(asked, OnlyWords)
             else describe_partial_vectors(asked),
-            rerank=asked.rerank if isinstance(asked, OnlyWords) else self._learned_order(corpus),
+            rerank=asked.rerank if isinstance(asked, OnlyWords) else self._tuned_reranker(corpus),
             expansion=expanded,
         )
 
-    def _learned_order(self, corpus: Corpus) -> HeadlineReranker | None:
-        """Return what predicts the order of the best few, if it can."""
+    def _tuned_reranker(self, corpus: Corpus) -> HeadlineReranker | None:
+        """Return what predicts which of the best few are useful, if it can."""
         reranker = self._meaning.reranker if self._meaning else None
-        return reranker if reranker and reranker.knows_order(corpus) else None
+        return reranker if reranker and reranker.is_tuned(corpus) else None
 
     async def _find_nearest_texts(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters

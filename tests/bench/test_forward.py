@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from bench.forward import PLAYED, Recording, move_to_threads, read_ratings, share_interval
-from bench.unjudged import LABELS
+from bench.forward import PLAYED, Recording, move_to_threads, read_ratings
+from bench.unjudged import LABELS, share_interval
 from engine.search import HitKind
 
 

@@ -1,8 +1,7 @@
-"""The figures of unjudged answers, and the fit of their order."""
+"""The figures of unjudged answers, and their gate."""
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bench.measures import NO_MATCH, JudgedHeadline
@@ -11,15 +10,15 @@ from bench.unjudged import (
     LABELS,
     Asked,
     Sample,
+    choose_gate,
     compare,
     cross_validate,
     describe,
-    fit,
     read_collections,
+    read_unmatched,
 )
-from engine.prophecy.rerank import FEATURES
 
-ENGLISH = COLLECTIONS[-2]
+ENGLISH = COLLECTIONS[3]
 
 
 def asked(qid: str, labels: dict[str, int], *shown: str, kind: str | None = None) -> Asked:
@@ -50,24 +49,35 @@ def test_the_interval_of_a_difference_holds_its_mean() -> None:
     assert compare(ours, {}) is None
 
 
-def sample(number: int, useful: bool) -> Sample:
-    chance = np.random.default_rng(number)
-    features = chance.normal(size=(24, len(FEATURES)))
-    labels = 2.0 + 1.5 * features[:, FEATURES.index("cosine")] if useful else np.zeros(24)
-    ids = [str(at) for at in range(24)]
-    known = dict(zip(ids, np.clip(labels.round(), 0, 6).astype(int).tolist(), strict=True))
-    return Sample(asked(f"q{number}", known), ids, features, labels)
+def unmatched(number: int, cosine: float) -> Sample:
+    return Sample(asked(f"u{number}", {}, kind=NO_MATCH), {"a": cosine, "b": 0.1})
 
 
-def test_the_fit_finds_what_decides_and_always_the_same() -> None:
-    samples = [sample(number, useful=True) for number in range(12)]
-    first, again = fit(samples), fit(samples)
-    assert first.weights.tolist() == again.weights.tolist()
-    heaviest = FEATURES[int(np.argmax(np.abs(first.weights)))]
-    assert heaviest == "cosine"
-    answered = cross_validate(samples, 2.0)
-    assert describe(answered)["junk"] == 0
-    assert all(not one.shown for one in cross_validate(samples, 9.0))
+def test_the_gate_is_reached_by_one_in_twenty_without_a_match() -> None:
+    matched = Sample(asked("found", {"a": 6}), {"a": 0.99, "b": 0.2})
+    samples = [unmatched(number, number / 100) for number in range(40)]
+    gate = choose_gate([*samples, matched])
+    assert sum(each.highest >= gate for each in samples) == 2
+    assert matched.answer(gate).shown == ["a"]
+    assert matched.answer(0.0).shown == ["a", "b"]
+
+
+def test_no_headline_sets_its_own_gate() -> None:
+    samples = [unmatched(number, number / 100) for number in range(19)]
+    pun = unmatched(99, 0.9)
+    answered = cross_validate([*samples, pun])
+    assert [each.shown for each in answered[:-1]] == [[]] * 19
+    assert answered[-1].shown == ["a"]
+
+
+def test_headlines_that_nothing_can_match_are_read_by_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "headlines").mkdir()
+    lines = [f'{{"title": "Headline {at}", "date": "2024-05-06T10:00"}}' for at in range(10_000)]
+    (tmp_path / "headlines" / "en.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    headlines = read_unmatched(tmp_path, ENGLISH)
+    assert len(headlines) == 46
+    assert headlines[0].headline == f"Headline {headlines[0].qid.removeprefix('u')}"
+    assert not any(headline.matchable for headline in headlines)
 
 
 def test_the_labels_of_the_project_can_be_read() -> None:

