@@ -124,9 +124,9 @@ class App:
         """
 
         async def answer_corpora() -> Prophecy:
-            chosen = await self.choose_corpora(corpus)
+            corpora = await self.choose_corpora(corpus)
             weights = self.prophet.score.weights
-            return await prophesy_from_all(self.prophet, chosen, request, weights)
+            return await prophesy_from_all(self.prophet, corpora, request, weights)
 
         return await log_search(
             SearchJob.SEARCH,
@@ -247,13 +247,13 @@ def glossary_service(app: App) -> "GlossaryService":
     from db.corpus.glossary import Groups
     from db.search.find import DialectIndex
 
-    chosen = app.settings.glossary
+    settings = app.settings.glossary
     return GlossaryService(
         groups=Groups(app.database),
         corpora=app.corpora,
         index=DialectIndex(app.database),
         resolve=app.corpus,
         searches=log_of(app.database, app.settings),
-        approve_sure=chosen.approve_sure,
-        protected=frozenset(fold_terms(chosen.protected)),
+        approve_sure=settings.approve_sure,
+        protected=frozenset(fold_terms(settings.protected)),
     )

@@ -45,15 +45,15 @@ def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "
 
     What it needs is opened by its first use and closed by `stack`. Raises SettingsError.
     """
-    chosen = settings.web_search
-    if not chosen.providers:
+    settings_of_web = settings.web_search
+    if not settings_of_web.providers:
         return None
     from engine.web.results import FORMS, searxng_address, usable_key
 
-    for name in chosen.providers:  # now rather than at the first search
+    for name in settings_of_web.providers:  # now rather than at the first search
         usable_key(FORMS[name], provider_key(settings.secrets, name))
         if name == "searxng":
-            searxng_address(chosen)
+            searxng_address(settings_of_web)
     return LateWeb(settings, database, stack)
 
 
@@ -138,27 +138,27 @@ def open_rerankers(
     Passages of a private corpus that the endpoint may not read are ordered on this machine.
     Anything opened is closed by `stack`. Raises SettingsError.
     """
-    chosen = settings.rerank
-    meaning = chosen.backend != "bm25" and settings.embeddings.backend in {"auto", "local"}
+    rerank = settings.rerank
+    meaning = rerank.backend != "bm25" and settings.embeddings.backend in {"auto", "local"}
 
     def local(corpora: Sequence[Corpus]) -> Reranker:
         from engine.rerank import Bm25Reranker, MeaningReranker
 
-        if not meaning or embedders is None or not corpora or not chosen.seconds:
+        if not meaning or embedders is None or not corpora or not rerank.seconds:
             return Bm25Reranker()
-        return MeaningReranker(embedders(corpora[0]), seconds=chosen.seconds)
+        return MeaningReranker(embedders(corpora[0]), seconds=rerank.seconds)
 
-    if chosen.backend == "cross-encoder":
+    if rerank.backend == "cross-encoder":
         from engine.rerank import CrossEncoderReranker
 
         encoder = CrossEncoderReranker(
-            chosen.model,
+            rerank.model,
             set_aside=SetAside(database),
-            environment=model_environment(chosen.model, os.environ),
+            environment=model_environment(rerank.model, os.environ),
         )
         stack.push_async_callback(encoder.aclose)
         return lambda _: encoder
-    if chosen.backend == "remote":
+    if rerank.backend == "remote":
         return _RemoteRerankers(settings, database, local, stack)
     return local
 
@@ -213,22 +213,22 @@ def open_embedders(
 
     Raises SettingsError.
     """
-    chosen = settings.embeddings
-    if chosen.backend == "tfidf":
+    embeddings = settings.embeddings
+    if embeddings.backend == "tfidf":
         from engine.embed.local import TfidfEmbedder
 
         vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
-    if chosen.backend == "remote":
+    if embeddings.backend == "remote":
         return _Remote(settings, database, stack)
-    if chosen.backend == "null":
+    if embeddings.backend == "null":
         return None
     # This imports no model; the model is loaded with the first text.
     from engine.embed.local import is_installed
     from engine.embed.native import EMBEDDING_LIBRARIES
 
-    exists = not chosen.model or chosen.model.partition(":")[0] in EMBEDDING_LIBRARIES
-    if chosen.backend == "auto" and exists and not is_installed(chosen.model):
+    exists = not embeddings.model or embeddings.model.partition(":")[0] in EMBEDDING_LIBRARIES
+    if embeddings.backend == "auto" and exists and not is_installed(embeddings.model):
         return None
     local = _open_local(settings, database, stack)
     return lambda _: local
@@ -239,8 +239,10 @@ def advise_local_model(settings: Settings) -> Message | None:
     from engine.embed.local import is_installed
     from engine.extras import how_to_install
 
-    chosen = settings.embeddings
-    if (chosen.backend, settings.search.mode) != ("auto", "auto") or is_installed(chosen.model):
+    embeddings = settings.embeddings
+    if (embeddings.backend, settings.search.mode) != ("auto", "auto") or is_installed(
+        embeddings.model
+    ):
         return None
     return Message(
         "By words alone: a model on this machine leaves out most junk. {how}",
@@ -252,13 +254,13 @@ def _open_local(settings: Settings, database: Database, stack: AsyncExitStack) -
     """Return a model on this machine, whose processes `stack` ends. Raises SettingsError."""
     from engine.embed.local import AT_ONCE, LocalEmbedder
 
-    chosen = settings.embeddings
+    embeddings = settings.embeddings
     local = LocalEmbedder(
-        chosen.model,
-        chosen.prefixes,
-        batch=chosen.batch or AT_ONCE,
+        embeddings.model,
+        embeddings.prefixes,
+        batch=embeddings.batch or AT_ONCE,
         set_aside=SetAside(database),
-        environment=model_environment(chosen.model, os.environ),
+        environment=model_environment(embeddings.model, os.environ),
     )
     stack.push_async_callback(local.aclose)
     return local
@@ -287,10 +289,10 @@ def behind_others(embedder: Embedder) -> Embedder:
 
 def batch_of(settings: Settings) -> int:
     """Return how many texts are embedded and stored per batch: for an endpoint, all at once."""
-    chosen = settings.embeddings
-    if chosen.backend == "remote":
-        return max((chosen.batch or REMOTE_BATCH) * chosen.at_once, BATCH)
-    return max(chosen.batch, BATCH)
+    embeddings = settings.embeddings
+    if embeddings.backend == "remote":
+        return max((embeddings.batch or REMOTE_BATCH) * embeddings.at_once, BATCH)
+    return max(embeddings.batch, BATCH)
 
 
 def no_embedder(_: Corpus) -> Embedder:

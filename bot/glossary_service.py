@@ -59,8 +59,8 @@ class GlossaryService:
 
     async def check_terms_for(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
-        known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
-        is_word = WordLists(name for known_corpus in known for name in known_corpus.languages)
+        corpora = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
+        is_word = WordLists(name for known_corpus in corpora for name in known_corpus.languages)
         return check_terms(terms, is_word, self.protected)
 
     async def add(
@@ -119,16 +119,16 @@ class GlossaryService:
         ]
 
     async def _list_unheard(
-        self, corpus: Corpus, found: Sequence[SuggestedPair]
+        self, corpus: Corpus, pairs: Sequence[SuggestedPair]
     ) -> list[SuggestedPair]:
         """Return the pairs not yet known or rejected in any form of their words."""
         heard: list[Pair] = [barred.pair for barred in await self.groups.rejected_pairs(corpus)]
         for group in await self.groups.groups(corpus=corpus):
             heard += list_pairs(group.terms)
-        texts = [term for pair in found for term in pair.terms]
+        texts = [term for pair in pairs for term in pair.terms]
         texts += [term for pair in heard for term in pair]
         readings = await self.index.read(corpus, [make_searchable(text) for text in texts])
-        return drop_heard_pairs(found, heard, readings)
+        return drop_heard_pairs(pairs, heard, readings)
 
     async def _find_corpus(self, name: str | None) -> Corpus | None:
         return await self.corpora.get(name) if name else None

@@ -66,7 +66,7 @@ class Platform:
 
 def list_platforms(settings: Settings) -> list[str]:
     """Return the platforms whose tokens are set."""
-    return [name for name, known in PLATFORMS.items() if known.token(settings.secrets)]
+    return [name for name, platform in PLATFORMS.items() if platform.token(settings.secrets)]
 
 
 def create_services(settings: Settings, shared: AdapterDependencies) -> dict[str, Service]:

@@ -165,18 +165,18 @@ class HitView:
     place: str | None = None  # "Title, p. 12", for a part of an item
 
     @classmethod
-    def of(cls, found: Candidate, words: Words, *, rank: int, text: str) -> Self:
+    def of(cls, candidate: Candidate, words: Words, *, rank: int, text: str) -> Self:
         """Return the view of a text that is shown as `text`, without age and judgment."""
         return cls(
             rank=rank,
             text=text,
-            author=found.author,
-            voice=found.voice,
-            date=found.created_at,
-            date_text=say_date(found.created_at, found.dated_by, words),
-            url=found.url,
-            flags=found.flags.names,
-            beside=name_beside(found, words),
+            author=candidate.author,
+            voice=candidate.voice,
+            date=candidate.created_at,
+            date_text=say_date(candidate.created_at, candidate.dated_by, words),
+            url=candidate.url,
+            flags=candidate.flags.names,
+            beside=name_beside(candidate, words),
         )
 
     @property

@@ -199,8 +199,8 @@ class Request:
     @property
     def command_call(self) -> tuple[str, str] | None:
         """The command in the text, in lower case, and its argument; None if there is no command."""
-        found = _COMMAND.fullmatch(self.text.strip())
-        return (found[1].lower(), (found[2] or "").strip()) if found else None
+        match = _COMMAND.fullmatch(self.text.strip())
+        return (match[1].lower(), (match[2] or "").strip()) if match else None
 
     @property
     def brings_archive(self) -> bool:

@@ -85,16 +85,16 @@ async def report_failure(name: str, running: Awaitable[None], tell: Callable[[st
 
 async def log_status_changes(services: Mapping[str, Service]) -> Never:
     """Log each change in whether an adapter receives events, until cancelled."""
-    known = {name: service.status() for name, service in services.items()}
+    statuses = {name: service.status() for name, service in services.items()}
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         for name, service in services.items():
             status = service.status()
-            if status != known[name]:
+            if status != statuses[name]:
                 logger.log(
                     logging.INFO if status.listening else logging.WARNING, "%s: %s", name, status
                 )
-            known[name] = status
+            statuses[name] = status
 
 
 async def stop_all(

@@ -69,8 +69,8 @@ async def write_answer(
     if json:
         from engine.contracts.answers import QuestionAnswer
 
-        shown = QuestionAnswer.of(answer, elapsed_ms=elapsed_ms)
-        output.json({**shown.to_json(), "kind": kind, "period": period})
+        contract = QuestionAnswer.of(answer, elapsed_ms=elapsed_ms)
+        output.json({**contract.to_json(), "kind": kind, "period": period})
     else:
         output.show(answer_reply(answer, words_for(DEFAULT, operator=True)))
 

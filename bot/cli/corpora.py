@@ -49,14 +49,14 @@ def picture_in(file: str) -> bytes:
     """Return the bytes of a PNG or JPEG file. Raises InputError."""
     try:
         with Path(file).expanduser().open("rb") as opened:
-            found = opened.read(_LARGEST + 1)
+            content = opened.read(_LARGEST + 1)
     except OSError as exc:
         raise InputError(f"{file} cannot be read: {(exc.strerror or str(exc)).lower()}.") from exc
-    if not found.startswith(_SIGNATURES):
+    if not content.startswith(_SIGNATURES):
         raise InputError(f"{file} is no PNG or JPEG picture.", fix="Save it as one of these.")
-    if len(found) > _LARGEST:
+    if len(content) > _LARGEST:
         raise InputError(f"{file} is larger than 2 MB.", fix="Make it smaller.")
-    return found
+    return content
 
 
 async def name_the_author(app: "App", name: str, output: Output) -> None:
@@ -93,13 +93,13 @@ async def list_corpora(app: "App", *, json: Json = False, csv: Csv = False, outp
         _corpus_row(corpus) | {"vectors": _find_embedded_share(app, corpus, coverage)}
         for corpus in corpora
     ]
-    shown = [
+    table = [
         {name: value for name, value in row.items() if name != "outdated"}
         | {"vectors": _format_percent(row["vectors"])}
         for row in rows
     ]
     none = "There is no corpus yet. Load one with: presagio ingest FILE"
-    output.rows(rows, shown=shown, json=json, csv=csv, none=none)
+    output.rows(rows, table=table, json=json, csv=csv, none=none)
     for name in (row["name"] for row in rows if row["outdated"] and not json):
         output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
 

@@ -73,13 +73,13 @@ async def show_thread(
     """
     corpus = await app.corpora.get(name)
     # Fetch one more than is shown, to know whether there are more.
-    found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
-    if not found:
+    texts = await Threads(app.database).read(corpus, thread, limit=limit + 1)
+    if not texts:
         raise InputError(
             f"Corpus {name!r} has no thread {thread!r}.",
             fix=f"List them with: presagio corpora threads {name}",
         )
-    for message in found[:limit]:
+    for message in texts[:limit]:
         if json:
             output.json(_build_message_fields(message))
         else:
@@ -87,7 +87,7 @@ async def show_thread(
             output.line(f"{written}  {message.author or '-'}")
             for line in message.text.splitlines():
                 output.line(f"    {line}".rstrip())
-    if len(found) > limit:
+    if len(texts) > limit:
         output.remark(f"These are the first {limit:,}; --limit shows more.")
 
 

@@ -54,9 +54,9 @@ def document_check() -> Check:
 
 def tesseract_check(languages: tuple[str, ...] | None = None) -> Check:
     """Return a check whether scans are read, in the languages that tesseract has data of."""
-    known = Ocr().languages if languages is None else languages
-    if known:
-        return Check(check="tesseract", ok=True, detail=f"scans are read: {', '.join(known)}")
+    available = Ocr().languages if languages is None else languages
+    if available:
+        return Check(check="tesseract", ok=True, detail=f"scans are read: {', '.join(available)}")
     fix = "Install tesseract and the data of your languages, such as tesseract-ocr-spa"
     return Check(check="tesseract", ok=None, detail="scans are not read", fix=fix)
 
@@ -235,8 +235,8 @@ async def _model_check(
     settings: Settings, now: Callable[[], datetime], offsets: dict[str, timedelta]
 ) -> Check:
     try:
-        chosen = settings.chat_endpoint()
-        if not chosen.can_be_asked:
+        endpoint = settings.chat_endpoint()
+        if not endpoint.can_be_asked:
             return Check(
                 check="model",
                 ok=None,
@@ -246,9 +246,9 @@ async def _model_check(
         # Imported here because only this check needs an HTTP client.
         from engine.llm.transport import check_endpoint
 
-        answered = await check_endpoint(chosen)
+        answered = await check_endpoint(endpoint)
         if answered.date:
-            offsets[chosen.host] = now() - answered.date
+            offsets[endpoint.host] = now() - answered.date
         return Check(check="model", ok=True, detail=answered.line)
     except PresagioError as error:
         return Check(check="model", ok=False, detail=error.message, fix=error.fix)
@@ -283,9 +283,9 @@ async def _adapter_checks(settings: Settings) -> list[Check]:
     ]
 
 
-async def _adapter_check(name: str, asked: Awaitable[str]) -> Check:
+async def _adapter_check(name: str, identity: Awaitable[str]) -> Check:
     try:
-        return Check(check=name, ok=True, detail=await asked)
+        return Check(check=name, ok=True, detail=await identity)
     except PresagioError as error:
         return Check(check=name, ok=False, detail=error.message, fix=error.fix)
 

@@ -136,8 +136,8 @@ async def database_checks(
             yield _check_index(corpus)
         yield await _corpus_check(database, corpus)
     yield await _vectors_check(settings, database, corpora)
-    for found in await SetAside(database).by_model():
-        yield _set_aside_check(found)
+    for model in await SetAside(database).by_model():
+        yield _set_aside_check(model)
     for check in await news_checks(database, now):
         yield check
 
@@ -194,18 +194,18 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
     return Check(check=name, ok=None, detail=f"{detail}; {missing}", fix=fix)
 
 
-def _set_aside_check(found: SetAsideOfModel) -> Check:
+def _set_aside_check(model: SetAsideOfModel) -> Check:
     """Return the check that names the texts which a model on this machine breaks down over."""
-    named = [f"{corpus} {external_id}" for corpus, external_id in found.documents[:_SHOWN]]
-    if beyond := len(found.documents) - len(named):
+    named = [f"{corpus} {external_id}" for corpus, external_id in model.documents[:_SHOWN]]
+    if beyond := len(model.documents) - len(named):
         named.append(f"{beyond:,} more")
-    if found.questions:
-        named.append("a question" if found.questions == 1 else f"{found.questions:,} questions")
+    if model.questions:
+        named.append("a question" if model.questions == 1 else f"{model.questions:,} questions")
     return Check(
         check="set aside",
         ok=None,
-        detail=f"{found.model} breaks down over {', '.join(named)}: found by words alone",
-        fix=f"Once the model is mended: presagio embed --clear '{found.model}'",
+        detail=f"{model.model} breaks down over {', '.join(named)}: found by words alone",
+        fix=f"Once the model is mended: presagio embed --clear '{model.model}'",
     )
 
 

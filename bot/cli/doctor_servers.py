@@ -36,10 +36,10 @@ async def check_pooler(database: Database) -> Check:
         await database.require_current()
     except StorageOutdated as error:
         return Check(check=name, ok=False, detail=error.message, fix=error.fix)
-    kept = database.pooler is not None and database.pooler.keeps_statements
+    keeps_statements = database.pooler is not None and database.pooler.keeps_statements
     detail = (
         "sessions of PgBouncer or its like have the role's settings; prepared statements are "
-        f"{'kept' if kept else 'not kept'}; backup needs the server"
+        f"{'kept' if keeps_statements else 'not kept'}; backup needs the server"
     )
     return Check(check=name, ok=True, detail=detail)
 
@@ -64,8 +64,8 @@ async def check_tables(database: Database) -> Check:
             pending = await migrate.check_migrations(connection)
     except PresagioError as error:
         return Check(check="migrations", ok=False, detail=error.message, fix=error.fix)
-    known = len(migrate.list_migrations())
-    detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
+    newest = len(migrate.list_migrations())
+    detail = f"{len(pending)} of {newest} have not run" if pending else f"{newest} applied"
     fix = "Run: presagio init" if pending else None
     return Check(check="migrations", ok=not pending, detail=detail, fix=fix)
 

@@ -43,13 +43,13 @@ async def embed_corpora(
     if hasattr(os, "nice"):
         os.nice(_POLITE)
     corpora = await _choose_corpora(app, corpus)
-    for chosen in corpora:
+    for selected in corpora:
         try:
-            filled = await embed_corpus(app, chosen, output=output)
+            filled = await embed_corpus(app, selected, output=output)
         except CorpusWithheld as refusal:
             if corpus and not leave_out_withheld:
                 raise
-            output.remark(f"{chosen.name} is not embedded. {refusal}")
+            output.remark(f"{selected.name} is not embedded. {refusal}")
             continue
         if json:
             output.json(_filled_json(filled))
@@ -71,18 +71,18 @@ async def embed_if_quick(app: "App", corpus: str, output: Output) -> None:
     Else says how long `presagio embed` takes. Nothing is embedded without such a model, or where
     the database keeps no vectors.
     """
-    chosen = await app.corpora.get(corpus)
-    embedder = app.embedders(chosen)
+    selected = await app.corpora.get(corpus)
+    embedder = app.embedders(selected)
     if not isinstance(embedder, LocalEmbedder) or app.settings.embeddings.model not in _QUICK:
         return
     stored = (await app.embeddings.coverage()).get(corpus, {}).get(embedder.name, 0.0)
-    missing = round(chosen.documents * (1 - stored))
+    missing = round(selected.documents * (1 - stored))
     if not missing:
         return
     try:
-        seconds = missing * await _time_a_text(embedder, chosen)
+        seconds = missing * await _time_a_text(embedder, selected)
         if seconds <= _LONGEST:
-            filled = await embed_corpus(app, chosen, output=output)
+            filled = await embed_corpus(app, selected, output=output)
             output.remark(f"Texts that can be found by their meaning: {filled.documents:,}.")
         else:
             minutes = max(1, round(seconds / 60))
@@ -165,14 +165,14 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
     """Write how many documents of each corpus have a vector of each model."""
     rows = [
         {
-            "corpus": chosen.name,
+            "corpus": selected.name,
             "model": model.name,
             "dimensions": model.dimensions,
-            "documents": chosen.documents,
-            "vectors": await app.embeddings.count(chosen, model.id),
-            "missing": await app.embeddings.count_missing(chosen, model.id),
+            "documents": selected.documents,
+            "vectors": await app.embeddings.count(selected, model.id),
+            "missing": await app.embeddings.count_missing(selected, model.id),
         }
-        for chosen in await _choose_corpora(app, corpus)
+        for selected in await _choose_corpora(app, corpus)
         for model in await app.embeddings.models()
     ]
     output.rows(rows, json=json, none="There are no vectors.")

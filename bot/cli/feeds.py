@@ -129,7 +129,7 @@ async def list_feeds(
     ]
     output.rows(
         rows,
-        shown=[feed_cells(row) for row in rows],
+        table=[feed_cells(row) for row in rows],
         json=json,
         csv=csv,
         none="There is no feed yet. Add one with: presagio feeds add URL",
@@ -155,15 +155,15 @@ async def add_feed(
     Example: presagio feeds add https://example.org/rss --category news
     """
     whose = await _find_chat(app, chat)
-    found = await _looked_up(app, url)
-    if not isinstance(found, ReadableFeed):
-        _write_found(found, json=json, output=output)
+    offers = await _looked_up(app, url)
+    if not isinstance(offers, ReadableFeed):
+        _write_found(offers, json=json, output=output)
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
-    await _add_feed(app, whose, found.url, category or None, now)
-    title = found.parsed.title
+    await _add_feed(app, whose, offers.url, category or None, now)
+    title = offers.parsed.title
     output.tell(
-        {"added": found.url, "title": title, "category": category or None},
-        f"Added {title or found.url}. What it brings from now on is news.",
+        {"added": offers.url, "title": title, "category": category or None},
+        f"Added {title or offers.url}. What it brings from now on is news.",
         json=json,
     )
 
@@ -202,18 +202,18 @@ async def test_feed(app: "App", url: Page, *, json: Json = False, output: Output
 
     Example: presagio feeds test https://example.org
     """
-    found = await _looked_up(app, url)
-    if not isinstance(found, ReadableFeed):
-        _write_found(found, json=json, output=output)
+    offers = await _looked_up(app, url)
+    if not isinstance(offers, ReadableFeed):
+        _write_found(offers, json=json, output=output)
         return
-    parsed = found.parsed
+    parsed = offers.parsed
     titles = [entry.title for entry in parsed.entries[:_SHOWN]]
     if json:
-        row = {"url": found.url, "title": parsed.title, "language": parsed.language}
+        row = {"url": offers.url, "title": parsed.title, "language": parsed.language}
         output.json(row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles})
         return
-    output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
-    output.line(found.url)
+    output.line(f"{parsed.title or offers.url}: {len(parsed.entries):,} entries")
+    output.line(offers.url)
     for title in titles:
         output.line(f"- {title}")
 
@@ -235,8 +235,8 @@ async def import_feeds(
     whose = await _find_chat(app, chat)
     body = await asyncio.to_thread(read_input, file, _LONGEST_FILE)
     feeds = await read_list(app.isolation, body)
-    known = {feed.url for feed in await _list_feeds_of(app, chat, now)}
-    new = [feed for feed in feeds if feed.url not in known]
+    urls = {feed.url for feed in await _list_feeds_of(app, chat, now)}
+    new = [feed for feed in feeds if feed.url not in urls]
     for feed in new:
         await _add_feed(app, whose, feed.url, feed.category, now)
     output.tell(
@@ -261,11 +261,11 @@ async def _list_feed_health(app: "App", chat: str, now: datetime) -> list[FeedHe
     """Return all feeds, or those that the chat gets, with their health."""
     await _store_configured(app, now)
     feeds, whose = Feeds(app.database), await _find_chat(app, chat)
-    found = await feeds.health(now=now)
+    healths = await feeds.health(now=now)
     if whose is None:
-        return found
+        return healths
     own = {feed.id for feed in await feeds.of_chat(whose)}
-    return [health for health in found if health.feed.id in own]
+    return [health for health in healths if health.feed.id in own]
 
 
 async def _list_feeds_of(app: "App", chat: str, now: datetime) -> list[Feed]:
@@ -315,7 +315,7 @@ async def _looked_up(app: "App", address: str) -> ReadableFeed | tuple[FoundFeed
         return await news.look_up(address_of(address))
 
 
-def _write_found(found: Sequence[FoundFeed], *, json: bool, output: Output) -> None:
-    for feed in found:
+def _write_found(feeds: Sequence[FoundFeed], *, json: bool, output: Output) -> None:
+    for feed in feeds:
         text = f"{feed.url}  {feed.title or ''}".rstrip()
         output.tell({"url": feed.url, "title": feed.title}, text, json=json)

@@ -104,7 +104,7 @@ async def list_pending(app: App, *, corpus: Scope = "", json: Json = False, outp
 
 def _write_groups(groups: Sequence[AliasGroup], *, json: bool, none: str, output: Output) -> None:
     rows = [_build_row(group) for group in groups]
-    output.rows(rows, json=json, none=none, shown=[_group_row(row) for row in rows])
+    output.rows(rows, json=json, none=none, table=[_group_row(row) for row in rows])
 
 
 @app_command(commands, "approve")
@@ -183,21 +183,21 @@ async def suggest(
     """
     from engine.glossary.suggest import Suggester
 
-    chosen = await app.corpus(corpus)
+    selected = await app.corpus(corpus)
     if app.client is None:
         raise UsageError(
             "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
         )
-    proposed = await glossary_service(app).suggest(Suggester(app.client), chosen, now=now)
+    proposed = await glossary_service(app).suggest(Suggester(app.client), selected, now=now)
     if json:
-        output.json(_proposal_row(chosen.name, proposed))
+        output.json(_proposal_row(selected.name, proposed))
         return
-    for word, found in (("waits", proposed.pending), ("holds", proposed.approved)):
-        for pair in found:
+    for word, groups in (("waits", proposed.pending), ("holds", proposed.approved)):
+        for pair in groups:
             doubt = "" if pair.sure else " (the model is not sure)"
             output.line(f"{word}: {_BETWEEN.join(pair.terms)}{doubt}")
     if not proposed.pending and not proposed.approved:
-        output.line(f"Nothing new among {proposed.asked:,} terms of {chosen.name}.")
+        output.line(f"Nothing new among {proposed.asked:,} terms of {selected.name}.")
     elif proposed.pending:
         output.remark("Decide with: presagio glossary approve ID, presagio glossary reject ID")
 

@@ -297,11 +297,11 @@ def _tell_what_stays(loader: Loader) -> Iterator[None]:
 
 async def _ensure_corpus(app: "App", options: IngestOptions, target: Target) -> tuple[Corpus, bool]:
     """Return the corpus to fill and whether it is new; properties not given are kept."""
-    name, known = target.name, target.known
+    name, stored = target.name, target.known
     corpus = await app.corpora.ensure(
         name,
         kind=target.kind,
-        language=options.language or (known.language if known else DEFAULT_LANGUAGE),
+        language=options.language or (stored.language if stored else DEFAULT_LANGUAGE),
         author=options.author,
         url_template=None,
         description=options.description,
@@ -309,7 +309,7 @@ async def _ensure_corpus(app: "App", options: IngestOptions, target: Target) -> 
     author = options.author if corpus.author is None else None
     if author or options.description:
         corpus = await app.corpora.change(name, author=author, description=options.description)
-    return corpus, known is None
+    return corpus, stored is None
 
 
 async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
@@ -392,7 +392,7 @@ def command(
         async with open_sources(files, options, settings.ingest) as sources:
             consent_to_tables(sources, yes=options.yes, output=output)
             async with open_app(settings, progress=output.remark) as opened:
-                before = {known.name for known in await opened.corpora.list()}
+                before = {stored.name for stored in await opened.corpora.list()}
                 for corpus in await ingest_files(opened, sources, options, output=output):
                     await name_the_author(opened, corpus, output)
                     if corpus not in before:

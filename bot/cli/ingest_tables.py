@@ -35,7 +35,7 @@ _SHOWN = 10
 
 def read_columns(written: Sequence[str]) -> Mapping[str, str]:
     """Return the column of each field in "id=tweet_id,text=full_text". Raises UsageError."""
-    found = {}
+    columns = {}
     for pair in (pair for part in written for pair in part.split(",") if pair.strip()):
         field, sign, column = pair.partition("=")
         if not sign:
@@ -43,8 +43,8 @@ def read_columns(written: Sequence[str]) -> Mapping[str, str]:
                 f"--columns {pair!r} names no column.",
                 fix="Write the field, =, and the name: --columns text=full_text,created_at=date.",
             )
-        found[field.strip()] = column.strip()
-    return found
+        columns[field.strip()] = column.strip()
+    return columns
 
 
 def timezone_key(value: str | None) -> str | None:

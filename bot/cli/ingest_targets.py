@@ -70,10 +70,10 @@ async def _find_target(
 
 async def _build_target(app: "App", name: str, kind: Kind) -> Target:
     try:
-        known = await app.corpora.get(name)
+        stored = await app.corpora.get(name)
     except CorpusNotFound:
         return Target(name, kind, None, [])
-    return Target(name, known.kind, known, [])
+    return Target(name, stored.kind, stored, [])
 
 
 def fits(source: "ReadSource", kind: Kind) -> bool:
@@ -104,9 +104,9 @@ def tell_unread(sources: "Sequence[ReadSource]", output: Output) -> None:
     unread = [file for source in sources for file in source.unread]
     if not unread:
         return
-    shown = name_unread(sources)[:_SHOWN]
+    first = name_unread(sources)[:_SHOWN]
     more = f", and {len(unread) - _SHOWN:,} more files" if len(unread) > _SHOWN else ""
-    output.remark(f"Also there, not read: {', '.join(shown)}{more}")
+    output.remark(f"Also there, not read: {', '.join(first)}{more}")
     for file in unread:
         if file.reason:
             output.remark(f"{file.name}: {file.reason}")

@@ -42,7 +42,7 @@ async def show_log(
     entries = await log.recent(now=now, limit=limit, failed=failed)
     rows = list(map(entry_json, entries))
     output.rows(
-        rows, json=json, none="No search is remembered.", shown=list(map(_log_row, entries))
+        rows, json=json, none="No search is remembered.", table=list(map(_log_row, entries))
     )
 
 

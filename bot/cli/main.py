@@ -100,15 +100,15 @@ class QueryCommand(TyperCommand):
 def load(entry: CommandEntry) -> Any:
     """Import a command and return it as a click command."""
     module = import_module(f"bot.cli.{entry.module}")
-    found = getattr(module, entry.function or "commands", None) or module.command
-    if isinstance(found, typer.Typer):
-        return _with_verbose(typer.main.get_group(found))
+    command = getattr(module, entry.function or "commands", None) or module.command
+    if isinstance(command, typer.Typer):
+        return _with_verbose(typer.main.get_group(command))
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     context = CONTEXT | getattr(module, "CONTEXT_SETTINGS", {})
     takes_minus = context.get("ignore_unknown_options", False)
     alone.command(
         entry.name, cls=QueryCommand if takes_minus else TyperCommand, context_settings=context
-    )(found)
+    )(command)
     return _with_verbose(typer.main.get_command(alone))
 
 
@@ -335,8 +335,8 @@ def _built_from(root: Path) -> str:
     return f"{commit}built {build['date']}"
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         from bot.console.screen import Output
 
         Output.of_process().line(describe_install())

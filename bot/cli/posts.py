@@ -34,10 +34,10 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 def read_span(text: str) -> timedelta:
     """Parse a duration such as "90m", "24h" or "2d". Raises UsageError."""
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None:
+    match = _SPAN.fullmatch(text.strip().lower())
+    if match is None:
         raise UsageError(f"{text!r} is no span of time.", fix="Write it as 90m, 24h or 2d.")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def _require_dry_run(
@@ -185,16 +185,16 @@ def _format_chat_name(subscription: Subscription) -> str:
 
 
 def _post_row(chosen: Chosen) -> dict[str, object]:
-    story, found = chosen.find.story, chosen.hit.candidate
+    story, find = chosen.find.story, chosen.hit.candidate
     return {
         "headline": story.title,
         "link": story.link,
         "published": story.published,
         "source": story.source,
-        "tweet": found.text,
-        "tweet_id": found.external_id,
-        "tweet_url": found.url,
-        "created_at": found.created_at,
+        "tweet": find.text,
+        "tweet_id": find.external_id,
+        "tweet_url": find.url,
+        "created_at": find.created_at,
         "judgment": judgment_of(chosen.hit),
         "score": round(chosen.hit.score, 4),
     }

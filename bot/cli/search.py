@@ -123,7 +123,7 @@ async def _find_prophecy(
 
 async def write_prophecies(
     app: "App",
-    asked: Sequence[TypedHeadline],
+    headlines: Sequence[TypedHeadline],
     options: SearchOptions,
     *,
     now: datetime,
@@ -132,14 +132,14 @@ async def write_prophecies(
     """Write the answers to headlines in order and what the last one compared, see
     `write_prophecy`; as CSV a line for each hit."""
     if not options.csv:
-        for typed in asked:
+        for typed in headlines:
             prophecy = await write_prophecy(app, typed, options, now=now, output=output)
         compared = _say_compared(app.settings, prophecy)
         if compared and not (options.json or options.explain or options.mode):
             output.remark(compared)
         return
     rows: list[dict[str, object]] = []
-    for typed in asked:
+    for typed in headlines:
         prophecy, elapsed_ms = await _find_prophecy(app, typed, options, now=now)
         answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json()
         # A hit names its corpus only where several are searched.
@@ -180,8 +180,8 @@ async def _resolve_headline(app: "App", typed: TypedHeadline, *, now: datetime) 
     from engine.fetch.client import Fetcher
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        found = await read_pasted(fetcher, app.isolation, written, now=now)
-    return replace(found, date=typed.date or found.date)
+        headline = await read_pasted(fetcher, app.isolation, written, now=now)
+    return replace(headline, date=typed.date or headline.date)
 
 
 def _join_dates(typed: TypedHeadline, options: SearchOptions) -> TypedHeadline:
@@ -231,10 +231,12 @@ def command(
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
     moment = read_clock()
-    asked = [
+    headlines = [
         _join_dates(read_typed(line, now=moment), options) for line in _read_headlines(headline)
     ]
-    run_in_app(context, write_prophecies, asked, options, now=moment, output=Output.of_process())
+    run_in_app(
+        context, write_prophecies, headlines, options, now=moment, output=Output.of_process()
+    )
 
 
 def _read_headlines(written: str) -> list[str]:

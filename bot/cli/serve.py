@@ -102,9 +102,9 @@ class OfferedFiles:
             language = await language_setting(self._app, code) if code else _NO_LANGUAGE
             same = await self._find_same(kind, documents)
             corpus, is_known = (same, True) if same else await self._choose_corpus(kind, plain)
-            kept = file.parent / corpus / language
-            make_folder(kept, within=file.parent)
-            file.rename(kept / file.name)
+            folder = file.parent / corpus / language
+            make_folder(folder, within=file.parent)
+            file.rename(folder / file.name)
         except BaseException:
             self.drop(key)
             raise
@@ -201,15 +201,15 @@ class OfferedFiles:
         The first archive has the name that `ingest` gives it, and others that of their file: two
         people's texts would otherwise become one archive.
         """
-        known = {corpus.name: corpus for corpus in await self._app.corpora.list()}
-        if not any(corpus.role is CorpusRole.ARCHIVE for corpus in known.values()):
+        by_name = {corpus.name: corpus for corpus in await self._app.corpora.list()}
+        if not any(corpus.role is CorpusRole.ARCHIVE for corpus in by_name.values()):
             name = self._app.settings.search.corpus or kind.value
         else:
             name = plain
-        taken = known.get(name)
+        taken = by_name.get(name)
         if name in {ALL, USUAL} or (taken and taken.kind is not kind):
             name = f"{name}-{kind.value}"
-        return name, name in known
+        return name, name in by_name
 
     def _forget_old(self) -> None:
         for folder in self._root.glob("*"):
@@ -391,14 +391,14 @@ def mcp_command(
     from bot.web.service import require_mcp
 
     require_mcp()
-    chosen = with_tools(settings_of(context, serves=True), corpora or [])
+    settings = with_tools(settings_of(context, serves=True), corpora or [])
 
     async def opened(app: "App") -> None:
         for name in corpora or []:
             await app.corpora.get(name)
         await (serve_over_http(app) if http else _answer_on_stdio(app))
 
-    with_app(chosen, opened)
+    with_app(settings, opened)
 
 
 def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":

@@ -58,7 +58,7 @@ async def set_up(wishes: Wishes, config: Path | None, known: Settings, *, output
         await _tell_the_rest(app, wishes, checks.names, output)
 
 
-async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
+async def _ask_wishes(wishes: Wishes, settings: Settings, checks: Checks) -> Wishes:
     """Return the wishes with answers to what they and the settings leave open."""
     await checks.all(wishes)
     if not wishes.archive:
@@ -75,9 +75,9 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
         )
     if wishes.archive and not wishes.name:
         wishes = replace(wishes, name=_ask_text("Name that people know, such as Ana Ruiz"))
-    if not (known.has_model() or wishes.model_key or wishes.model_url):
+    if not (settings.has_model() or wishes.model_key or wishes.model_url):
         wishes = await _ask_person(lambda: _ask_for_model(wishes), checks.model, wishes)
-    if not (list_platforms(known) or wishes.telegram_token or wishes.slack_bot_token):
+    if not (list_platforms(settings) or wishes.telegram_token or wishes.slack_bot_token):
         wishes = await _ask_person(
             lambda: replace(
                 wishes, telegram_token=_ask_secret("Telegram token of @BotFather (empty: none)")
@@ -154,7 +154,7 @@ def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:
     """Write what changes, after asking about values that are replaced. Raises SettingsError."""
     secrets = path.with_name(ENVIRONMENT_FILE)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = secrets.read_text(encoding="utf-8") if secrets.exists() else ""
+    previous = secrets.read_text(encoding="utf-8") if secrets.exists() else ""
     replaced = [
         name
         for name, value in read_variables(path).items()
@@ -169,10 +169,13 @@ def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:
     text = before
     for (section, key), value in wishes.settings.items():
         text = with_setting(text, section, key, value)
-    variables = kept
+    variables = previous
     for name, value in wishes.secrets.items():
         variables = with_variable(variables, name, value)
-    for place, old, new, mode in ((path, before, text, 0o644), (secrets, kept, variables, 0o600)):
+    for place, old, new, mode in (
+        (path, before, text, 0o644),
+        (secrets, previous, variables, 0o600),
+    ):
         if new != old or not place.exists():
             write_whole(place, new, mode=mode)
             output.line(f"Wrote {place}")
@@ -227,5 +230,5 @@ def command(context: typer.Context, options: Wishes) -> None:
     Example: presagio setup --archive twitter-2024.zip --corpus me
     """
     config: Path | None = context.obj
-    known = load_settings(config) if config and config.exists() else load_settings()
-    run_until_signal(set_up(options, config, known, output=Output.of_process()))
+    settings = load_settings(config) if config and config.exists() else load_settings()
+    run_until_signal(set_up(options, config, settings, output=Output.of_process()))

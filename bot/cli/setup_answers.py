@@ -172,13 +172,13 @@ class Checks:
         if wishes.telegram_token:
             from bot.telegram.client import check_telegram
 
-            chosen = self._settings.telegram
+            telegram = self._settings.telegram
             with _fixed_by(TokenRefused, "Copy it whole from the message of @BotFather."):
-                found = await check_telegram(
-                    wishes.telegram_token, chosen.api_base, chosen.webhook_url
+                checked = await check_telegram(
+                    wishes.telegram_token, telegram.api_base, telegram.webhook_url
                 )
-            self.names["telegram"] = found.partition(",")[0]
-            self._output.remark(f"telegram: {found}")
+            self.names["telegram"] = checked.partition(",")[0]
+            self._output.remark(f"telegram: {checked}")
 
     async def slack(self, wishes: Wishes) -> None:
         """Ask Slack who the bot is. Raises AdapterFailed."""
@@ -191,9 +191,11 @@ class Checks:
                 "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and"
                 " the app token from its Basic Information.",
             ):
-                found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
-            self.names["slack"] = found.partition(",")[0]
-            self._output.remark(f"slack: {found}")
+                checked = await check_slack(
+                    wishes.slack_bot_token, wishes.slack_app_token, "", base
+                )
+            self.names["slack"] = checked.partition(",")[0]
+            self._output.remark(f"slack: {checked}")
 
 
 @contextmanager

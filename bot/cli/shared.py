@@ -203,13 +203,13 @@ def command_of(
         else:
             run_until_signal(work(settings_of(context), **passed))
 
-    asked = [
-        known.replace(kind=Parameter.KEYWORD_ONLY)
-        for name, known in of_both.items()
+    options = [
+        parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in of_both.items()
         if name not in _GIVEN
     ]
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    command.__signature__ = Signature([context, *asked])  # type: ignore[attr-defined]  # typer reads it
+    command.__signature__ = Signature([context, *options])  # type: ignore[attr-defined]  # typer reads it
     command.__annotations__ = {}
     command.__doc__ = work.__doc__
     return command
@@ -231,19 +231,24 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
     """Give a command each field of a dataclass as an argument, and the command an object of it."""
 
     def spread(work: Callable[..., None]) -> Callable[..., None]:
-        own = [known for name, known in signature(work).parameters.items() if name != "options"]
-        asked = [
+        own = [
+            parameter for name, parameter in signature(work).parameters.items() if name != "options"
+        ]
+        parameters = [
             Parameter(
-                known.name, Parameter.KEYWORD_ONLY, default=known.default, annotation=known.type
+                parameter.name,
+                Parameter.KEYWORD_ONLY,
+                default=parameter.default,
+                annotation=parameter.type,
             )
-            for known in fields(options)  # type: ignore[arg-type]  # a dataclass
+            for parameter in fields(options)  # type: ignore[arg-type]  # a dataclass
         ]
 
         def command(**arguments: object) -> None:
-            chosen = {known.name: arguments.pop(known.name) for known in asked}
-            work(**arguments, options=options(**chosen))
+            values = {parameter.name: arguments.pop(parameter.name) for parameter in parameters}
+            work(**arguments, options=options(**values))
 
-        command.__signature__ = Signature([*own, *asked])  # type: ignore[attr-defined]  # typer reads it
+        command.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {}
         command.__doc__ = work.__doc__
         return command

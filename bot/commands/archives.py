@@ -37,8 +37,8 @@ async def ask_which(request: Request, services: Services) -> Reply | Request:
     the request is returned with that archive.
     """
     words, number = request.words, None
-    if chosen := await _find_remembered(request, services):
-        return replace(request, chat=replace(request.known_chat, corpus=chosen))
+    if remembered := await _find_remembered(request, services):
+        return replace(request, chat=replace(request.known_chat, corpus=remembered))
     if request.trigger is not Trigger.BUTTON:
         place, waiting = request.place, services.stores.waiting
         asking = await waiting.is_asking(
@@ -65,11 +65,11 @@ async def ask_which(request: Request, services: Services) -> Reply | Request:
 
 async def _find_remembered(request: Request, services: Services) -> str | None:
     """Return the name of the archive that the person chose here lately, if it is still there."""
-    chosen = await services.stores.waiting.find_choice(
+    remembered = await services.stores.waiting.find_choice(
         request.known_chat, request.who, since=request.now - _REMEMBERED
     )
-    known = {archive.name for archive in await services.archives.list()} | {ALL}
-    return chosen if chosen in known else None
+    names = {archive.name for archive in await services.archives.list()} | {ALL}
+    return remembered if remembered in names else None
 
 
 async def _answer_waiting(
@@ -135,8 +135,8 @@ async def find_chosen(value: str, services: Services) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
-    found = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
-    return found[0] if found else None
+    names = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
+    return names[0] if names else None
 
 
 def archive_buttons(
@@ -180,12 +180,12 @@ async def require_archive(request: Request, services: Services) -> None:
     """
     corpora, name = await services.archives.list(), services.archives.name_for(request.known_chat)
     with points_to_corpora():
-        found = chosen_corpora(corpora, name)
-    if len(found) > 1:
+        matching = chosen_corpora(corpora, name)
+    if len(matching) > 1:
         raise UsageError(
             request.words.say(
                 "Posts come from one archive. Choose it with /corpus first, such as: {example}",
-                example=request.words.write_commands(f"/corpus {found[0].name}"),
+                example=request.words.write_commands(f"/corpus {matching[0].name}"),
             )
         )
 
@@ -197,10 +197,10 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
     one, or, of several, all.
     """
     corpora = await services.archives.list()
-    if found := _NAMED.fullmatch(request.text):
-        name = found[1].casefold()
+    if match := _NAMED.fullmatch(request.text):
+        name = match[1].casefold()
         if name == ALL or any(corpus.name == name for corpus in corpora):
-            return name, replace(request, text=found[2])
+            return name, replace(request, text=match[2])
     own = await services.stores.chats.find_chat(request.place.platform, request.person.id)
     if usual := (own and own.corpus) or services.archives.usual:
         return usual, request
@@ -220,7 +220,9 @@ async def _handle_corpus(request: Request, services: Services) -> Reply:
     if not corpora:
         return reply_aside(request, words.render(no_corpora().full_message))
     lines = [words.say("I can search:")]
-    lines += [_format_corpus(request, corpus, chosen=corpus.name == current) for corpus in corpora]
+    lines += [
+        _format_corpus(request, corpus, is_selected=corpus.name == current) for corpus in corpora
+    ]
     if current == ALL:
         lines.append(words.say("All of them are searched here."))
     usual = Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL))
@@ -252,25 +254,27 @@ async def name_archive(chat: Chat, services: Services, words: Words) -> str:
     """Return what a chat searches, as people read it."""
     name = services.archives.name_for(chat)
     try:
-        found = chosen_corpora(await services.archives.list(), name)
+        matching = chosen_corpora(await services.archives.list(), name)
     except SeveralCorpora:
         return words.say("asked for each time; /corpus NAME chooses one")
     except CorpusNotFound:
         return name or words.say("none yet")
-    if name == ALL and len(found) > 1:
+    if name == ALL and len(matching) > 1:
         return words.say("all of them")
     return (
-        found[0].name if found[0].voice == found[0].name else f"{found[0].name} ({found[0].voice})"
+        matching[0].name
+        if matching[0].voice == matching[0].name
+        else f"{matching[0].name} ({matching[0].voice})"
     )
 
 
-def _format_corpus(request: Request, corpus: Corpus, *, chosen: bool) -> str:
+def _format_corpus(request: Request, corpus: Corpus, *, is_selected: bool) -> str:
     line = request.words.count(
         "{name}: {number} text", "{name}: {number} texts", corpus.documents, name=corpus.name
     )
     if corpus.voice != corpus.name:
         line = f"{line} ({corpus.voice})"
-    return f"{line} ✓" if chosen else line
+    return f"{line} ✓" if is_selected else line
 
 
 async def with_archive(request: Request, services: Services, name: str) -> Chat:

@@ -90,25 +90,25 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
 
 async def _stop_task(request: Request, action: Action, services: Services) -> Reply:
     """Stop what is being written, for whoever asked for it."""
-    composing, kept = services.composing, await _find_task(request, action, services)
+    composing, task = services.composing, await _find_task(request, action, services)
     words = request.words
-    if composing is None or kept is None:
+    if composing is None or task is None:
         return too_old(request)
-    if request.who != kept.task.person and request.who not in services.access.admins:
+    if request.who != task.task.person and request.who not in services.access.admins:
         return reply_aside(request, words.say("Only who asked for it can stop it."))
-    if not await composing.tasks.stop(kept.id):
+    if not await composing.tasks.stop(task.id):
         return reply_aside(request, words.say("It is finished already."))
-    await composing.stop(kept.id)
-    return Reply(words=words, text=words_for(kept.task.language).say("Stopped."), replaces=True)
+    await composing.stop(task.id)
+    return Reply(words=words, text=words_for(task.task.language).say("Stopped."), replaces=True)
 
 
 async def _show_next_variant(request: Request, action: Action, services: Services) -> Reply:
-    kept = await _find_task(request, action, services)
-    outcome = _find_written(kept)
-    if kept is None or outcome is None or not action.value.isdecimal():
+    task = await _find_task(request, action, services)
+    outcome = _find_written(task)
+    if task is None or outcome is None or not action.value.isdecimal():
         return too_old(request)
-    words = words_for(kept.task.language)
-    return replace(variant_reply(kept.id, outcome, words, at=int(action.value)), replaces=True)
+    words = words_for(task.task.language)
+    return replace(variant_reply(task.id, outcome, words, at=int(action.value)), replaces=True)
 
 
 async def _as_thread(request: Request, action: Action, services: Services) -> Reply:
@@ -142,8 +142,8 @@ async def _find_task(request: Request, action: Action, services: Services) -> Ke
     return await services.composing.tasks.get(request.known_chat, action.answer_id or 0)
 
 
-def _find_written(kept: KeptTask | None) -> Composition | None:
-    return kept.outcome if kept and kept.outcome and kept.outcome.variants else None
+def _find_written(task: KeptTask | None) -> Composition | None:
+    return task.outcome if task and task.outcome and task.outcome.variants else None
 
 
 COMPOSE = Command(

@@ -81,9 +81,9 @@ def title_of(title: str | None, url: str) -> str:
 def name_feeds(feeds: Iterable[Feed]) -> list[str]:
     """Return the names of feeds that are not gone: that under which it is known, its title, or its
     host."""
-    known = {feed.url: feed.title for feed in WELL_KNOWN}
+    titles = {feed.url: feed.title for feed in WELL_KNOWN}
     return [
-        known.get(feed.url) or feed.title or read_host(feed.url) or "?"
+        titles.get(feed.url) or feed.title or read_host(feed.url) or "?"
         for feed in feeds
         if not feed.gone
     ]
@@ -98,10 +98,10 @@ async def _import_feeds(request: Request, text: str, services: Services) -> Repl
     """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
     words, chat, news = request.words, request.known_chat, services.news
     feeds = await _read_feed_list(text, news)
-    known = await news.feeds.of_chat(chat)
-    urls = {feed.url for feed in known}
+    present = await news.feeds.of_chat(chat)
+    urls = {feed.url for feed in present}
     new = [feed for feed in feeds if feed.url not in urls]
-    room = news.room(sum(not feed.configured for feed in known))
+    room = news.room(sum(not feed.configured for feed in present))
     added = new if room is None else new[:room]
     for feed in added:
         await news.feeds.add(chat, feed.url, category=feed.category, now=request.now)
@@ -183,11 +183,11 @@ async def _list_feeds(request: Request, services: Services) -> Reply:
     feeds = await news.feeds.of_chat(chat)
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
-    known = well_known_in(words.language)
+    offers = well_known_in(words.language)
     by_url, by_name = (
-        words.write_commands(f"/feeds add {feed}") for feed in (known[0].url, known[0].name)
+        words.write_commands(f"/feeds add {feed}") for feed in (offers[0].url, offers[0].name)
     )
-    named = ", ".join(feed.name for feed in known)
+    named = ", ".join(feed.name for feed in offers)
     lines += ["", words.say("For example: {example}", example=by_url)]
     lines.append(words.say("By name: {names}, such as {example}", names=named, example=by_name))
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
@@ -195,13 +195,13 @@ async def _list_feeds(request: Request, services: Services) -> Reply:
 
 async def _add_feed(request: Request, rest: str, services: Services) -> Reply:
     address, _, category = rest.partition(" ")
-    if known := well_known(address):
-        address = known.url
+    if well_known_feed := well_known(address):
+        address = well_known_feed.url
     category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
-    found = await _looked_up(services.news, address)
-    if isinstance(found, ReadableFeed):
-        return await _follow_feed(request, found, category, services.news)
-    return await _offer_feeds(request, found, category, services.news)
+    candidates = await _looked_up(services.news, address)
+    if isinstance(candidates, ReadableFeed):
+        return await _follow_feed(request, candidates, category, services.news)
+    return await _offer_feeds(request, candidates, category, services.news)
 
 
 async def _follow_feed(
@@ -209,10 +209,10 @@ async def _follow_feed(
 ) -> Reply:
     """Add a feed that has just been read to the chat. Raises UsageError if it has too many."""
     words, chat = request.words, request.known_chat
-    known = await news.feeds.of_chat(chat)
-    same = next((feed for feed in known if feed.url == found.url), None)
+    present = await news.feeds.of_chat(chat)
+    same = next((feed for feed in present if feed.url == found.url), None)
     if same is None or same.configured:
-        _require_room(request, known, news)
+        _require_room(request, present, news)
     await news.feeds.add(
         chat,
         found.url,
@@ -232,8 +232,8 @@ async def _follow_feed(
     return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
-def _require_room(request: Request, known: Sequence[Feed], news: NewsServices) -> None:
-    own = sum(not feed.configured for feed in known)
+def _require_room(request: Request, feeds: Sequence[Feed], news: NewsServices) -> None:
+    own = sum(not feed.configured for feed in feeds)
     if news.room(own) == 0:
         raise UsageError(
             request.words.say(
@@ -245,9 +245,9 @@ def _require_room(request: Request, known: Sequence[Feed], news: NewsServices) -
 
 
 async def _offer_feeds(
-    request: Request, found: Sequence[FoundFeed], category: str, news: NewsServices
+    request: Request, feeds: Sequence[FoundFeed], category: str, news: NewsServices
 ) -> Reply:
-    words, offered = request.words, found[:_MAX_OFFERED]
+    words, offered = request.words, feeds[:_MAX_OFFERED]
     numbers = await news.offers.offer([feed.url for feed in offered], now=request.now)
     lines = [words.say("This page names several feeds. Which one shall I add?")]
     buttons = []
@@ -279,22 +279,22 @@ def _hash_url(url: str) -> str:
 async def _choose_feed(request: Request, action: Action, services: Services) -> Reply:
     number, _, rest = action.value.partition(".")
     digest, _, category = rest.partition(".")
-    known = number.isascii() and number.isdigit() and len(number) < 19
-    url = await services.news.offers.url(int(number)) if known else None
+    is_number = number.isascii() and number.isdigit() and len(number) < 19
+    url = await services.news.offers.url(int(number)) if is_number else None
     if url is None or digest != _hash_url(url):
         return too_old(request)
-    found = await _looked_up(services.news, url)
-    if not isinstance(found, ReadableFeed):
+    candidates = await _looked_up(services.news, url)
+    if not isinstance(candidates, ReadableFeed):
         return too_old(request)
-    reply = await _follow_feed(request, found, category, services.news)
+    reply = await _follow_feed(request, candidates, category, services.news)
     return replace(reply, replaces=True)
 
 
 async def _remove_feed(request: Request, rest: str, services: Services) -> Reply:
     words, news, chat = request.words, services.news, request.known_chat
     number = rest.removesuffix(".")
-    known = number.isascii() and number.isdigit() and len(number) < 19
-    which = int(number) if known else rest
+    is_number = number.isascii() and number.isdigit() and len(number) < 19
+    which = int(number) if is_number else rest
     if await news.feeds.remove(chat, which):
         return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
     known_urls = {
@@ -309,13 +309,13 @@ async def _remove_feed(request: Request, rest: str, services: Services) -> Reply
 
 async def _test_feed(request: Request, rest: str, services: Services) -> Reply:
     words = request.words
-    found = await _looked_up(services.news, rest)
-    if not isinstance(found, ReadableFeed):
+    candidates = await _looked_up(services.news, rest)
+    if not isinstance(candidates, ReadableFeed):
         lines = [words.say("This page names several feeds:")]
-        lines += [f"- {feed.url}" for feed in found]
+        lines += [f"- {feed.url}" for feed in candidates]
         return Reply(words=words, text="\n".join(lines), ephemeral=True)
-    entries = found.parsed.entries
-    title = title_of(found.parsed.title, found.url)
+    entries = candidates.parsed.entries
+    title = title_of(candidates.parsed.title, candidates.url)
     lines = [
         words.count(
             "{feed} can be read and holds {number} entry.",
@@ -323,7 +323,7 @@ async def _test_feed(request: Request, rest: str, services: Services) -> Reply:
             len(entries),
             feed=title,
         ),
-        found.url,
+        candidates.url,
     ]
     lines += [
         f"- {cut(entry.title or entry.summary, _LONGEST_HEADLINE)}"

@@ -36,14 +36,14 @@ def help_command(others: Sequence[Command]) -> Command:
     """Return the command that describes `others` and itself."""
 
     async def answer(request: Request, _services: Services) -> Reply:
-        words, asked = request.words, request.text.lstrip("/").lower()
+        words, topic = request.words, request.text.lstrip("/").lower()
         for listed in (*others, command):
-            if asked in listed.names:
+            if topic in listed.names:
                 return Reply(words=words, text=_explain_command(listed, request), ephemeral=True)
-        if asked and (
-            found := [line for other in others for line in _list_about(asked, other, words)]
+        if topic and (
+            lines := [line for other in others for line in _list_about(topic, other, words)]
         ):
-            return Reply(words=words, text="\n".join(found), ephemeral=True)
+            return Reply(words=words, text="\n".join(lines), ephemeral=True)
         return Reply(words=words, text=await _list_all(request, (*others, command)), ephemeral=True)
 
     command = Command(
@@ -105,12 +105,12 @@ async def listening_here(request: Request) -> str:
     return words.say("Here I answer commands, and when I am mentioned.")
 
 
-def _list_about(asked: str, command: Command, words: Words) -> list[str]:
+def _list_about(topic: str, command: Command, words: Words) -> list[str]:
     """Return the details of a command that explain a word, below the command."""
     details = [
         detail
         for detail in command.details
-        if any(asked in head.replace(",", " ").split() for head in _HEADS.findall(detail))
+        if any(topic in head.replace(",", " ").split() for head in _HEADS.findall(detail))
     ]
     return [words.say(command.usage), *map(words.say, details)] if details else []
 

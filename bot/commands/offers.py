@@ -57,35 +57,35 @@ async def offer_archive(request: Request, services: Services) -> Reply:
     request.step(words.say("Reading the file …"))
     zone = request.known_chat.time_zone
     try:
-        found = await loader.receive(attachment.name, attachment.fetch, zone=zone)
+        offer = await loader.receive(attachment.name, attachment.fetch, zone=zone)
     except PresagioError as error:
         if isinstance(error, DeliveryError | StorageError):
             raise
         return reply_aside(request, f"{name}: {_explain(error, words)}")
-    return _ask_whether(found, name, attachment, words)
+    return _ask_whether(offer, name, attachment, words)
 
 
-def _ask_whether(found: OfferedArchive, name: str, attachment: SentFile, words: Words) -> Reply:
+def _ask_whether(archive: OfferedArchive, name: str, attachment: SentFile, words: Words) -> Reply:
     into = (
-        words.say("Shall I add it to my archive {corpus}?", corpus=found.corpus)
-        if found.is_known
-        else words.say("Shall I add it as the archive {corpus}?", corpus=found.corpus)
+        words.say("Shall I add it to my archive {corpus}?", corpus=archive.corpus)
+        if archive.is_known
+        else words.say("Shall I add it as the archive {corpus}?", corpus=archive.corpus)
     )
     size = _say_size(attachment.size, words)
-    kind = ", ".join(words.say(_KINDS[each]) for each in found.kinds)
+    kind = ", ".join(words.say(_KINDS[each]) for each in archive.kinds)
     holds = words.say("{name} ({size}) holds {kind}.", name=name, size=size, kind=kind)
     # The zone that is shown will be used, even if the chat's has changed by then.
-    zone = (found.table and found.table.timezone) or ""
-    value = f"{found.key}{_BETWEEN}{zone}"
+    zone = (archive.table and archive.table.timezone) or ""
+    value = f"{archive.key}{_BETWEEN}{zone}"
     add = Button(label=words.say("Add it"), action=Action(name=ADD, value=value))
-    leave = Button(label=words.say("No"), action=Action(name=LEAVE, value=found.key))
-    lines = [f"{holds} {into}", *(_describe_table(found.table, words) if found.table else ())]
-    if found.kind in {Kind.LIBRARY, Kind.PUBLISHED}:
+    leave = Button(label=words.say("No"), action=Action(name=LEAVE, value=archive.key))
+    lines = [f"{holds} {into}", *(_describe_table(archive.table, words) if archive.table else ())]
+    if archive.kind in {Kind.LIBRARY, Kind.PUBLISHED}:
         lines.append(words.say("All who search here may read them."))
-    if found.unread:
-        unread = cut(", ".join(found.unread), _LONGEST_LIST)
+    if archive.unread:
+        unread = cut(", ".join(archive.unread), _LONGEST_LIST)
         lines.append(words.say("Also there, not read: {files}", files=unread))
-    shows_texts = found.table is not None
+    shows_texts = archive.table is not None
     return Reply(words=words, text="\n".join(lines), inert=shows_texts, buttons=((add, leave),))
 
 
@@ -152,8 +152,8 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
             name=corpus.name,
         )
     ]
-    shown = {archive.name for archive in await services.archives.list()}
-    if corpus.name not in shown:
+    names = {archive.name for archive in await services.archives.list()}
+    if corpus.name not in names:
         lines.append(words.say("Private messages are searched only in chats of chat.private."))
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
         command = words.write_commands(f"/corpus name {corpus.name} @ana Ana Ruiz")
@@ -175,7 +175,7 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
     return Reply(
         words=words,
         text="\n".join(lines),
-        buttons=((here,),) if corpus.name in shown else (),
+        buttons=((here,),) if corpus.name in names else (),
         replaces=True,
     )
 

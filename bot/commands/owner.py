@@ -48,26 +48,27 @@ async def _handle_access(request: Request, services: Services) -> Reply:
     if verb:
         return await _decide_by_name(request, verb.lower(), name.strip(), services)
     words = request.words
-    known = await services.access.ownership.access.admissions(request.place.platform)
-    if not known:
+    admissions = await services.access.ownership.access.admissions(request.place.platform)
+    if not admissions:
         text = words.say(
             "Nobody has asked yet. To let somebody in: {example}",
             example=_write_example(request),
         )
         return reply_aside(request, text)
-    waiting = sum(admission.state is AdmissionState.ASKED for admission in known)
+    waiting = sum(admission.state is AdmissionState.ASKED for admission in admissions)
     lines = [words.count("{number} waits.", "{number} wait.", waiting)] if waiting > 1 else []
     lines.append(words.say("Who asked to use this bot:"))
     lines += [
         f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}"
-        for admission in known
+        for admission in admissions
     ]
     return Reply(
         words=words,
         text="\n".join(lines),
         buttons=tuple(
             filter(
-                None, (_build_access_buttons(admission, words) for admission in known[:_MAX_SHOWN])
+                None,
+                (_build_access_buttons(admission, words) for admission in admissions[:_MAX_SHOWN]),
             )
         ),
         ephemeral=True,
@@ -177,51 +178,59 @@ async def _decide_admission(request: Request, action: Action, services: Services
     if value not in set(_VERB_STATES.values()) or platform != request.place.platform:
         return too_old(request)
     state = AdmissionState(value)
-    known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
-    if known is None:
+    admission = await services.access.ownership.access.decide(
+        platform, chat, state, now=request.now
+    )
+    if admission is None:
         return too_old(request)
-    reply = await _announce_admission(request, known, name, state, services)
+    reply = await _announce_admission(request, admission, name, state, services)
     return replace(reply, replaces=True, toast=request.words.say("Noted."))
 
 
 async def _announce_admission(
-    request: Request, known: Admission | None, name: str, state: AdmissionState, services: Services
+    request: Request,
+    admission: Admission | None,
+    name: str,
+    state: AdmissionState,
+    services: Services,
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
-    words, shown = request.words, _name_admission(known) if known else name
+    words, title = request.words, _name_admission(admission) if admission else name
     waited: tuple[Request, ...] = ()
     if state is AdmissionState.ALLOWED:
-        if known:
-            await services.access.ownership.announce(known)
-            message = await _read_waiting_message(request, known, services)
+        if admission:
+            await services.access.ownership.announce(admission)
+            message = await _read_waiting_message(request, admission, services)
             waited = (message,) if message else ()
-        sentence = words.say("{who} may use me now. /access changes that.", who=shown)
+        sentence = words.say("{who} may use me now. /access changes that.", who=title)
     else:
-        sentence = words.say("{who} may not use me. /access changes that.", who=shown)
+        sentence = words.say("{who} may not use me. /access changes that.", who=title)
     return Reply(words=words, text=sentence, ephemeral=True, follow_ups=waited)
 
 
 async def _read_waiting_message(
-    request: Request, known: Admission, services: Services
+    request: Request, admission: Admission, services: Services
 ) -> Request | None:
     """Return what was written in a chat before it was let in, as a request made there, or None."""
-    chat = await services.stores.chats.find_chat(known.platform, known.external_id)
-    if chat is None or known.message is None:
+    chat = await services.stores.chats.find_chat(admission.platform, admission.external_id)
+    if chat is None or admission.message is None:
         return None
     return Request(
-        event_id=f"admitted:{known.external_id}:{request.event_id}",
+        event_id=f"admitted:{admission.external_id}:{request.event_id}",
         place=Place(
-            platform=known.platform,
-            chat_id=known.external_id,
+            platform=admission.platform,
+            chat_id=admission.external_id,
             private=chat.private,
-            thread=known.thread,
+            thread=admission.thread,
             title=chat.title,
         ),
-        person=Person(id=known.external_id, language=known.language, as_chat=not chat.private),
+        person=Person(
+            id=admission.external_id, language=admission.language, as_chat=not chat.private
+        ),
         trigger=Trigger.COMMAND,  # other messages followed it: the answer repeats the headline
-        text=known.message,
+        text=admission.message,
         now=request.now,
-        written_at=known.message_at,
+        written_at=admission.message_at,
     )
 
 
@@ -311,7 +320,7 @@ async def _list_pending(request: Request, services: Services, corpus: Corpus, _:
     words = request.words
     groups = await services.archives.glossary.list_groups(corpus.name)
     waiting = [group for group in groups if group.status is GroupStatus.PENDING]
-    shown = waiting[:_SHOWN_PENDING]
+    first = waiting[:_SHOWN_PENDING]
     lines = [
         words.count(
             "{number} group holds in {corpus}.",
@@ -320,12 +329,12 @@ async def _list_pending(request: Request, services: Services, corpus: Corpus, _:
             corpus=corpus.name,
         ),
         words.count("{number} waits.", "{number} wait.", len(waiting)) if waiting else "",
-        *(_format_group(group) for group in shown),
+        *(_format_group(group) for group in first),
         ""
         if waiting
         else words.say("For example: {example}", example=words.write_commands(_GROUP_EXAMPLE)),
     ]
-    buttons = tuple(tuple(_review_buttons(group, request)) for group in shown)
+    buttons = tuple(tuple(_review_buttons(group, request)) for group in first)
     text = "\n".join(filter(None, lines))
     return Reply(words=words, text=text, buttons=buttons, ephemeral=True)
 
@@ -353,26 +362,26 @@ def _format_group(group: AliasGroup) -> str:
 
 async def _add_group(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     terms, new = await services.archives.glossary.add(corpus.name, rest.split("="), now=request.now)
-    shown = " = ".join(terms)
+    equation = " = ".join(terms)
     if new:
         return _confirm_group(
-            request, request.words.say("Added for {corpus}.", corpus=corpus.name), shown
+            request, request.words.say("Added for {corpus}.", corpus=corpus.name), equation
         )
-    return _confirm_group(request, request.words.say("Known already."), shown)
+    return _confirm_group(request, request.words.say("Known already."), equation)
 
 
 async def _approve_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _parse_group_ids(request, services, corpus, rest)
     groups = await services.archives.glossary.groups.approve(ids)
-    shown = "; ".join(" = ".join(group.terms) for group in groups)
-    return _confirm_group(request, request.words.say("Approved."), shown)
+    equations = "; ".join(" = ".join(group.terms) for group in groups)
+    return _confirm_group(request, request.words.say("Approved."), equations)
 
 
 async def _reject_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _parse_group_ids(request, services, corpus, rest)
     gone = await services.archives.glossary.groups.reject(ids, now=request.now)
-    shown = "; ".join(" = ".join(terms) for terms in gone)
-    return _confirm_group(request, request.words.say("Gone, and never suggested again."), shown)
+    equations = "; ".join(" = ".join(terms) for terms in gone)
+    return _confirm_group(request, request.words.say("Gone, and never suggested again."), equations)
 
 
 def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:

@@ -118,14 +118,14 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _finish_answer(
-    request: Request, services: Services, shown: Answer, asked: SearchRequest, corpus: str
+    request: Request, services: Services, previous: Answer, search: SearchRequest, corpus: str
 ) -> Reply | None:
     """Return the whole answer in place of one that did not wait for texts to be compared.
 
     None if it is to stay, because somebody has voted on it.
     """
-    prophecy = await services.searches.prophesy(replace(asked, patience=None), corpus=corpus)
-    answer = replace(shown, prophecy=prophecy)
+    prophecy = await services.searches.prophesy(replace(search, patience=None), corpus=corpus)
+    answer = replace(previous, prophecy=prophecy)
     if not await services.stores.answers.finish(answer):
         return None
     return _show_page(request, answer, _build_buttons(request, services, answer, {}))
@@ -188,10 +188,10 @@ async def _show_prophecy(request: Request, services: Services, prophecy: Prophec
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
     if not request.place.kept:
         return _show_page(request, answer, ())
-    kept = await services.stores.answers.keep(
+    stored = await services.stores.answers.keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
-    answer = replace(answer, id=kept)
+    answer = replace(answer, id=stored)
     # A new answer has no votes yet.
     return _show_page(request, answer, _build_buttons(request, services, answer, {}))
 
@@ -233,36 +233,36 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
     looks = (_answer_in_full(replace(request, text=headline), services) for headline in written)
     # Raised only when all are done, as the other searches would go on behind an error.
     outcomes = await asyncio.gather(*looks, return_exceptions=True)
-    kept, remarks = list[Answer](), list[str]()
+    stored, remarks = list[Answer](), list[str]()
     for headline, outcome in zip(written, outcomes, strict=True):
         if not isinstance(outcome, BaseException):
-            kept.append(await _keep_first(outcome, request, services))
+            stored.append(await _keep_first(outcome, request, services))
         elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
             remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.full_message)}")
         else:
             raise outcome
-    numbered = list(enumerate(kept, start=1))
-    found = [(number, answer) for number, answer in numbered if answer.page]
+    numbered = list(enumerate(stored, start=1))
+    numbered_answers = [(number, answer) for number, answer in numbered if answer.page]
     nothing = words.say("No old tweet foretold this.")
     missed = [(number, answer) for number, answer in numbered if not answer.page]
     remarks[:0] = [f"{number}. {_name_headline(answer)}: {nothing}" for number, answer in missed]
-    unjudged = (say_unjudged(answer.prophecy, words) for _, answer in found)
+    unjudged = (say_unjudged(answer.prophecy, words) for _, answer in numbered_answers)
     remarks += dict.fromkeys(filter(None, unjudged))  # once
     if rest := headlines[MAX_HEADLINES:]:
         named = ", ".join(map(_shorten_headline, rest))
         left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)
         remarks.append(left_out)
-    items = [_view_item(number, answer, request) for number, answer in found]
+    items = [_view_item(number, answer, request) for number, answer in numbered_answers]
     signed = len({item.hit.signature for item in items}) > 1
     remark_text = "\n".join(remarks) or None
     return Reply(
         words=words,
-        shows=found[0][1] if found else None,
+        shows=numbered_answers[0][1] if numbered_answers else None,
         items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
         # What has no tweet follows the others, which only a notice does.
-        text=None if found else remark_text,
-        notice=remark_text if found else None,
-        buttons=_several_buttons(found, request),
+        text=None if numbered_answers else remark_text,
+        notice=remark_text if numbered_answers else None,
+        buttons=_several_buttons(numbered_answers, request),
     )
 
 
@@ -271,17 +271,17 @@ async def _keep_first(prophecy: Prophecy, request: Request, services: Services) 
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
     if not request.place.kept:
         return answer
-    kept = await services.stores.answers.keep(
+    stored = await services.stores.answers.keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
-    return replace(answer, id=kept)
+    return replace(answer, id=stored)
 
 
 def _several_buttons(
-    found: Sequence[tuple[int, Answer]], request: Request
+    answers: Sequence[tuple[int, Answer]], request: Request
 ) -> tuple[tuple[Button, ...], ...]:
     more = request.words.say("More")
-    row = tuple(answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in found)
+    row = tuple(answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in answers)
     return (row,) if row and request.place.kept else ()
 
 
@@ -314,8 +314,8 @@ async def _show_more(request: Request, services: Services) -> Reply | None:
     if await services.stores.answers.asked_with(meant):
         # Its headline is named, as it is one of several.
         return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, services)
-    kept = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
-    return await _show_next_page(request, services, kept.page_at(kept.last))
+    stored = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
+    return await _show_next_page(request, services, stored.page_at(stored.last))
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:

@@ -36,26 +36,26 @@ async def _find_page(
     The query is made again for each page, by words and without a model. Raises PresagioError.
     """
     with points_to_corpora():
-        found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
-    if after and len(found.hits) <= after:
+        answer = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
+    if after and len(answer.hits) <= after:
         return reply_aside(request, request.words.say("That is all I found."))
     brief = request.wants_brief_answer or after
     if brief:
-        reply = brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
+        reply = brief_find_reply(answer, request.words, longest=_LONGEST_TEXT, after=after)
     else:
-        reply = find_reply(found, request.words, longest=_LONGEST_TEXT)
+        reply = find_reply(answer, request.words, longest=_LONGEST_TEXT)
     if not request.place.kept:
         return reply
-    kept = await services.stores.answers.keep_receipt(
+    stored = await services.stores.answers.keep_receipt(
         request.known_chat,
         request.place.thread,
-        Receipt.of(found),
+        Receipt.of(answer),
         asked_at=request.now,
         event_id=request.answered_event,
     )
-    if len(found.hits) < after + _SHOWN:
+    if len(answer.hits) < after + _SHOWN:
         return reply
-    more = Button(label=request.words.say("More"), action=Action(name=FOUND, answer_id=kept))
+    more = Button(label=request.words.say("More"), action=Action(name=FOUND, answer_id=stored))
     return replace(reply, buttons=((more,),))
 
 
@@ -68,8 +68,8 @@ async def more_found(request: Request, services: Services, receipt: Receipt) -> 
 
 async def press_more_found(request: Request, action: Action, services: Services) -> Reply:
     """Show what follows the hits of the message, also when pressed again."""
-    kept = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
-    return await more_found(request, services, kept) if kept else too_old(request)
+    receipt = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
+    return await more_found(request, services, receipt) if receipt else too_old(request)
 
 
 async def _find_texts(request: Request, services: Services) -> Reply:
@@ -117,20 +117,20 @@ async def _answer_question(request: Request, services: Services) -> Reply:
         return reply_aside(request, text)
     question = cut(request.text, _LONGEST_QUESTION)
     corpus, earlier = services.archives.name_for(request.known_chat), EarlierQuestions()
-    asked = _to_asked_question(request, corpus) if request.place.kept else None
-    if asked:
-        earlier = await services.stores.questions.earlier(asked)
+    earlier_question = _to_asked_question(request, corpus) if request.place.kept else None
+    if earlier_question:
+        earlier = await services.stores.questions.earlier(earlier_question)
         earlier = await _choose_context(request, services, earlier)
     request.step(words.say("Searching …"))
     with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now
         )
-    if asked:
+    if earlier_question:
         # What follows it is about the same headline.
         headlines = earlier.texts if earlier.last is None else ()
         kept = ": ".join((*headlines, question))
-        await services.stores.questions.keep(asked, kept, follows=earlier.last)
+        await services.stores.questions.keep(earlier_question, kept, follows=earlier.last)
     if request.who in services.access.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)

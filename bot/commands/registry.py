@@ -32,8 +32,8 @@ ActionHandler = Callable[
 
 def split_channel(request: Request, text: str) -> tuple[str, str]:
     """Return the channel that a command's argument begins with, or "", and what follows it."""
-    found = _CHANNEL.match(text) if request.place.private else None
-    return (found[0], text[found.end() :].strip()) if found else ("", text)
+    match = _CHANNEL.match(text) if request.place.private else None
+    return (match[0], text[match.end() :].strip()) if match else ("", text)
 
 
 async def answer_about(
@@ -179,8 +179,8 @@ class Registry:
         try:
             return await self._answer_request(request, services)
         except SeveralCorpora:
-            asked = request.trigger is not Trigger.OVERHEARD and request.place.kept
-            if self._several is None or not asked:
+            is_request = request.trigger is not Trigger.OVERHEARD and request.place.kept
+            if self._several is None or not is_request:
                 raise
             done = await self._several(request, services)
             if isinstance(done, Request):
@@ -253,8 +253,8 @@ class Registry:
         """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
-            known = self._actions.get(action.name) if action else None
-            return known[0].act_of(action.name) if action and known else None
+            act = self._actions.get(action.name) if action else None
+            return act[0].act_of(action.name) if action and act else None
         if request.command_call is None:
             return self._plain_act(request)
         name, text = request.command_call

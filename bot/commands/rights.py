@@ -260,8 +260,8 @@ def say_how_to_ask(words: Words, *, private: bool) -> str:
 def asker_title(request: Request) -> str:
     """Return what the owner is shown of a chat: a name, a group's title, or its id."""
     place, person = request.place, request.person
-    shown = (person.name if place.private else place.title) or place.chat_id
-    return cut(" ".join(shown.split()), _LONGEST_TITLE)
+    title = (person.name if place.private else place.title) or place.chat_id
+    return cut(" ".join(title.split()), _LONGEST_TITLE)
 
 
 def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Button, ...]:

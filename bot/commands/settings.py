@@ -132,8 +132,8 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 
 def _set_language(chat: Chat, value: str, words: Words) -> Chat:
-    chosen = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
-    return replace(chat, language=None if chosen == _AUTO else chosen)
+    code = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
+    return replace(chat, language=None if code == _AUTO else code)
 
 
 def _set_listening(chat: Chat, value: str, words: Words) -> Chat:
@@ -175,8 +175,8 @@ def _set_quiet_hours(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _set_picture(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(choice.value for choice in PostPicture)
-    wanted = PostPicture(_one_of(value, known, "picture", words))
+    names = tuple(choice.value for choice in PostPicture)
+    wanted = PostPicture(_one_of(value, names, "picture", words))
     if wanted is not PostPicture.OFF:
         require_pictures()
     return replace(chat, picture=wanted)
@@ -262,18 +262,18 @@ def explain_value(chat: Chat, name: str, request: Request) -> str:
     return request.words.say(message, value=value, time=f"{local.hour}:{local:%M}")
 
 
-def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
+def _one_of(value: str, allowed: tuple[str, ...], name: str, words: Words) -> str:
     """Return the value that is meant, which may be Spanish. Raises UsageError if it is not in
-    `known`."""
+    `allowed`."""
     for typed in (value.lower(), _VALUES.get(fold_case_and_accents(value), "")):
-        if typed in known:
+        if typed in allowed:
             return typed
     raise UsageError(
         words.say(
             "{value} does not fit {name}. Use one of: {known}.",
             value=cut(value, _LONGEST_ECHO) or "-",
             name=_translate_name(name, words),
-            known=", ".join(_translate_value(each, words) for each in known),
+            known=", ".join(_translate_value(each, words) for each in allowed),
         )
     )
 
@@ -351,11 +351,11 @@ async def _change_setting(
 ) -> tuple[Chat, Words]:
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
-    known = {**SETTINGS_BY_NAME, **_SHORTHANDS}
+    by_name = {**SETTINGS_BY_NAME, **_SHORTHANDS}
     if key == _CORPUS:
         chat = await with_archive(request, services, value)
-    elif key in known:
-        chat = known[key](request.known_chat, value, words)
+    elif key in by_name:
+        chat = by_name[key](request.known_chat, value, words)
     else:
         raise UsageError(
             words.say(

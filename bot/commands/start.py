@@ -110,9 +110,9 @@ async def _list_searched(request: Request, services: Services) -> list[Corpus]:
 
 
 def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
-    shown = ", ".join(corpus.voice for corpus in archives[:_MAX_VOICES])
+    voices = ", ".join(corpus.voice for corpus in archives[:_MAX_VOICES])
     more = len(archives) - _MAX_VOICES
-    named = cut(shown, _LONGEST_VOICES)
+    named = cut(voices, _LONGEST_VOICES)
     return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
 
 
@@ -230,18 +230,18 @@ async def _ask_source(hour: str, request: Request, services: Services) -> Reply:
 
 async def _find_subscription(request: Request, services: Services) -> Subscription | None:
     """Return the subscription of the chat, or None if nothing is posted there."""
-    found = await services.news.subscriptions.get(request.known_chat)
-    return found if found and found.mode is not PostingMode.OFF else None
+    subscription = await services.news.subscriptions.get(request.known_chat)
+    return subscription if subscription and subscription.mode is not PostingMode.OFF else None
 
 
 async def _sum_up_setup(request: Request, services: Services) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
-    chosen = await _list_searched(request, services)
+    selected = await _list_searched(request, services)
     ready = words.say("I am set up.")
     lines = [
         f"{ready} {say_how_to_ask(words, private=request.place.private)}",
-        words.say("I search the texts of {voices}.", voices=_format_voices(chosen, words)),
+        words.say("I search the texts of {voices}.", voices=_format_voices(selected, words)),
         *await _sum_up_posts(request, services),
         words.say("/settings and /subscribe change the rest."),
     ]
@@ -306,9 +306,9 @@ async def _press_step(request: Request, action: Action, services: Services) -> R
         return await _press_hour(key, value, request, services)
     if key not in _CHOICES or value not in _CHOICES[key].values:
         return too_old(request)
-    chosen = _CHOICES[key]
+    change = _CHOICES[key]
     return await _run_command(
-        chosen.command, f"{chosen.typed} {value}", chosen.step, request, services
+        change.command, f"{change.typed} {value}", change.step, request, services
     )
 
 

@@ -159,11 +159,11 @@ def _say_when(subscription: Subscription, words: Words) -> str:
 
 
 def _name_feeds(feeds: Sequence[str], words: Words) -> str:
-    shown = [cut(name, _LONGEST_FEED) for name in feeds[:_MAX_FEEDS]]
+    names = [cut(name, _LONGEST_FEED) for name in feeds[:_MAX_FEEDS]]
     if len(feeds) > _MAX_FEEDS:
         beyond = words.number(len(feeds) - _MAX_FEEDS)
-        shown.append(words.say("{number} more", number=beyond))
-    return join_with_and(shown, words) or words.say("the news")
+        names.append(words.say("{number} more", number=beyond))
+    return join_with_and(names, words) or words.say("the news")
 
 
 def _say_filters(subscription: Subscription, words: Words) -> Iterator[str]:

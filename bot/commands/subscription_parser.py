@@ -194,8 +194,8 @@ class _Reader:
         self._spanish = words.language == "es"
         text = _translate_phrases(text)
         self._tokens: deque[_Token] = deque(
-            (found[0], False) if found["quoted"] is None else (found["quoted"], True)
-            for found in _TOKEN.finditer(text)
+            (match[0], False) if match["quoted"] is None else (match["quoted"], True)
+            for match in _TOKEN.finditer(text)
         )
         self._here = here
         self._words = words
@@ -425,8 +425,10 @@ def _day_named(name: str) -> int | None:
     """Return the day of a name that begins like "mon" or "lun", or None."""
     plain = name.strip().lower().translate(_ACCENTS)
     plain = plain.removesuffix("s") if len(plain) > 4 else plain  # "Mondays"
-    known = next((full for full in _FULL_DAYS if len(plain) >= 3 and full.startswith(plain)), None)
-    return _DAYS_BY_NAME[known[:3]] if known else None
+    full_name = next(
+        (full for full in _FULL_DAYS if len(plain) >= 3 and full.startswith(plain)), None
+    )
+    return _DAYS_BY_NAME[full_name[:3]] if full_name else None
 
 
 def _split_span(part: str) -> tuple[str, str]:
@@ -444,13 +446,13 @@ def _expand_span(begin: int, end: int) -> set[int]:
 
 def _split_items(tokens: Iterable[_Token]) -> tuple[str, ...]:
     """Return the items between commas, without duplicates."""
-    found: list[list[str]] = [[]]
+    items: list[list[str]] = [[]]
     for part, quoted in tokens:
         if part == "," and not quoted:
-            found.append([])
+            items.append([])
         else:
-            found[-1].append(part)
-    joined = (" ".join(" ".join(parts).split()) for parts in found)
+            items[-1].append(part)
+    joined = (" ".join(" ".join(parts).split()) for parts in items)
     return tuple(dict.fromkeys(filter(None, joined)))
 
 

@@ -119,11 +119,11 @@ async def _post_current_finds(request: Request, services: Services) -> Reply | N
 
 
 async def _store_answers(
-    request: Request, answers: Answers, chosen: Sequence[Chosen]
+    request: Request, answers: Answers, selected: Sequence[Chosen]
 ) -> list[PostItem]:
     """Store an answer for each find that is shown immediately."""
     items = []
-    for chosen_story in chosen:
+    for chosen_story in selected:
         first = chosen_story.find.prophecy.hits.index(chosen_story.hit)
         answer = Answer(
             prophecy=chosen_story.find.prophecy, asked_at=request.now, first=first, last=first + 1
@@ -143,8 +143,8 @@ async def _show_preview(request: Request, services: Services) -> Reply:
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
-        for place, chosen in enumerate(choice.chosen, start=1):
-            lines += _describe_chosen(place, chosen, words)
+        for place, item in enumerate(choice.chosen, start=1):
+            lines += _describe_chosen(place, item, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
         lines += (hindered := await list_obstacles(request, subscription, news))

@@ -56,8 +56,8 @@ async def _vote_buttons(
             posted, counts, words, platform=platform, compact=compact, writes=writes
         )
     tallies = await answers.tallies(answer)
-    shown = page_of(answer, rank)
-    return answer_buttons(shown, tallies, words, platform=platform, compact=compact, writes=writes)
+    page = page_of(answer, rank)
+    return answer_buttons(page, tallies, words, platform=platform, compact=compact, writes=writes)
 
 
 async def _posted_together(answer: Answer, rank: int, services: Services) -> list[Answer]:
@@ -72,11 +72,11 @@ async def _build_ballot(request: Request, answer: Answer, rank: int, services: S
     """Return the hits of a message after the first, each with its vote buttons."""
     words, answers = request.words, services.stores.answers
     posted = await _posted_together(answer, rank, services)
-    shown = page_of(answer, rank)
+    page = page_of(answer, rank)
     places = (
         [(number, post, post.page[0]) for number, post in enumerate(posted, start=1)]
         if posted
-        else [(hit.rank, shown, hit) for hit in shown.page]
+        else [(hit.rank, page, hit) for hit in page.page]
     )[1:]
     lines, rows = [words.say("Your votes on the others:")], []
     for number, post, hit in places:

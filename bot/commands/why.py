@@ -64,8 +64,8 @@ async def _last_answer(
     answer = await services.stores.answers.last(request.known_chat, request.place.thread)
     if not finds:
         return answer
-    found = await services.stores.answers.last_receipt(request.known_chat, request.place.thread)
-    return found[0] if found and (answer is None or found[1] > answer.asked_at) else answer
+    receipt = await services.stores.answers.last_receipt(request.known_chat, request.place.thread)
+    return receipt[0] if receipt and (answer is None or receipt[1] > answer.asked_at) else answer
 
 
 async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
@@ -95,13 +95,13 @@ def _page_above(button: Action, answer: Answer) -> Answer | None:
     return page_of(answer, rank) if rank else None
 
 
-async def _remember_explained(request: Request, found: Receipt, services: Services) -> None:
+async def _remember_explained(request: Request, receipt: Receipt, services: Services) -> None:
     """Let what replies to the explanation of a query be about that query."""
     if request.place.kept:
         await services.stores.answers.keep_receipt(
             request.known_chat,
             request.place.thread,
-            found,
+            receipt,
             asked_at=request.now,
             event_id=request.answered_event,
         )
@@ -111,11 +111,11 @@ async def _why_answer(request: Request, answer: Answer, services: Services) -> R
     """Explain an answer; what replies to the explanation is about that answer too."""
     if stories := await list_stories(answer, services):
         return replace(_why_stories(request, stories), shows=answer)
-    shown = answer.shown_hits
-    chosen = [hit for hit in shown if str(hit.rank) == request.text]
-    if request.text and not chosen:
-        return _refuse_ranks(request, [hit.rank for hit in shown])
-    text = _explain_hits(answer, chosen or answer.page, request)
+    hits = answer.shown_hits
+    selected = [hit for hit in hits if str(hit.rank) == request.text]
+    if request.text and not selected:
+        return _refuse_ranks(request, [hit.rank for hit in hits])
+    text = _explain_hits(answer, selected or answer.page, request)
     return Reply(words=request.words, text=text, shows=answer)
 
 
@@ -131,8 +131,8 @@ def _why_stories(request: Request, stories: Sequence[Answer]) -> Reply:
     numbered = {str(number): answer for number, answer in enumerate(stories, start=1)}
     if request.text and request.text not in numbered:
         return _refuse_ranks(request, range(1, len(stories) + 1))
-    chosen = {request.text: numbered[request.text]} if request.text else numbered
-    texts = [_explain_story(number, answer, request) for number, answer in chosen.items()]
+    selected = {request.text: numbered[request.text]} if request.text else numbered
+    texts = [_explain_story(number, answer, request) for number, answer in selected.items()]
     return Reply(words=request.words, text="\n\n".join(texts))
 
 
@@ -175,15 +175,15 @@ def _list_source(number: int, hit: Hit, request: Request) -> list[str]:
     return [f"{number}. {described}", *filter(None, [view.url])]
 
 
-def _why_found(request: Request, found: Receipt) -> Reply:
+def _why_found(request: Request, receipt: Receipt) -> Reply:
     """Explain the answer to a query."""
     words = request.words
-    chosen = [hit for hit in found.hits if request.text in ("", str(hit.rank))]
-    if request.text and not chosen:
-        return _refuse_ranks(request, [hit.rank for hit in found.hits])
+    selected = [hit for hit in receipt.hits if request.text in ("", str(hit.rank))]
+    if request.text and not selected:
+        return _refuse_ranks(request, [hit.rank for hit in receipt.hits])
     full = request.known_chat.full_answers
     explain = find_receipt if full else find_reasons
-    return Reply(words=words, text=explain(found, chosen, words))
+    return Reply(words=words, text=explain(receipt, selected, words))
 
 
 def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
@@ -236,8 +236,8 @@ async def _show_picture(request: Request, services: Services) -> Reply | None:
         return nothing_yet(request)
     pages = await numbered_pages(answer, services)
     first = answer if answer.page else next(iter(pages.values()), None)
-    if chosen := pages.get(request.text) if request.text else first:
-        return await _draw_picture(request, chosen, services)
+    if page := pages.get(request.text) if request.text else first:
+        return await _draw_picture(request, page, services)
     if not pages:
         return reply_aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
@@ -269,8 +269,8 @@ async def _draw_picture(request: Request, answer: Answer, services: Services) ->
         return reply_aside(request, request.words.say("Nothing foretold this."))
     stories = await list_stories(answer, services)
     number = next((n for n, story in enumerate(stories, start=1) if story.id == answer.id), None)
-    shown = replace(picture_answer(answer), number=number)
-    return replace(await services.pictures.reply(shown, request.words), shows=answer)
+    subject = replace(picture_answer(answer), number=number)
+    return replace(await services.pictures.reply(subject, request.words), shows=answer)
 
 
 PICTURE = Command(

@@ -112,10 +112,10 @@ class ConsoleAdapter:
 
     def find_pressed_action(self, line: str) -> str | None:
         """Return the action of the button that the line presses, or None if it presses none."""
-        found = _PRESS.fullmatch(line.strip())
-        if found is None:
+        match = _PRESS.fullmatch(line.strip())
+        if match is None:
             return None
-        number = int(found[1])
+        number = int(match[1])
         # An unknown number is passed on unchanged and answered as a button that is too old.
         return str(self._buttons[number - 1]) if 0 < number <= len(self._buttons) else line
 

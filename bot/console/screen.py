@@ -237,11 +237,11 @@ class Output:
         json: bool,
         none: str,
         csv: bool = False,
-        shown: Sequence[Mapping[str, object]] | None = None,
+        table: Sequence[Mapping[str, object]] | None = None,
     ) -> None:
         """Write rows as lines of JSON, as CSV or as a table, or the remark `none` for an empty one.
 
-        `shown` is the rows as the table shows them, where it differs from the JSON.
+        `table` is the rows as a table has them, where it differs from the JSON.
         """
         if json:
             for row in rows:
@@ -249,7 +249,7 @@ class Output:
         elif rows and csv:
             self.csv(rows, list(rows[0]))
         elif rows:
-            self.table(rows if shown is None else shown)
+            self.table(rows if table is None else table)
         else:
             self.remark(none)
 

@@ -305,7 +305,7 @@ class Conversation:
 
     async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
-        asked = request.trigger is not Trigger.OVERHEARD
+        is_request = request.trigger is not Trigger.OVERHEARD
         services = self._trusted.get(_chat_name(request), self._services)
         words = words_to(request, services.access.admins)
         request = replace(request, words=self._commands.words_on(request.place.platform, words))
@@ -317,10 +317,10 @@ class Conversation:
         except PresagioError as error:
             self._report(error)
             sentence = explain_problem(request, error)
-            return reply_aside(request, sentence) if asked else None
+            return reply_aside(request, sentence) if is_request else None
         except Exception as error:
             apologetic = build_apology(request, error)
-            return apologetic if asked else None
+            return apologetic if is_request else None
 
     def _name_asker(self, request: Request) -> Asker:
         return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
@@ -368,8 +368,8 @@ class Conversation:
 
     def _may_ask_again(self, request: Request) -> bool:
         """Return whether a request changes nothing, so that it may be tried twice."""
-        asked = request.trigger in SHOWN_FOR and request.revision is None
-        return asked and self._commands.counts(request) > 0
+        is_request = request.trigger in SHOWN_FOR and request.revision is None
+        return is_request and self._commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Answer in place of an apology once the database is back; give up after some minutes."""

@@ -280,14 +280,14 @@ class Gates:
 
     async def _meet_chat(self, request: Request) -> Chat:
         place, zone = request.place, zone_named(request.person.time_zone)
-        asked = request.trigger is not Trigger.OVERHEARD
+        is_request = request.trigger is not Trigger.OVERHEARD
         return await self._chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
             title=place.title,
             time_zone=zone.key if zone else "UTC",
-            asked_in=words_for(request.person.language).language if asked else None,
+            asked_in=words_for(request.person.language).language if is_request else None,
         )
 
     async def _may_tell_what_is_read(self, request: Request) -> bool:

@@ -71,17 +71,17 @@ def build_apology(request: Request, error: Exception, *, again: bool = False) ->
     return reply_aside(request, f"{sentence} {number}")
 
 
-async def _show_step(adapter: Adapter, request: Request, kept: KeptTask, step: str) -> None:
+async def _show_step(adapter: Adapter, request: Request, task: KeptTask, step: str) -> None:
     """Show the step of a composition in its announcement, if it has one."""
-    words = words_for(kept.task.language)
-    reply = replace(step_reply(kept.id, StepName(step), words), writes=None)
-    if kept.message is None:
+    words = words_for(task.task.language)
+    reply = replace(step_reply(task.id, StepName(step), words), writes=None)
+    if task.message is None:
         await adapter.show_step(request, reply.text or "", "")
         return
     try:
-        await adapter.change(request, kept.message, reply)
+        await adapter.change(request, task.message, reply)
     except DeliveryError as error:
-        logger.debug("composition %d: no step was shown: %s", kept.id, error)
+        logger.debug("composition %d: no step was shown: %s", task.id, error)
 
 
 async def show_outcome(
@@ -181,8 +181,8 @@ class Writing:
             except StorageError as error:
                 logger.warning("nobody knows what was being written: %s", error)
                 left = []
-            for kept in left:
-                self._start_task(_request_of(kept, now()), adapter, kept)
+            for task in left:
+                self._start_task(_request_of(task, now()), adapter, task)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _begin(
@@ -191,63 +191,63 @@ class Writing:
         tasks = self._parts.tasks
         try:
             begun = await tasks.begin(task_id, self._parts.process(), message)
-            kept = await tasks.get(request.known_chat, task_id) if begun else None
+            task = await tasks.get(request.known_chat, task_id) if begun else None
         except StorageError as error:
             await show_outcome(adapter, request, message, build_apology(request, error))
             return
-        if kept:
-            self._start_task(request, adapter, kept)
+        if task:
+            self._start_task(request, adapter, task)
 
-    def _start_task(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
-        running = asyncio.create_task(self._finish(request, adapter, kept))
-        self._running[kept.id] = running
-        running.add_done_callback(lambda _: self._running.pop(kept.id, None))
+    def _start_task(self, request: Request, adapter: Adapter, task: KeptTask) -> None:
+        running = asyncio.create_task(self._finish(request, adapter, task))
+        self._running[task.id] = running
+        running.add_done_callback(lambda _: self._running.pop(task.id, None))
 
-    async def _finish(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
+    async def _finish(self, request: Request, adapter: Adapter, task: KeptTask) -> None:
         """Write, if that is not done, and show the outcome. Raises nothing but CancelledError."""
-        words = words_for(kept.task.language)
+        words = words_for(task.task.language)
         try:
-            if kept.outcome is None and _given_up(kept, request.now):
-                await self._parts.tasks.stop(kept.id)
+            if task.outcome is None and _given_up(task, request.now):
+                await self._parts.tasks.stop(task.id)
                 text = words.say("I was interrupted while I wrote this. Ask me again.")
-                await show_outcome(adapter, request, kept.message, Reply(words=words, text=text))
+                await show_outcome(adapter, request, task.message, Reply(words=words, text=text))
                 return
-            outcome = kept.outcome or await self._write(request, adapter, kept)
+            outcome = task.outcome or await self._write(request, adapter, task)
             reply = Reply(words=words, text=words.say("Stopped."))
             if outcome:
-                reply = variant_reply(kept.id, outcome, words)
-            if await show_outcome(adapter, request, kept.message, reply):
-                await self._parts.tasks.note_shown(kept.id, self._parts.process())
-                fields = {"platform": kept.chat.platform, "chat": kept.chat.id}
+                reply = variant_reply(task.id, outcome, words)
+            if await show_outcome(adapter, request, task.message, reply):
+                await self._parts.tasks.note_shown(task.id, self._parts.process())
+                fields = {"platform": task.chat.platform, "chat": task.chat.id}
                 logger.info("composed", extra={"fields": fields})
         except Exception as error:
-            await self._show_failure(request, adapter, kept, error)
+            await self._show_failure(request, adapter, task, error)
 
     async def _write(
-        self, request: Request, adapter: Adapter, kept: KeptTask
+        self, request: Request, adapter: Adapter, task: KeptTask
     ) -> Composition | None:
         """Return what was written, or None if the task was stopped meanwhile."""
         parts = self._parts
-        chat = f"{kept.chat.platform}:{kept.chat.external_id}"
+        chat = f"{task.chat.platform}:{task.chat.external_id}"
         compose = parts.trusted.get(chat, parts.compose)
-        asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{kept.id}", source=parts.source)
-        show = partial(_show_step, adapter, request, kept)
+        asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{task.id}", source=parts.source)
+        show = partial(_show_step, adapter, request, task)
         # What a dead process has shown last is not known.
-        announced = StepName.RETRIEVE if kept.attempts <= 1 else ""
+        announced = StepName.RETRIEVE if task.attempts <= 1 else ""
         async with (
             self._room,
-            LatestShown(show, delay=_PAUSE, pause=_PAUSE, shown=announced) as shown,
+            LatestShown(show, delay=_PAUSE, pause=_PAUSE, shown=announced) as step,
         ):
             with asked_by(asker):
-                outcome = await compose(kept, request.now, shown.note)
-        stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)
+                outcome = await compose(task, request.now, step.note)
+        stored = await parts.tasks.store_written(task.id, parts.process(), outcome)
         return outcome if stored else None
 
     async def _show_failure(
-        self, request: Request, adapter: Adapter, kept: KeptTask, error: Exception
+        self, request: Request, adapter: Adapter, task: KeptTask, error: Exception
     ) -> None:
         """Say what went wrong in place of the announcement."""
-        request = replace(request, words=words_for(kept.task.language))
+        request = replace(request, words=words_for(task.task.language))
         words = words_to(request, self._parts.operators).naming_commands(
             partial(self._parts.write_commands, adapter.platform)
         )
@@ -257,33 +257,33 @@ class Writing:
             text = explain_problem(request, error)
         else:
             text = build_apology(request, error).text or ""
-        await show_outcome(adapter, request, kept.message, Reply(words=request.words, text=text))
+        await show_outcome(adapter, request, task.message, Reply(words=request.words, text=text))
         try:
-            await self._parts.tasks.stop(kept.id)
+            await self._parts.tasks.stop(task.id)
         except StorageError as unstored:
-            logger.warning("composition %d is not settled: %s", kept.id, explain_error(unstored))
+            logger.warning("composition %d is not settled: %s", task.id, explain_error(unstored))
 
 
-def _given_up(kept: KeptTask, now: datetime) -> bool:
-    return kept.attempts > _MAX_ATTEMPTS or (
-        kept.attempts > 1 and now - kept.asked_at > _STALE and kept.state is TaskState.WAITING
+def _given_up(task: KeptTask, now: datetime) -> bool:
+    return task.attempts > _MAX_ATTEMPTS or (
+        task.attempts > 1 and now - task.asked_at > _STALE and task.state is TaskState.WAITING
     )
 
 
-def _request_of(kept: KeptTask, now: datetime) -> Request:
+def _request_of(task: KeptTask, now: datetime) -> Request:
     """Return a request from the place of a task, in which its message can be edited."""
-    words = words_for(kept.task.language)
+    words = words_for(task.task.language)
     return Request(
-        event_id=f"compose-{kept.id}",
+        event_id=f"compose-{task.id}",
         place=Place(
-            platform=kept.chat.platform,
-            chat_id=kept.chat.external_id,
-            private=kept.chat.private,
-            thread=kept.thread,
+            platform=task.chat.platform,
+            chat_id=task.chat.external_id,
+            private=task.chat.private,
+            thread=task.thread,
         ),
-        person=Person(id=kept.task.person.partition(":")[2], language=words.language),
+        person=Person(id=task.task.person.partition(":")[2], language=words.language),
         trigger=Trigger.COMMAND,
-        text=kept.task.prompt,
+        text=task.task.prompt,
         now=now,
         words=words,
     )

@@ -137,9 +137,9 @@ def quiet_of(quiet: QuietDay | None, day: date) -> NothingFound | None:
     return NothingFound(day=day, judged=quiet.judged)
 
 
-def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
+def post_of(items: tuple[Chosen, ...], day: date | None) -> PostContent:
     """Return the post for the chosen stories."""
-    return PostContent(stories=tuple(_to_named_story(found) for found in chosen), day=day)
+    return PostContent(stories=tuple(_to_named_story(item) for item in items), day=day)
 
 
 def picture_of(chosen: Chosen) -> PictureContent:
@@ -257,9 +257,9 @@ async def _build_picture(
         source=story.source,
         number=1,
     )
-    found = [await answers.get(delivery.chat, number) for number in posted]
+    answers_posted = [await answers.get(delivery.chat, number) for number in posted]
     buttons = post_buttons(
-        [answer for answer in found if answer],
+        [answer for answer in answers_posted if answer],
         {},
         words,
         platform=delivery.chat.platform,

@@ -194,16 +194,16 @@ async def _send_once(work: Delivering, delivery: Delivery, reply: Reply) -> str:
     if delivery.begun_before:
         since = delivery.created_at - _EARLIER
         try:
-            found = await poster.find_posted(delivery.chat, delivery.thread, delivery.key, since)
+            message = await poster.find_posted(delivery.chat, delivery.thread, delivery.key, since)
         except ChatGone:
             raise
         except SlowDown as error:
             raise _NotAsked(error.full_message, seconds=error.seconds) from error
         except DeliveryError as error:
             raise _NotAsked(error.full_message) from error
-        if found is not None:
+        if message is not None:
             logger.info("%s had arrived", delivery.key)
-            return found
+            return message
     return await poster.post(delivery.chat, delivery.thread, reply, key=delivery.key)
 
 

@@ -150,19 +150,19 @@ def decisions_of(
 
 
 def _build_daily(
-    subscription: Subscription, chosen: tuple[Chosen, ...], day: date, quiet: QuietDay | None
+    subscription: Subscription, items: tuple[Chosen, ...], day: date, quiet: QuietDay | None
 ) -> OwedPost:
-    said = post_of(chosen, day) if chosen else quiet_of(quiet, day)
-    wants_draft = subscription.compose and chosen
+    said = post_of(items, day) if items else quiet_of(quiet, day)
+    wants_draft = subscription.compose and items
     return OwedPost(
         subscription=subscription,
         key=":".join(
             filter(None, ("daily", str(subscription.chat.id), str(day), subscription.topic))
         ),
         content=content_to_json(said) if said else None,
-        chosen=chosen,
-        **pictures_for(subscription, chosen),
-        draft=content_to_json(draft_of(chosen[0])) if wants_draft else None,
+        chosen=items,
+        **pictures_for(subscription, items),
+        draft=content_to_json(draft_of(items[0])) if wants_draft else None,
         day=day,
     )
 
@@ -174,9 +174,9 @@ class PostPictures(TypedDict):
     instead: tuple[str, ...]
 
 
-def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
+def pictures_for(subscription: Subscription, items: Sequence[Chosen]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
-    drawn = tuple(content_to_json(picture_of(post)) for post in chosen)
+    drawn = tuple(content_to_json(picture_of(post)) for post in items)
     match subscription.chat.picture:
         case PostPicture.POST:
             return PostPictures(picture=None, instead=drawn)
@@ -323,12 +323,12 @@ def deciding_of(app: App) -> Deciding:
         every = await app.corpora.list() if any(map(app.trusts, chats)) else public
         names = {}
         for chat in chats:
-            shown = every if chat.corpus and app.trusts(chat) else public
+            corpora = every if chat.corpus and app.trusts(chat) else public
             with suppress(CorpusNotFound):
                 names[chat.id] = (
-                    resolve_corpus(shown, chat.corpus)
+                    resolve_corpus(corpora, chat.corpus)
                     if chat.corpus
-                    else default_corpus(shown, configured=app.settings.search.corpus)
+                    else default_corpus(corpora, configured=app.settings.search.corpus)
                 ).name
         return names
 

@@ -83,13 +83,13 @@ class News:
         if not headlines or not feed.configured:
             return
         corpus = await self._load_corpus()
-        found = await asyncio.get_running_loop().run_in_executor(
+        documents = await asyncio.get_running_loop().run_in_executor(
             _WRITING, documents_of, feed, headlines
         )
-        digests = {name: document.digest for name, document in found.items()}
+        digests = {name: document.digest for name, document in documents.items()}
         outdated = await self._documents.find_outdated(corpus, digests)
         if outdated:
-            await self._documents.upsert(corpus, [found[name] for name in sorted(outdated)])
+            await self._documents.upsert(corpus, [documents[name] for name in sorted(outdated)])
 
     async def forget(self, *, before: datetime) -> int:
         """Remove documents published before `before`; return how many were removed."""
@@ -203,10 +203,10 @@ class _Round:
         room = _CLAIMED - len(self._under_way)
         if self._under_way and room < _CLAIM_AGAIN:
             return False
-        found = await self._work.feeds.claim_due(now=self._clock(), limit=room, lease=_LEASE)
-        for feed in found:
+        due = await self._work.feeds.claim_due(now=self._clock(), limit=room, lease=_LEASE)
+        for feed in due:
             self._under_way[asyncio.create_task(self._poll(feed))] = feed
-        return bool(found)
+        return bool(due)
 
     async def _some_done(self) -> None:
         """Wait for a feed to finish, with or without an error: it must not hold up the others."""

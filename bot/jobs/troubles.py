@@ -83,17 +83,17 @@ class Troubles:
 
     async def operators(self) -> Sequence[Chat]:
         """Return the private chats of the operators whom the bot can reach. Raises StorageError."""
-        found: dict[int, Chat] = {}
+        operators: dict[int, Chat] = {}
         owners = []
         for platform in self._platforms:
             if owner := await self._access.owner(platform):
                 owners.append(f"{platform}:{owner.person}")
                 if chat := await self._chats.find_chat(platform, owner.chat):
-                    found[chat.id] = chat
+                    operators[chat.id] = chat
         for name in self._admins:
             platform, _, person = name.partition(":")
             if name not in owners and platform in self._platforms:
                 # Telegram gives the private chat the person's id; Slack takes the id for the chat.
                 chat = await self._chats.meet(platform, person, private=True, title=None)
-                found[chat.id] = chat
-        return tuple(found.values())
+                operators[chat.id] = chat
+        return tuple(operators.values())

@@ -89,7 +89,9 @@ async def embed_missing(work: Embedding, *, now: datetime) -> int:
     until, done = time.monotonic() + _SECONDS, 0
     begun = await work.embeddings.coverage()
     try:
-        for corpus in sorted(await work.corpora.list(), key=lambda known: known.documents):
+        for corpus in sorted(
+            await work.corpora.list(), key=lambda generation: generation.documents
+        ):
             embedder = work.embedders(corpus)
             if time.monotonic() >= until:
                 break
@@ -295,15 +297,15 @@ async def _store(troubles: Troubles) -> None:
 
 
 def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
-    chosen = app.settings.polling
+    polling = app.settings.polling
     return Polling(
         feeds=Feeds(app.database),
         fetcher=fetcher,
         parser=parser,
         news=News(app.corpora, Documents(app.database), Retention(app.database)),
-        settings=chosen,
+        settings=polling,
         limits=FEED_LIMITS,
-        at_once=chosen.at_once,
+        at_once=polling.at_once,
         jitter=random.random,
         operators=troubles.operators,
     )

@@ -172,15 +172,15 @@ def _format_time(hour: int, minute: str | None, part: str | None) -> str:
 
 def read_time_of_day(text: str) -> time | None:
     """Return the time of day that "9", "9:30", "830", "21h", "9am" or "9 p.m." names, or None."""
-    found = _TIME_OF_DAY.fullmatch("".join(text.lower().split()))
-    if found is None:
+    match = _TIME_OF_DAY.fullmatch("".join(text.lower().split()))
+    if match is None:
         return None
-    hour, half = int(found["hour"]), found["half"]
+    hour, half = int(match["hour"]), match["half"]
     if half:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half == "p" else 0)
-    return time(hour, int(found["minute"] or 0))
+    return time(hour, int(match["minute"] or 0))
 
 
 class Period(StrEnum):
@@ -216,34 +216,34 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     narrowed, recent = _split_off_months(text)
     if recent is not None and _WORD.search(narrowed):
         return replace(read_typed(narrowed, now=now), exclude_recent=recent)
-    found = {
+    dates = {
         _ENGLISH.get(match["name"].lower(), match["name"].lower()): read_date(match["date"])
         for match in _TYPED.finditer(text)
     }
-    rest = " ".join(_TYPED.sub(" ", text).split()) if found else text
+    rest = " ".join(_TYPED.sub(" ", text).split()) if dates else text
     at_end = _AT_END.search(rest.rstrip())
-    if at_end and "date" not in found and (date := _read_past_date(at_end["date"], now)):
-        found, rest = {**found, "date": date}, rest[: at_end.start()].rstrip()
+    if at_end and "date" not in dates and (date := _read_past_date(at_end["date"], now)):
+        dates, rest = {**dates, "date": date}, rest[: at_end.start()].rstrip()
     if not _WORD.search(rest):
         return TypedHeadline(text=text)
     return TypedHeadline(
         text=rest,
-        date=found.get("date"),
-        filters=Filters(before=found.get("before"), after=found.get("after")),
+        date=dates.get("date"),
+        filters=Filters(before=dates.get("before"), after=dates.get("after")),
     )
 
 
 def _split_off_months(text: str) -> tuple[str, int | None]:
     """Return the text without the months to leave out, and their number. Raises UsageError."""
-    found = [int(match["months"]) for match in _RECENT.finditer(text)]
-    if not found:
+    months = [int(match["months"]) for match in _RECENT.finditer(text)]
+    if not months:
         return text, None
-    if found[-1] > MAX_MONTHS:
+    if months[-1] > MAX_MONTHS:
         raise UsageError(
-            Message("{number} months are too many.", number=found[-1]),
+            Message("{number} months are too many.", number=months[-1]),
             fix=Message("Write at most {number}.", number=MAX_MONTHS),
         )
-    return " ".join(_RECENT.sub(" ", text).split()), found[-1]
+    return " ".join(_RECENT.sub(" ", text).split()), months[-1]
 
 
 def _read_past_date(text: str, now: datetime) -> datetime | None:

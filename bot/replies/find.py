@@ -30,80 +30,80 @@ _LABELS = {
 }
 
 
-def brief_find_reply(found: QueryAnswer, words: Words, *, longest: int, after: int = 0) -> Reply:
+def brief_find_reply(answer: QueryAnswer, words: Words, *, longest: int, after: int = 0) -> Reply:
     """Return the answer without scores: how many there are, and the hits beyond rank `after`.
 
     Texts longer than `longest` characters are cut.
     """
-    hits = tuple(_view_hit(hit, words, longest) for hit in found.hits[after:])
-    shown = _describe_found(found, words).partition("\n")[0]
-    left_out = after or len(hits) < found.counts.passing
-    if hits and left_out and found.plan is not Plan.NEAREST:
+    hits = tuple(_view_hit(hit, words, longest) for hit in answer.hits[after:])
+    heading = _describe_found(answer, words).partition("\n")[0]
+    left_out = after or len(hits) < answer.counts.passing
+    if hits and left_out and answer.plan is not Plan.NEAREST:
         span = words.say(
             "Shown: {first} to {last}.",
             first=words.number(hits[0].rank),
             last=words.number(hits[-1].rank),
         )
-        shown = f"{shown}\n{span}{_left_out(found, words)}"
+        heading = f"{heading}\n{span}{_left_out(answer, words)}"
     return Reply(
         words=words,
-        text=shown,
+        text=heading,
         hits=hits,
-        notice=" ".join(words.render(sentence) for sentence in found.notices) or None,
+        notice=" ".join(words.render(sentence) for sentence in answer.notices) or None,
     )
 
 
 def _view_hit(hit: FindHit, words: Words, longest: int) -> HitView:
-    found = hit.document.candidate
-    view = HitView.of(found, words, rank=hit.rank, text=_format_text(hit, longest))
-    return replace(view, place=place_text(found.place, words)) if found.place else view
+    candidate = hit.document.candidate
+    view = HitView.of(candidate, words, rank=hit.rank, text=_format_text(hit, longest))
+    return replace(view, place=place_text(candidate.place, words)) if candidate.place else view
 
 
-def find_reply(found: QueryAnswer, words: Words, *, longest: int | None = None) -> Reply:
+def find_reply(answer: QueryAnswer, words: Words, *, longest: int | None = None) -> Reply:
     """Return the answer with all its hits; texts longer than `longest` characters are cut."""
-    lines = [_describe_found(found, words)]
-    for hit in found.hits:
+    lines = [_describe_found(answer, words)]
+    for hit in answer.hits:
         lines += ["", *_render_hit(hit, words, longest)]
     return Reply(
         words=words,
         text="\n".join(lines),
-        notice=" ".join(words.render(sentence) for sentence in found.notices) or None,
+        notice=" ".join(words.render(sentence) for sentence in answer.notices) or None,
     )
 
 
-def _describe_found(found: QueryAnswer, words: Words) -> str:
-    query = cut(str(found.query), _LONGEST_QUERY)
-    if not found.hits:
+def _describe_found(answer: QueryAnswer, words: Words) -> str:
+    query = cut(str(answer.query), _LONGEST_QUERY)
+    if not answer.hits:
         return words.say("Nothing found: {query}", query=query or "-")
-    if found.plan is Plan.NEAREST:
+    if answer.plan is Plan.NEAREST:
         return words.say(
             "Nearest in {corpus}: {query} ({number})",
-            number=words.number(len(found.hits)),
-            corpus=found.corpus,
+            number=words.number(len(answer.hits)),
+            corpus=answer.corpus,
             query=query,
         )
     sentence = words.count(
         "{number} text in {corpus}: {query}",
         "{number} texts in {corpus}: {query}",
-        found.counts.passing,
-        corpus=found.corpus,
+        answer.counts.passing,
+        corpus=answer.corpus,
         query=query,
     )
-    if found.expanded != found.query:
-        looked_for = cut(str(found.expanded), _LONGEST_QUERY)
+    if answer.expanded != answer.query:
+        looked_for = cut(str(answer.expanded), _LONGEST_QUERY)
         sentence += "\n" + words.say("Looked for: {query}", query=looked_for)
-    left = found.counts.passing - found.counts.returned
-    return sentence if not left else f"{sentence}\n{_describe_rest(found, words)}"
+    left = answer.counts.passing - answer.counts.returned
+    return sentence if not left else f"{sentence}\n{_describe_rest(answer, words)}"
 
 
-def _describe_rest(found: QueryAnswer, words: Words) -> str:
-    shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
-    return f"{shown}{_left_out(found, words)}"
+def _describe_rest(answer: QueryAnswer, words: Words) -> str:
+    line = words.say("Shown: {number}.", number=words.number(answer.counts.returned))
+    return f"{line}{_left_out(answer, words)}"
 
 
-def _left_out(found: QueryAnswer, words: Words) -> str:
+def _left_out(answer: QueryAnswer, words: Words) -> str:
     """Return what to say after how many texts are shown: how many others differ too little."""
-    alike = found.counts.fetched - found.counts.distinct - found.counts.elsewhere
+    alike = answer.counts.fetched - answer.counts.distinct - answer.counts.elsewhere
     if not alike:
         return ""
     return " " + words.count(
@@ -114,30 +114,32 @@ def _left_out(found: QueryAnswer, words: Words) -> str:
 
 
 def _render_hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
-    found = hit.document.candidate
+    candidate = hit.document.candidate
     facts = [
-        *((place_text(found.place, words),) if found.place else ()),
+        *((place_text(candidate.place, words),) if candidate.place else ()),
         *filter(
             None,
             (
-                say_date(found.created_at, found.dated_by, words),
-                format_signature(found.voice, found.author, in_item=found.place is not None),
+                say_date(candidate.created_at, candidate.dated_by, words),
+                format_signature(
+                    candidate.voice, candidate.author, in_item=candidate.place is not None
+                ),
             ),
         ),
         *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),
-        *found.flags.names,
+        *candidate.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),
         *_describe_similarity(hit, words),
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
     yield from (f"{_INDENT}{line}" for line in _format_text(hit, longest).split("\n"))
-    yield from (_INDENT + line for line in name_beside(found, words))
+    yield from (_INDENT + line for line in name_beside(candidate, words))
     if hit.elsewhere:
         yield _INDENT + words.count(
             "{number} more place in it", "{number} more places in it", hit.elsewhere
         )
-    if found.url:
-        yield _INDENT + found.url
+    if candidate.url:
+        yield _INDENT + candidate.url
     if hit.matched:
         yield _INDENT + ", ".join(_describe_matches(hit.matched, words))
 
@@ -148,13 +150,13 @@ def _describe_similarity(hit: FindHit, words: Words) -> Iterator[str]:
 
 
 def _format_text(hit: FindHit, longest: int | None) -> str:
-    text, shown = hit.document.candidate.text, hit.excerpt
-    if shown is None:
+    text, excerpt = hit.document.candidate.text, hit.excerpt
+    if excerpt is None:
         return text if longest is None else cut(text, longest)
     if longest is not None:
-        shown = narrow_excerpt(text, shown, longest - 2 * len(_MORE))
-    before, after = (_MORE if more else "" for more in (shown.before, shown.after))
-    return f"{before}{shown.text.strip()}{after}"
+        excerpt = narrow_excerpt(text, excerpt, longest - 2 * len(_MORE))
+    before, after = (_MORE if more else "" for more in (excerpt.before, excerpt.after))
+    return f"{before}{excerpt.text.strip()}{after}"
 
 
 def _describe_matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
@@ -230,9 +232,9 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
 
 
 def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitView:
-    found = source.passage.hit.candidate
-    view = HitView.of(found, words, rank=source.number, text=_cited_text(source, answer))
-    place = place_text(found.place, words) if found.place else None
+    candidate = source.passage.hit.candidate
+    view = HitView.of(candidate, words, rank=source.number, text=_cited_text(source, answer))
+    place = place_text(candidate.place, words) if candidate.place else None
     # Of an archive with one voice, everybody knows whose texts they are.
     return replace(view, place=place, small=True, signed=view.voice is None and place is None)
 
@@ -242,23 +244,25 @@ def _count_texts_read(answer: CitedAnswer, words: Words) -> str:
 
 
 def _render_source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
-    found = source.passage.hit.candidate
+    candidate = source.passage.hit.candidate
     facts = [
-        *((place_text(found.place, words),) if found.place else ()),
+        *((place_text(candidate.place, words),) if candidate.place else ()),
         *filter(
             None,
             (
-                say_date(found.created_at, found.dated_by, words),
-                format_signature(found.voice, found.author, in_item=found.place is not None),
+                say_date(candidate.created_at, candidate.dated_by, words),
+                format_signature(
+                    candidate.voice, candidate.author, in_item=candidate.place is not None
+                ),
             ),
         ),
-        *name_flags(found.flags.names, words),
+        *name_flags(candidate.flags.names, words),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
     yield _INDENT + _cited_text(source, answer)
-    if found.url:
-        yield _INDENT + found.url
+    if candidate.url:
+        yield _INDENT + candidate.url
 
 
 def _cited_text(source: CitedSource, answer: CitedAnswer) -> str:

@@ -28,8 +28,8 @@ def cut(text: str, limit: int, measure: Measure = len) -> str:
     end = _find_longest_end(text, 0, room, measure)
     border = _last_blank(text, 0, end)
     # A text without spaces is cut anywhere, as half a word is better than nothing.
-    kept = border if 2 * border >= end else _between_clusters(text, 0, end)
-    return text[:kept].rstrip() + _ELLIPSIS
+    end_of_rest = border if 2 * border >= end else _between_clusters(text, 0, end)
+    return text[:end_of_rest].rstrip() + _ELLIPSIS
 
 
 def split(text: str, limit: int, measure: Measure = len) -> list[str]:

@@ -57,36 +57,36 @@ class Pictures:
     footer: str = ""
 
     async def reply(
-        self, shown: PictureSubject, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
+        self, subject: PictureSubject, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
     ) -> Reply:
         """Return the picture as a reply, with the headline and the facts as its caption.
 
         Raises StorageError, and what `draw_apart` raises.
         """
         card = card_of(
-            shown,
+            subject,
             words,
-            avatar=await self.avatar(shown.corpus),
+            avatar=await self.avatar(subject.corpus),
             footer=self.footer,
             shape=Shape.CHAT,
         )
-        hit = hit_view(shown.hit, shown.date, words)
+        hit = hit_view(subject.hit, subject.date, words)
         item = ItemView(
-            headline=cut(" ".join(shown.headline.split()), _LONGEST_HEADLINE),
-            link=shown.link,
-            hit=replace(hit, rank=shown.number or hit.rank),
+            headline=cut(" ".join(subject.headline.split()), _LONGEST_HEADLINE),
+            link=subject.link,
+            hit=replace(hit, rank=subject.number or hit.rank),
         )
         return Reply(
             words=words,
             items=(item,),
             picture=await draw_apart(self.isolation, card),
-            picture_name=file_name(shown),
+            picture_name=file_name(subject),
             buttons=buttons,
         )
 
 
 def card_of(
-    shown: PictureSubject,
+    subject: PictureSubject,
     words: Words,
     *,
     avatar: bytes | None = None,
@@ -94,12 +94,12 @@ def card_of(
     shape: Shape = Shape.LINK,
 ) -> Card:
     """Return what is on the picture; the voice always has a name, if only that of its corpus."""
-    view = hit_view(shown.hit, shown.date, words)
+    view = hit_view(subject.hit, subject.date, words)
     return replace(
-        card_of_text(view, shown.corpus, words, avatar=avatar, footer=footer, shape=shape),
-        headline=shown.headline,
-        headline_source=shown.source or read_host(shown.link).removeprefix("www."),
-        headline_date=words.date(shown.date),
+        card_of_text(view, subject.corpus, words, avatar=avatar, footer=footer, shape=shape),
+        headline=subject.headline,
+        headline_source=subject.source or read_host(subject.link).removeprefix("www."),
+        headline_date=words.date(subject.date),
     )
 
 
@@ -128,15 +128,15 @@ def card_of_text(
     )
 
 
-def file_name(shown: PictureSubject) -> str:
+def file_name(subject: PictureSubject) -> str:
     """Return a name under which the picture can be kept, such as 2012-03-14-ship-blocks-suez.png.
 
     It has ASCII letters, digits and hyphens alone; a headline in other letters leaves the date.
     """
-    plain = normalise_form("NFKD", shown.headline).encode("ascii", "ignore").decode()
+    plain = normalise_form("NFKD", subject.headline).encode("ascii", "ignore").decode()
     words = _APART.sub("-", plain.lower()).strip("-")
     if len(words) > _LONGEST_NAME:
         words = words[:_LONGEST_NAME].rpartition("-")[0] or words[:_LONGEST_NAME]
-    written = shown.hit.candidate.created_at
+    written = subject.hit.candidate.created_at
     day = written.date().isoformat() if written else ""
     return ("-".join(filter(None, (day, words))) or "prophecy") + ".png"

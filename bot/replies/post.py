@@ -40,15 +40,15 @@ def post_reply(
     can write about it, `platform` where it is shown.
     """
     answers = [item.answer for item in items]
-    shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
+    views = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
     title = _format_title(items, day, zone, words) if day else None
     unjudged = [
-        item.answer.prophecy for item, view in zip(items, shown, strict=True) if not view.hit.judged
+        item.answer.prophecy for item, view in zip(items, views, strict=True) if not view.hit.judged
     ]
     return Reply(
         words=words,
         text=title,
-        items=shown,
+        items=views,
         notice=say_how_found(unjudged[0], words) if unjudged else None,
         buttons=post_buttons(answers, {}, words, platform=platform, compact=compact, writes=writes),
     )
@@ -83,29 +83,29 @@ def post_buttons(
     `compact` post has the row of votes that suits the `platform`, and one for its first answer;
     /picture and /why take numbers.
     """
-    shown = [
+    numbered = [
         (number, answer)
         for number, answer in enumerate(answers, start=1)
         if answer.id is not None and answer.page
     ]
-    if compact and shown:
+    if compact and numbered:
         votable = [
             (number, answer, rank, tallies.get(answer.id, {}).get(rank, Tally()))
-            for number, answer in shown
+            for number, answer in numbered
             for rank in (answer.page[0].rank,)
         ]
         return (
             vote_row(votable, words.language, platform=platform),
-            _first_row(shown[0][1], words, writes=writes),
+            _first_row(numbered[0][1], words, writes=writes),
         )
     rows = [
         _build_button_row(number, answer, tallies.get(answer.id, {}), words)
-        for number, answer in shown
+        for number, answer in numbered
     ]
     if writes:
         buttons = [
-            _build_write_button(number if len(shown) > 1 else None, answer, words)
-            for number, answer in shown
+            _build_write_button(number if len(numbered) > 1 else None, answer, words)
+            for number, answer in numbered
         ]
         rows += [
             tuple(buttons[start : start + _WRITES_IN_A_ROW])

@@ -99,12 +99,14 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
 
     A `near` result is not labelled as a sure hit.
     """
-    found = hit.candidate
-    text, place = _show_part(hit, found.place, words) if found.place else (found.text, None)
+    candidate = hit.candidate
+    text, place = (
+        _show_part(hit, candidate.place, words) if candidate.place else (candidate.text, None)
+    )
     return replace(
-        HitView.of(found, words, rank=hit.rank, text=text),
+        HitView.of(candidate, words, rank=hit.rank, text=text),
         place=place,
-        age=say_age(found.created_at, until, words),
+        age=say_age(candidate.created_at, until, words),
         kind=None if near else hit.kind,
         sureness=None if near else rate_sureness(hit),
         judged=hit.parts.get("judgment") is not None,
@@ -126,9 +128,9 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     from bot.replies.buttons import place_text  # noqa: PLC0415 - few corpora hold parts of items
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
-    found = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
-    before, after = ("…" if cut else "" for cut in (found.before, found.after))
-    return f"{before}{found.text.strip()}{after}", place_text(place, words)
+    window = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
+    before, after = ("…" if cut else "" for cut in (window.before, window.after))
+    return f"{before}{window.text.strip()}{after}", place_text(place, words)
 
 
 def _format_introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
@@ -231,16 +233,16 @@ def _replaced_words(prophecy: Prophecy, words: Words) -> str:
     for term in prophecy.terms:
         if term.neighbour_of is not None and not term.alias:
             written = (_find_written(hit, term) for hit in prophecy.hits)
-            found = neighbours.setdefault(term.neighbour_of, {})
-            found |= dict.fromkeys(f'"{word}"' for word in written if word)
+            replacements = neighbours.setdefault(term.neighbour_of, {})
+            replacements |= dict.fromkeys(f'"{word}"' for word in written if word)
     return " ".join(
         words.say(
             'No tweet says "{unknown}"; looked for {neighbours}.',
             unknown=unknown,
-            neighbours=", ".join(found),
+            neighbours=", ".join(replacements),
         )
-        for unknown, found in neighbours.items()
-        if found
+        for unknown, replacements in neighbours.items()
+        if replacements
     )
 
 
@@ -266,9 +268,9 @@ def _describe_aliases(terms: Iterable[Term], words: Words) -> str:
         words.say(
             'For "{written}" also looked for {aliases}.',
             written=written,
-            aliases=", ".join(f'"{alias}"' for alias in found),
+            aliases=", ".join(f'"{alias}"' for alias in aliases_of),
         )
-        for written, found in aliases.items()
+        for written, aliases_of in aliases.items()
     )
 
 

@@ -205,12 +205,12 @@ def _build_content(request: Request, reply: Reply) -> dict[str, object]:
     """Return text and blocks; a reply with only buttons leaves the rest unchanged."""
     message = _get_body(request).get("message") or {}
     if not reply.replaces or reply.text or reply.hits:
-        shown: list[Any] = list(render_blocks(reply))
+        blocks: list[Any] = list(render_blocks(reply))
         text = render_fallback(reply)
     else:
-        shown = [*_without_buttons(message), *render_actions(reply.buttons)]
+        blocks = [*_without_buttons(message), *render_actions(reply.buttons)]
         text = message.get("text") or render_fallback(reply)
-    return {"text": text, "blocks": [_as_json(block) for block in shown]}
+    return {"text": text, "blocks": [_as_json(block) for block in blocks]}
 
 
 def _without_buttons(message: Payload) -> list[Payload]:
@@ -274,8 +274,8 @@ class SlackPoster:
             return None
         async with map_slack_errors():
             try:
-                if thread and (found := await self._search_chat(chat, key, since, thread)):
-                    return found
+                if thread and (timestamp := await self._search_chat(chat, key, since, thread)):
+                    return timestamp
                 return await self._search_chat(chat, key, since, None)
             except SlackApiError as error:
                 if read_code(error) != "missing_scope":
@@ -317,7 +317,7 @@ class SlackPoster:
     async def _read_page(
         self, chat: Chat, since: datetime, thread: str | None, cursor: str
     ) -> AsyncSlackResponse:
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "channel": chat.external_id,
             "oldest": f"{since.timestamp():.6f}",
             "limit": _PAGE_SIZE,
@@ -325,8 +325,8 @@ class SlackPoster:
             "include_all_metadata": True,
         }
         if thread:
-            return await self._client.conversations_replies(ts=thread, **asked)
-        return await self._client.conversations_history(**asked)
+            return await self._client.conversations_replies(ts=thread, **options)
+        return await self._client.conversations_history(**options)
 
 
 def _build_metadata(event: str, **payload: str) -> Mapping[str, object]:

@@ -306,8 +306,8 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
 
 def _find_missing_scopes(granted: str) -> list[str]:
     """Return the scopes that are not granted; an empty list if Slack does not say."""
-    known = {scope.strip() for scope in granted.split(",") if scope.strip()}
-    return [scope for scope in SCOPES if scope not in known] if known else []
+    scopes = {scope.strip() for scope in granted.split(",") if scope.strip()}
+    return [scope for scope in SCOPES if scope not in scopes] if scopes else []
 
 
 async def read_shown_message(client: AsyncWebClient, channel: str, ts: str) -> Mapping[str, Any]:

@@ -84,8 +84,8 @@ def plain_text(text: str) -> str:
     return text.strip()
 
 
-def _write_link(found: re.Match[str]) -> str:
-    address, label = found[1], (found[2] or "").strip()
+def _write_link(match: re.Match[str]) -> str:
+    address, label = match[1], (match[2] or "").strip()
     return address if not label or _ADDRESS_LABEL.fullmatch(label) else f"{label} {address}"
 
 

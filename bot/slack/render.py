@@ -76,23 +76,23 @@ def render_fallback(reply: Reply) -> str:
 
 def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     """Return the blocks that show a reply. `picture` is the id of the file with its picture."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     if headline := _drop_nulls(reply.headline or "").strip():
-        found.append(HeaderBlock(text=_build_plain_text(cut(headline, _HEADLINE))))
+        blocks.append(HeaderBlock(text=_build_plain_text(cut(headline, _HEADLINE))))
     if elements := [
         *_render_text(reply.text or "", _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
         *_render_items(reply),
         *_render_left_out(reply),
     ]:
-        found.append(RichTextBlock(elements=elements))
+        blocks.append(RichTextBlock(elements=elements))
     if picture:
-        found.append(
+        blocks.append(
             ImageBlock(alt_text=_describe_picture(reply), slack_file=SlackFile(id=picture))
         )
     if _drop_nulls(reply.notice or "").strip():
-        found.append(_render_remark(reply.notice or ""))
-    return [*found, *render_actions(reply.buttons)]
+        blocks.append(_render_remark(reply.notice or ""))
+    return [*blocks, *render_actions(reply.buttons)]
 
 
 def _render_remark(text: str) -> ContextBlock:
@@ -155,7 +155,7 @@ def _render_items(reply: Reply) -> Iterator[RichTextElement]:
 
 
 def _render_left_out(reply: Reply) -> Iterator[RichTextElement]:
-    number = sum(max(len(shown) - MAX_HITS, 0) for shown in (reply.hits, reply.items))
+    number = sum(max(len(group) - MAX_HITS, 0) for group in (reply.hits, reply.items))
     if number:
         line = reply.words.count(
             "{number} more tweet does not fit into this message.",

@@ -233,8 +233,10 @@ class Bot(ExtBot[None]):
         Raises TelegramError.
         """
         data = {"offset": offset, "timeout": int(hold), "allowed_updates": list(kinds)}
-        found: object = await self._post("getUpdates", data, read_timeout=hold + _GRACE)
-        return [raw for raw in found if isinstance(raw, dict)] if isinstance(found, list) else []
+        content: object = await self._post("getUpdates", data, read_timeout=hold + _GRACE)
+        return (
+            [raw for raw in content if isinstance(raw, dict)] if isinstance(content, list) else []
+        )
 
 
 def mend_halves(update: Any) -> Any:

@@ -203,8 +203,8 @@ def _is_my_answer(message: Message, myself: TelegramIdentity) -> bool:
 def _is_shown_to_me(message: Message, myself: TelegramIdentity) -> bool:
     """Return whether a message without words is meant to be read: in private, or in reply to the
     bot. Only one of the pictures of an album has the caption, and stickers are laughter."""
-    shown = message.effective_attachment
-    if not shown or message.media_group_id:
+    attachment = message.effective_attachment
+    if not attachment or message.media_group_id:
         return False
     if message.chat.type == ChatType.PRIVATE:
         return True

@@ -190,14 +190,14 @@ class Poller:
         """Poll until cancelled; updates under way then continue. Raises InvalidToken."""
         while True:
             try:
-                found = await self._bot.get_raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
+                updates = await self._bot.get_raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
             except InvalidToken:
                 raise
             except TelegramError as error:
                 await self._pause(error)
                 continue
             self._failures = 0
-            fresh = self._accept(found)
+            fresh = self._accept(updates)
             waiting = self._updates.waiting_numbers
             if len(waiting) >= _MANY:
                 await self._make_room()
@@ -223,11 +223,13 @@ class Poller:
         # After an outage, ask for an immediate answer to learn that it is over.
         return 0.0 if self._updates.waiting_numbers or self._failures else HOLD_SECONDS
 
-    def _accept(self, found: list[dict[str, Any]]) -> int:
+    def _accept(self, updates: list[dict[str, Any]]) -> int:
         """Begin handling new updates and return how many there were."""
-        numbered = {raw["update_id"]: raw for raw in found if isinstance(raw.get("update_id"), int)}
-        known = self._seen | self._updates.numbers
-        fresh = [number for number in numbered if number not in known]
+        numbered = {
+            raw["update_id"]: raw for raw in updates if isinstance(raw.get("update_id"), int)
+        }
+        seen = self._seen | self._updates.numbers
+        fresh = [number for number in numbered if number not in seen]
         # Not by comparing numbers: after a quiet week Telegram restarts at a random one.
         self._seen = set(numbered)
         self._next = max(numbered, default=self._next - 1) + 1

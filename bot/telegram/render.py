@@ -45,12 +45,12 @@ class MarkupLine:
     @property
     def html(self) -> str:
         """The line as HTML."""
-        shown = escape_html(self.text)
+        markup = escape_html(self.text)
         if self.label and self.address:
             label = escape_html(self.label)
             link = f'<a href="{html.escape(self.address)}">{label}</a>'
-            shown = shown.replace(label, link, 1)
-        return f"{self.before}{shown}{self.after}"
+            markup = markup.replace(label, link, 1)
+        return f"{self.before}{markup}{self.after}"
 
 
 def escape_html(text: str) -> str:

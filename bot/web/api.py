@@ -84,9 +84,9 @@ router = APIRouter(
 class TaggedIndex:
     """Lexical retrieval among documents with a tag; implements engine.ports.SearchIndex."""
 
-    def __init__(self, index: SearchIndex, shown: DocumentLookup, tag: str) -> None:
+    def __init__(self, index: SearchIndex, lookup: DocumentLookup, tag: str) -> None:
         self._index = index
-        self._shown = shown
+        self._shown = lookup
         self._tag = tag
 
     async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
@@ -97,19 +97,19 @@ class TaggedIndex:
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> Sequence[Candidate]:
         """Return the best `limit` with the tag."""
-        found = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
+        candidates = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
         tagged = await self._shown.find_tagged(
-            corpus, [candidate.id for candidate in found], self._tag
+            corpus, [candidate.id for candidate in candidates], self._tag
         )
-        return [candidate for candidate in found if candidate.id in tagged][:limit]
+        return [candidate for candidate in candidates if candidate.id in tagged][:limit]
 
 
 class TaggedVectors:
     """Retrieval by meaning among documents with a tag; implements engine.ports.VectorIndex."""
 
-    def __init__(self, vectors: VectorIndex, shown: DocumentLookup, tag: str) -> None:
+    def __init__(self, vectors: VectorIndex, lookup: DocumentLookup, tag: str) -> None:
         self._vectors = vectors
-        self._shown = shown
+        self._shown = lookup
         self._tag = tag
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
@@ -121,9 +121,9 @@ class TaggedVectors:
     ) -> Sequence[tuple[int, float]]:
         """Return the nearest `limit` with the tag."""
         wide = max(limit, _LOOKED_AT)
-        found = await self._vectors.nearest(corpus, space, vector, filters, wide)
-        tagged = await self._shown.find_tagged(corpus, [number for number, _ in found], self._tag)
-        return [pair for pair in found if pair[0] in tagged][:limit]
+        nearest = await self._vectors.nearest(corpus, space, vector, filters, wide)
+        tagged = await self._shown.find_tagged(corpus, [number for number, _ in nearest], self._tag)
+        return [pair for pair in nearest if pair[0] in tagged][:limit]
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
@@ -141,33 +141,35 @@ class Scope:
     tag: str | None
 
     @classmethod
-    async def of(cls, shared: SharedState, asked: FilterParameters) -> Self:
+    async def of(cls, shared: SharedState, parameters: FilterParameters) -> Self:
         """Return the scope of a request.
 
         Raises CorpusNotFound, NotAnswerable, StorageError, and Refusal of an unknown category.
         """
-        if not asked.category:
-            corpora = await shared.choose_corpora(asked.corpus or "", asked.kind)
+        if not parameters.category:
+            corpora = await shared.choose_corpora(parameters.corpus or "", parameters.kind)
             return cls(shared=shared, corpora=tuple(corpora), tag=None)
-        return await cls._of_category(shared, asked, asked.category)
+        return await cls._of_category(shared, parameters, parameters.category)
 
     @classmethod
     async def _of_category(
-        cls, shared: SharedState, asked: FilterParameters, category: str
+        cls, shared: SharedState, parameters: FilterParameters, category: str
     ) -> Self:
-        shown, tag = DocumentLookup(shared.app.database), category.casefold()
-        known = await shown.categories()
-        if asked.corpus or asked.kind:
-            corpora = await shared.choose_corpora(asked.corpus or "", asked.kind)
+        visible, tag = DocumentLookup(shared.app.database), category.casefold()
+        categories = await visible.categories()
+        if parameters.corpus or parameters.kind:
+            corpora = await shared.choose_corpora(parameters.corpus or "", parameters.kind)
         else:
             try:
                 corpora = [news_corpus(await shared.app.corpora.list())]
             except CorpusNotFound:
-                if tag in known:
+                if tag in categories:
                     raise
-                raise _refuse_category(category, known) from None
-        if tag not in known and not any([await shown.has_tag(each, tag) for each in corpora]):
-            raise _refuse_category(category, known)
+                raise _refuse_category(category, categories) from None
+        if tag not in categories and not any(
+            [await visible.has_tag(each, tag) for each in corpora]
+        ):
+            raise _refuse_category(category, categories)
         return cls(shared=shared, corpora=tuple(corpora), tag=tag)
 
     def searcher(self) -> Prophet:
@@ -175,39 +177,39 @@ class Scope:
         app, tag = self.shared.app, self.tag
         if tag is None:
             return build_searcher(app)
-        shown = DocumentLookup(app.database)
-        index, meaning = TaggedIndex(app.retrieval.index, shown, tag), app.retrieval.meaning
-        meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, shown, tag))
+        lookup = DocumentLookup(app.database)
+        index, meaning = TaggedIndex(app.retrieval.index, lookup, tag), app.retrieval.meaning
+        meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, lookup, tag))
         return build_searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""
-        shown = DocumentLookup(self.shared.app.database)
-        return sum([await shown.count(each, filters, self.tag) for each in self.corpora])
+        lookup = DocumentLookup(self.shared.app.database)
+        return sum([await lookup.count(each, filters, self.tag) for each in self.corpora])
 
-    def describe(self, asked: FilterParameters, now: datetime) -> dict[str, object]:
+    def describe(self, parameters: FilterParameters, now: datetime) -> dict[str, object]:
         """Return what was asked for, as answers repeat it."""
         return {
-            "kind": self.corpora[0].kind if len(self.corpora) == 1 else asked.kind,
-            "category": asked.category,
-            "period": asked.period,
+            "kind": self.corpora[0].kind if len(self.corpora) == 1 else parameters.kind,
+            "category": parameters.category,
+            "period": parameters.period,
             "generated_at": now.isoformat(),
         }
 
     async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
         """Return where each hit comes from, as the API names it."""
         ids = [hit.candidate.id for hit in hits]
-        shown, known = DocumentLookup(self.shared.app.database), dict[int, DocumentOrigin]()
+        visible, origins = DocumentLookup(self.shared.app.database), dict[int, DocumentOrigin]()
         for corpus in self.corpora:
-            known |= await shown.origins(corpus, ids)
-        return [asdict(known[number]) if number in known else _UNKNOWN for number in ids]
+            origins |= await visible.origins(corpus, ids)
+        return [asdict(origins[number]) if number in origins else _UNKNOWN for number in ids]
 
 
-def _refuse_category(name: str, known: Sequence[str]) -> Refusal:
+def _refuse_category(name: str, categories: Sequence[str]) -> Refusal:
     return Refusal(
         HTTPStatus.NOT_FOUND,
         Message("There is no category {name!r}.", name=name),
-        fix=Message("There are: {names}.", names=", ".join(known)) if known else None,
+        fix=Message("There are: {names}.", names=", ".join(categories)) if categories else None,
     )
 
 
@@ -221,7 +223,7 @@ def _refuse_category(name: str, known: Sequence[str]) -> Refusal:
     dependencies=[SEARCHES],
 )
 async def search_corpus(
-    shared: SharedOf, asked: Annotated[SearchParameters, Query()], addresses: AddressesOf
+    shared: SharedOf, parameters: Annotated[SearchParameters, Query()], addresses: AddressesOf
 ) -> SearchAnswer:
     """Return a page of what `presagio search --json` prints, with counts and the request.
 
@@ -229,21 +231,23 @@ async def search_corpus(
     StorageError.
     """
     started, now = time.perf_counter(), shared.now()
-    skipped, end = asked.skipped, asked.skipped + asked.limit
-    scope = await Scope.of(shared, asked)
-    filters = Filters(after=asked.period.begins(now), before=now, undated=True)
+    skipped, end = parameters.skipped, parameters.skipped + parameters.limit
+    scope = await Scope.of(shared, parameters)
+    filters = Filters(after=parameters.period.begins(now), before=now, undated=True)
     request = SearchRequest(
-        headline=read_headline(asked.q),
+        headline=read_headline(parameters.q),
         limit=end + 1,
         now=now,
         filters=filters,
         judged=False,
-        mode=asked.mode,
+        mode=parameters.mode,
     )
-    found = await shared.prophesy_from(scope.corpora, request, scope.searcher())
-    more = len(found.hits) > end
+    prophecy = await shared.prophesy_from(scope.corpora, request, scope.searcher())
+    more = len(prophecy.hits) > end
     page = replace(
-        found, hits=found.hits[skipped:end], near=() if more else found.near[: asked.limit]
+        prophecy,
+        hits=prophecy.hits[skipped:end],
+        near=() if more else prophecy.near[: parameters.limit],
     )
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
@@ -261,8 +265,8 @@ async def search_corpus(
     return SearchAnswer.model_validate(
         dict(answer)
         | {"hits": hits, "searched": searched, "returned": len(hits)}
-        | {"next": asked.turn_page(end) if more else None}
-        | scope.describe(asked, now)
+        | {"next": parameters.turn_page(end) if more else None}
+        | scope.describe(parameters, now)
     )
 
 
@@ -275,31 +279,33 @@ async def search_corpus(
     dependencies=[SEARCHES],
 )
 async def find_texts(
-    shared: SharedOf, asked: Annotated[FindParameters, Query()], addresses: AddressesOf
+    shared: SharedOf, parameters: Annotated[FindParameters, Query()], addresses: AddressesOf
 ) -> FindPage:
     """Return a page of what `presagio find --json` prints. Raises CorpusNotFound, NotAnswerable,
     UsageError, StorageError, and where vectors are compared, the model's errors."""
     started = time.perf_counter()
-    skipped, end = asked.skipped, asked.skipped + asked.limit
-    corpora = await shared.choose_corpora(asked.corpus or "")
+    skipped, end = parameters.skipped, parameters.skipped + parameters.limit
+    corpora = await shared.choose_corpora(parameters.corpus or "")
     found = await find(
         shared.app,
-        asked.query,
+        parameters.query,
         corpus=corpora[0].name if len(corpora) == 1 else ALL,
         limit=end,
         voice=True,
-        mode=asked.mode,
+        mode=parameters.mode,
     )
     page = replace(found, hits=found.hits[skipped:])
-    answer = FindAnswer.of(asked.query, page, elapsed_ms=(time.perf_counter() - started) * 1000)
+    answer = FindAnswer.of(
+        parameters.query, page, elapsed_ms=(time.perf_counter() - started) * 1000
+    )
     hits = [
         hit | addresses.of_text(hit["corpus"] or answer.corpus, hit["id"]) for hit in answer.hits
     ]
-    more = asked.mode is not FindMode.RERANK and _goes_on(found, end)
+    more = parameters.mode is not FindMode.RERANK and _goes_on(found, end)
     return FindPage.model_validate(
         dict(answer)
         | {"hits": hits, "counts": answer.counts | {"returned": len(hits)}}
-        | {"next": asked.turn_page(end) if more else None}
+        | {"next": parameters.turn_page(end) if more else None}
     )
 
 
@@ -320,7 +326,7 @@ def _goes_on(found: QueryAnswer, end: int) -> bool:
     dependencies=_DEAR,
 )
 async def answer_headline(
-    shared: SharedOf, asked: Annotated[ProphecyParameters, Query()], addresses: AddressesOf
+    shared: SharedOf, parameters: Annotated[ProphecyParameters, Query()], addresses: AddressesOf
 ) -> HeadlineAnswer:
     """Return what `presagio search --json` prints about a headline.
 
@@ -328,13 +334,13 @@ async def answer_headline(
     """
     started, now = time.perf_counter(), shared.now()
     request = SearchRequest(
-        headline=read_headline(asked.headline, date=asked.date),
-        limit=asked.limit,
+        headline=read_headline(parameters.headline, date=parameters.date),
+        limit=parameters.limit,
         now=now,
-        mode=asked.mode,
-        exclude_recent=asked.exclude_recent,
+        mode=parameters.mode,
+        exclude_recent=parameters.exclude_recent,
     )
-    corpora = await shared.choose_corpora(asked.corpus or "")
+    corpora = await shared.choose_corpora(parameters.corpus or "")
     prophecy = await shared.prophesy_from(corpora, request, shared.app.prophet)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
@@ -347,7 +353,7 @@ async def answer_headline(
     return HeadlineAnswer.model_validate(
         dict(answer)
         | {"hits": add_links(answer.hits), "near": add_links(answer.near)}
-        | addresses.of_prophecy(prophecy, asked.headline, asked.date or now)
+        | addresses.of_prophecy(prophecy, parameters.headline, parameters.date or now)
     )
 
 
@@ -361,20 +367,20 @@ async def answer_headline(
     dependencies=_DEAR,
 )
 async def answer_question(
-    shared: SharedOf, asked: Annotated[AskParameters, Query()], addresses: AddressesOf
+    shared: SharedOf, parameters: Annotated[AskParameters, Query()], addresses: AddressesOf
 ) -> AskAnswer:
     """Return what `presagio ask --json` prints, with the request.
 
     Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
     """
     started, now = time.perf_counter(), shared.now()
-    scope = await Scope.of(shared, asked)
+    scope = await Scope.of(shared, parameters)
     request = SearchRequest(
-        headline=read_headline(asked.question),
-        limit=asked.limit,
+        headline=read_headline(parameters.question),
+        limit=parameters.limit,
         now=now,
-        filters=Filters(after=asked.period.begins(now)),
-        mode=asked.mode,
+        filters=Filters(after=parameters.period.begins(now)),
+        mode=parameters.mode,
     )
     answered = await ask(shared.app, request, scope.corpora, prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
@@ -385,7 +391,7 @@ async def answer_question(
         for source, origin in zip(answer.sources, origins, strict=True)
     ]
     return AskAnswer.model_validate(
-        dict(answer) | {"sources": sources} | scope.describe(asked, now)
+        dict(answer) | {"sources": sources} | scope.describe(parameters, now)
     )
 
 
@@ -467,9 +473,9 @@ async def describe_document(
     addresses: AddressesOf,
 ) -> AddressedDocument:
     """Return a document of a corpus. Raises CorpusNotFound, Refusal, StorageError."""
-    known, document = await read_document(shared, corpus, id)
-    answer = DocumentAnswer.of(known.name, attribute_document(document, known))
-    links = addresses.of_text(known.name, id)
+    corpus_row, document = await read_document(shared, corpus, id)
+    answer = DocumentAnswer.of(corpus_row.name, attribute_document(document, corpus_row))
+    links = addresses.of_text(corpus_row.name, id)
     return AddressedDocument.model_validate(dict(answer) | links)
 
 
@@ -479,14 +485,14 @@ async def read_document(
     id: str,  # noqa: A002 - its name in answers
 ) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
-    known = await shared.app.corpus(corpus)
-    document = await DocumentLookup(shared.app.database).document(known, id)
+    stored = await shared.app.corpus(corpus)
+    document = await DocumentLookup(shared.app.database).document(stored, id)
     if document is None:
         raise Refusal(
             HTTPStatus.NOT_FOUND,
             Message("Corpus {corpus} holds no text with this id.", corpus=corpus),
         )
-    return known, document
+    return stored, document
 
 
 # Of the corpus and the id in a path.

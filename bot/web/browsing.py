@@ -300,19 +300,19 @@ def _describe_archived(text: ArchiveText, corpus: Corpus, words: Words) -> Archi
 
 
 def describe_entry(
-    found: Candidate, engagement: int, text: str, corpus: Corpus, words: Words
+    candidate: Candidate, engagement: int, text: str, corpus: Corpus, words: Words
 ) -> ArchiveEntry:
     """Return a text as lists show it, with marks in `text`."""
     return ArchiveEntry(
-        id=found.external_id,
-        day=format_day(found.created_at),
-        date_text=say_date(found.created_at, found.dated_by, words),
-        time="" if found.dated_by else _format_time(found.created_at),
-        author=found.author if f"@{found.author}" != corpus.voice else None,
+        id=candidate.external_id,
+        day=format_day(candidate.created_at),
+        date_text=say_date(candidate.created_at, candidate.dated_by, words),
+        time="" if candidate.dated_by else _format_time(candidate.created_at),
+        author=candidate.author if f"@{candidate.author}" != corpus.voice else None,
         likes=_say_likes(engagement, words),
-        labels=name_flags(found.flags.names, words),
-        lang=found.lang,
-        pieces=name_links(split_marks(text), words, has_media=Flag.MEDIA in found.flags),
+        labels=name_flags(candidate.flags.names, words),
+        lang=candidate.lang,
+        pieces=name_links(split_marks(text), words, has_media=Flag.MEDIA in candidate.flags),
     )
 
 
@@ -330,20 +330,20 @@ def _say_likes(number: int, words: Words) -> str:
 
 @browsing.get("/documents/{corpus}/{id:path}")
 async def _show_document(
-    request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
+    request: Request, shared: SharedOf, visitor: VisitorOf, address: DocumentOf
 ) -> Response:
-    known, document = asked
-    found, words = address_candidate(document.candidate, known), visitor.words
+    corpus, document = address
+    found, words = address_candidate(document.candidate, corpus), visitor.words
     reader = Overview(shared.app.database)
     before, after = None, None
     if found.created_at:
-        before, after = await reader.neighbours(known, found.id, found.created_at)
-    thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
-    foretold = await list_foretold_by(shared, known, found.external_id, limit=_MAX_FORETOLD)
+        before, after = await reader.neighbours(corpus, found.id, found.created_at)
+    thread = await reader.thread(corpus, found.external_id, limit=_LONGEST_THREAD)
+    foretold = await list_foretold_by(shared, corpus, found.external_id, limit=_MAX_FORETOLD)
     return render_template(
         request,
         "document.html",
-        corpus=known,
+        corpus=corpus,
         document=document,
         found=found,
         has_media=Flag.MEDIA in found.flags,
@@ -378,10 +378,10 @@ async def _show_document(
 
 
 def _describe_neighbour(
-    found: Neighbour | None, words: Words
+    neighbour: Neighbour | None, words: Words
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
     """Return the id, the date, the text and the labels of a neighbour in time."""
-    if found is None:
+    if neighbour is None:
         return None
-    date = words.date(found.created_at.astimezone(UTC))
-    return found.external_id, date, found.text, name_flags(found.flags.names, words)
+    date = words.date(neighbour.created_at.astimezone(UTC))
+    return neighbour.external_id, date, neighbour.text, name_flags(neighbour.flags.names, words)

@@ -129,14 +129,14 @@ def _require_json(request: Request) -> None:
     },
 )
 async def _compose(
-    request: Request, shared: SharedOf, asked: Annotated[ComposeBody, Depends(_read_body)]
+    request: Request, shared: SharedOf, body: Annotated[ComposeBody, Depends(_read_body)]
 ) -> Any:
     """Write from the texts and, for what they lack, the web. Nothing is published.
 
     With `Accept: text/event-stream` the answer is a stream: an event `step` as each step begins,
     then `done` with the answer, or `failed` with the problem.
     """
-    request_to_write = await read_request(shared, asked)
+    request_to_write = await read_request(shared, body)
     _require_writer(shared)
     run = _prepare_run(shared, request_to_write)
     if not wants_events(request):
@@ -147,19 +147,19 @@ async def _compose(
     return stream_work(own_work(running), steps, _dump_composition)
 
 
-async def read_request(shared: SharedState, asked: ComposeBody) -> ComposeRequest:
+async def read_request(shared: SharedState, body: ComposeBody) -> ComposeRequest:
     """Return what a program asks for. Raises the errors of unknown corpora."""
-    chosen = [
-        corpus for name in asked.corpora or [""] for corpus in await shared.choose_corpora(name)
+    corpora = [
+        corpus for name in body.corpora or [""] for corpus in await shared.choose_corpora(name)
     ]
     return ComposeRequest(
-        prompt=asked.prompt,
-        corpora=tuple(dict.fromkeys(chosen)),
-        language=asked.language,
-        voice=asked.voice,
-        thread=asked.thread,
-        variants=asked.variants,
-        web=asked.web,
+        prompt=body.prompt,
+        corpora=tuple(dict.fromkeys(corpora)),
+        language=body.language,
+        voice=body.voice,
+        thread=body.thread,
+        variants=body.variants,
+        web=body.web,
     )
 
 
@@ -185,20 +185,20 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
         raise UsageError(
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
-    _, chosen = await list_choices(shared, corpus)
+    _, corpora = await list_choices(shared, corpus)
     thread = form.get("thread") == "on"
-    asked = (prompt, chosen, thread)
+    inputs = (prompt, corpora, thread)
 
     async def admit() -> None:
         await limit_answers(request, shared)
         _require_writer(shared)
 
-    is_under_way = asked in shared.compositions
+    is_under_way = inputs in shared.compositions
     if not is_under_way:
         await admit()
     request_to_write = ComposeRequest(
         prompt=prompt,
-        corpora=(await shared.app.corpus(chosen),),
+        corpora=(await shared.app.corpus(corpora),),
         thread=thread,
         variants=_VARIANTS,
     )
@@ -211,11 +211,11 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
             await admit()
         return await run(lambda step: steps.put_nowait({"says": words.say(STEPS[step])}))
 
-    writing = shared.compositions.join(asked, write, returns=wants_events(request))
+    writing = shared.compositions.join(inputs, write, returns=wants_events(request))
     if not wants_events(request):
         async with writing as running:
             outcome = await asyncio.shield(running)
-        return await _render_page(request, shared, prompt, chosen, outcome, thread=thread)
+        return await _render_page(request, shared, prompt, corpora, outcome, thread=thread)
 
     async def render_outcome(outcome: Composition) -> object:
         return {

@@ -78,9 +78,9 @@ async def find_bundled_lead(
             example = BUNDLED[_choose_language(corpus, visitor.words)][0]
             search = partial(_search_example, shared, corpus, example)
             key = ("lead", corpus.id, corpus.documents, example)
-            found = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
-            if found.hits and (date := found.headline.date):
-                text = found.hits[0].candidate
+            lead = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
+            if lead.hits and (date := lead.headline.date):
+                text = lead.hits[0].candidate
                 return view_foretold(example.headline, date, corpus.name, text, visitor)
     return None
 
@@ -91,8 +91,8 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
 
     Raises StorageError.
     """
-    if chosen := shared.settings.web.examples[:_MAXIMUM]:
-        return [Example(headline) for headline in chosen]
+    if configured := shared.settings.web.examples[:_MAXIMUM]:
+        return [Example(headline) for headline in configured]
     if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
         return [Example(post.headline, format_day(post.published)) for post, _ in posted]
     own_words = words_for(_choose_language(corpus, words))

@@ -171,8 +171,8 @@ def map_error(error: Exception) -> Refusal:
         return Refusal(HTTPStatus.BAD_REQUEST, message, fix=fix)
     if isinstance(error, HTTPException):
         return _map_status(error)
-    if isinstance(error, PresagioError) and (known := _map_known_error(error)):
-        return known
+    if isinstance(error, PresagioError) and (refusal := _map_known_error(error)):
+        return refusal
     logger.error("not answered: %s", explain_error(error))
     return Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR, Message("Something went wrong; the log describes it.")
@@ -240,8 +240,8 @@ def _say_fix(name: str, kind: str, limits: Mapping[str, Any]) -> Message:
 def describe_problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
     """Return the description of these statuses, for a route; some are told of keys for `steering`
     too."""
-    known = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
-    return {status: _describe_problem(status, *known[status]) for status in statuses}
+    problems = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
+    return {status: _describe_problem(status, *problems[status]) for status in statuses}
 
 
 def _describe_problem(

@@ -105,15 +105,15 @@ async def _send_feed(
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     """Read the feed of `corpus`, or of all corpora that are shown. Raises CorpusNotFound."""
     visitor = find_visitor(request)
-    asked = request.query_params.get("corpus", "").strip()
-    shown = shared.app.corpora
-    posted = await list_posted(shared, [await shown.get(asked)] if asked else await shown.list())
+    name = request.query_params.get("corpus", "").strip()
+    corpora = shared.app.corpora
+    posted = await list_posted(shared, [await corpora.get(name)] if name else await corpora.list())
     return PostedFeed(
-        title=f"Presagio · {asked}" if asked else "Presagio",
+        title=f"Presagio · {name}" if name else "Presagio",
         language=visitor.words.language,
         origin=own_address(request),
         home=visitor.link("/"),
-        path=visitor.link(request.url.path, corpus=asked),
+        path=visitor.link(request.url.path, corpus=name),
         draws=can_draw(),
         entries=[_build_entry(request, post, text) for post, text in posted],
     )

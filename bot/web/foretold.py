@@ -88,18 +88,18 @@ def view_foretold(
 ) -> ForetoldView:
     """Return a headline and a text as lists show them."""
     words = visitor.words
-    asked = {"headline": headline, "date": format_day(published), "corpus": corpus}
+    parameters = {"headline": headline, "date": format_day(published), "corpus": corpus}
     return ForetoldView(
         title=headline,
-        path=visitor.link("/prophecy", **asked),
+        path=visitor.link("/prophecy", **parameters),
         text_path=visitor.link(f"/documents/{corpus}/{quote(text.external_id)}"),
-        picture_path=visitor.link("/picture.png", **asked),
+        picture_path=visitor.link("/picture.png", **parameters),
         quote=text.text,
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
         day=format_day(text.created_at),
         date_text=say_date(text.created_at, text.dated_by, words),
         age=say_age(text.created_at, published, words),
         labels=name_flags(text.flags.names, words),
-        news_day=asked["date"],
+        news_day=parameters["date"],
         news_date=words.date(published),
     )

@@ -141,12 +141,12 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         return ListToolsResult(tools=[_describe_tool(tool) for tool in TOOLS])
 
     async def call_tool(
-        context: ServerRequestContext[Any], asked: CallToolRequestParams
+        context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        tool = by_name.get(asked.name)
+        tool = by_name.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"There is no tool {asked.name!r}.")
-        given, addresses = asked.arguments or {}, Addresses.of(shared, context.request)
+            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}.")
+        given, addresses = params.arguments or {}, Addresses.of(shared, context.request)
         try:
             if context.request is None:  # on stdio
                 return _render_result(await tool.call(shared, given, addresses))
@@ -167,13 +167,13 @@ def create_tool_server(shared: SharedState) -> Server[Any]:
         return ListPromptsResult(prompts=[_describe_prompt(prompt) for prompt in PROMPTS])
 
     async def get_prompt(
-        _: ServerRequestContext[Any], asked: GetPromptRequestParams
+        _: ServerRequestContext[Any], params: GetPromptRequestParams
     ) -> GetPromptResult:
-        prompt = next((each for each in PROMPTS if each.name == asked.name), None)
+        prompt = next((each for each in PROMPTS if each.name == params.name), None)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {asked.name!r}.")
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name!r}.")
         try:
-            filled = TextContent(text=prompt.fill(asked.arguments or {}))
+            filled = TextContent(text=prompt.fill(params.arguments or {}))
         except RequestValidationError as error:
             problem = map_error(error).problem()
             raise MCPError(INVALID_PARAMS, problem.message) from error

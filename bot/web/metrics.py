@@ -119,8 +119,8 @@ class Metrics:
 
     def count_prophecy(self, prophecy: Prophecy) -> None:
         """Count an answer."""
-        found = "something" if prophecy.hits else "nothing"
-        self.searches.labels(prophecy.mode.value, found).inc()
+        outcome = "something" if prophecy.hits else "nothing"
+        self.searches.labels(prophecy.mode.value, outcome).inc()
 
 
 class _Observed:

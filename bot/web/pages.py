@@ -107,19 +107,21 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
 
 
 def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
-    found = source.passage.hit.candidate
+    candidate = source.passage.hit.candidate
     return {
         "number": source.number,
         "corpus": source.passage.corpus,
-        "id": found.external_id,
-        "day": format_day(found.created_at),
-        "date_text": say_date(found.created_at, found.dated_by, words),
-        "signature": format_signature(found.voice, found.author, in_item=found.place is not None),
-        "labels": name_flags(found.flags.names, words),
-        "place": place_text(found.place, words) if found.place else None,
-        "text": found.text,
-        "lang": found.lang,
-        "url": web_address(found.url),
+        "id": candidate.external_id,
+        "day": format_day(candidate.created_at),
+        "date_text": say_date(candidate.created_at, candidate.dated_by, words),
+        "signature": format_signature(
+            candidate.voice, candidate.author, in_item=candidate.place is not None
+        ),
+        "labels": name_flags(candidate.flags.names, words),
+        "place": place_text(candidate.place, words) if candidate.place else None,
+        "text": candidate.text,
+        "lang": candidate.lang,
+        "url": web_address(candidate.url),
     }
 
 
@@ -195,20 +197,20 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         return render_template(
             request, "home.html", asked=None, corpora=(), lately=(), lead=None, this_day=None
         )
-    corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
+    corpora, selected = await list_choices(shared, request.query_params.get("corpus", "").strip())
     lately = [
         view_post(*posted, visitor) for posted in await list_posted(shared, shown, limit=_ON_HOME)
     ]
-    known = await shared.app.corpus(chosen)
+    corpus = await shared.app.corpus(selected)
     return render_template(
         request,
         "home.html",
-        asked=ProphecyForm(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         lately=lately,
         lead=lately[0] if lately else await find_bundled_lead(shared, corpora, visitor),
-        this_day=await find_this_day(shared, known, visitor.words),
-        examples=() if lately else await choose_examples(shared, known, visitor.words),
+        this_day=await find_this_day(shared, corpus, visitor.words),
+        examples=() if lately else await choose_examples(shared, corpus, visitor.words),
     )
 
 
@@ -219,31 +221,31 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     Those wait for one answer who ask for it meanwhile: the same page again, where no script runs,
     and its script for events. They have been counted already.
     """
-    asked = read_asked(request.query_params)
-    if asked not in shared.prophecies:
+    form = read_asked(request.query_params)
+    if form not in shared.prophecies:
         await limit_answers(request, shared)
-    corpora, chosen = await list_choices(shared, asked.corpus, may_be_all=True)
-    if not asked.headline:
+    corpora, chosen = await list_choices(shared, form.corpus, may_be_all=True)
+    if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
-    if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
-        return RedirectResponse(await build_lasting_link(shared, visitor, asked, chosen), 303)
+    if form.date is None or form.corpus != chosen or "://" in form.headline:
+        return RedirectResponse(await build_lasting_link(shared, visitor, form, chosen), 303)
     if wants_events(request):
-        return _stream_findings(request, shared, asked, visitor.words)
-    async with join_prophecy(shared, asked) as answering:
+        return _stream_findings(request, shared, form, visitor.words)
+    async with join_prophecy(shared, form) as answering:
         await asyncio.wait([answering], timeout=_choose_patience(shared))
-        candidates = None if answering.done() else await list_candidates(shared, asked)
+        candidates = None if answering.done() else await list_candidates(shared, form)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
-        await note_answered(shared, asked)
+        await note_answered(shared, form)
         if judging:
-            shared.prophecies.expect_return(asked)
+            shared.prophecies.expect_return(form)
     return render_template(
         request,
         "prophecy.html",
         corpora=corpora,
-        date_text=visitor.words.date(asked.date),
+        date_text=visitor.words.date(form.date),
         refresh=REFRESH_SECONDS,
-        **await _describe_findings(shared, asked, prophecy, visitor.words, judging=judging),
+        **await _describe_findings(shared, form, prophecy, visitor.words, judging=judging),
     )
 
 
@@ -255,20 +257,20 @@ def _choose_patience(shared: SharedState) -> float | None:
 
 
 def _stream_findings(
-    request: Request, shared: SharedState, asked: ProphecyForm, words: Words
+    request: Request, shared: SharedState, form: ProphecyForm, words: Words
 ) -> Response:
     """Return the answer as an event, after one that says what is waited for."""
     steps: asyncio.Queue[object] = asyncio.Queue()
     steps.put_nowait({"says": words.say(JUDGING)})
 
     async def render_findings(prophecy: Prophecy) -> object:
-        shown = await _describe_findings(shared, asked, prophecy, words)
+        findings = await _describe_findings(shared, form, prophecy, words)
         return {
-            "html": render_fragment(request, "findings.html", **shown),
+            "html": render_fragment(request, "findings.html", **findings),
             "says": _say_outcome(prophecy, words),
         }
 
-    answering = join_prophecy(shared, asked, returns=True)
+    answering = join_prophecy(shared, form, returns=True)
     return stream_work(answering, steps, render_findings, words=words)
 
 
@@ -284,14 +286,14 @@ def _say_outcome(prophecy: Prophecy, words: Words) -> str:
 
 async def _describe_findings(
     shared: SharedState,
-    asked: ProphecyForm,
+    form: ProphecyForm,
     prophecy: Prophecy,
     words: Words,
     *,
     judging: bool = False,
 ) -> dict[str, Any]:
     """Return what the template shows of an answer, or of candidates that a model is judging."""
-    until, usual = asked.date or shared.now(), shared.settings.search.limit
+    until, usual = form.date or shared.now(), shared.settings.search.limit
     hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
     near = () if hits else prophecy.near
     marked = await _mark_words(shared, prophecy, (*hits, *near))
@@ -307,10 +309,10 @@ async def _describe_findings(
             judged=prophecy.judged,
         )
 
-    together = asked.corpus == ALL
+    together = form.corpus == ALL
     return {
-        "asked": asked,
-        "voice": None if together else (await shared.app.corpus(asked.corpus)).voice,
+        "asked": form,
+        "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy),
         "heading": say_heading(hits, words),
@@ -318,7 +320,7 @@ async def _describe_findings(
         "axis": draw_axis(hits or near, until, words),
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
-        "more": not asked.more and not judging and len(hits or near) >= usual,
+        "more": not form.more and not judging and len(hits or near) >= usual,
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),

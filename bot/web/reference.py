@@ -220,9 +220,9 @@ def _build_body(schema: Mapping[str, Any], corpus: str) -> str:
     """Return an example of what is sent as JSON, "" for nothing."""
     if not schema:
         return ""
-    known = schema["properties"]
-    needed = {name: known[name]["examples"][0] for name in schema.get("required", ())}
-    return json.dumps(needed | ({"corpora": [corpus]} if "corpora" in known else {}))
+    properties = schema["properties"]
+    needed = {name: properties[name]["examples"][0] for name in schema.get("required", ())}
+    return json.dumps(needed | ({"corpora": [corpus]} if "corpora" in properties else {}))
 
 
 def _read_example_problem(document: Mapping[str, Any]) -> str:

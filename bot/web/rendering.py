@@ -229,16 +229,16 @@ def link_pieces(text: str, address: str | None) -> list[Piece]:
     """Return a text with its links and, if it was posted on X, the accounts that it names."""
     on_x = read_host(address) in _X
     pieces, at = list[Piece](), 0
-    for found in _LINKED.finditer(text):
-        link = found[0]
+    for match in _LINKED.finditer(text):
+        link = match[0]
         if not on_x and link.startswith("@"):
             continue
         url = f"https://x.com/{link[1:]}" if link.startswith("@") else link
         pieces += [
-            Piece(text[at : found.start()], marked=False),
+            Piece(text[at : match.start()], marked=False),
             Piece(link, marked=False, url=url),
         ]
-        at = found.end()
+        at = match.end()
     return [piece for piece in (*pieces, Piece(text[at:], marked=False)) if piece.text]
 
 

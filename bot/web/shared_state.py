@@ -95,8 +95,8 @@ class CachedCounts:
     ) -> Value:
         """Return the value of a key; it is counted if it is not known or too old."""
         now = self.clock()
-        if (known := self._values.get(key)) and now < known[0]:
-            kept: Value = known[1]
+        if (entry := self._values.get(key)) and now < entry[0]:
+            kept: Value = entry[1]
             return kept
         counted = await count()
         if len(self._values) >= _MAX_KEPT:
@@ -149,8 +149,8 @@ class SharedState:
     def use(self, settings: Settings) -> None:
         """Apply these settings from now on; request counts restart."""
         web = settings.web
-        shown = ShownCorpora(self.app.database, web.corpora)
-        self.app = replace(self.app, settings=settings, corpora=shown)
+        corpora = ShownCorpora(self.app.database, web.corpora)
+        self.app = replace(self.app, settings=settings, corpora=corpora)
         self.own = OwnNames.of(web)
         self.requests = RateLimit(web.requests_per_minute)
         self.answers = RateLimit(web.answers_per_minute)
@@ -164,10 +164,10 @@ class SharedState:
         try:
             if kind and name != ALL:
                 return [await self.app.corpus(name, kinds=[kind])]
-            chosen = await self.app.choose_corpora(name)
+            corpora = await self.app.choose_corpora(name)
         except SeveralCorpora:
-            chosen = await self.app.choose_corpora(ALL)
-        return corpora_of_kind(chosen, kind) if kind else chosen
+            corpora = await self.app.choose_corpora(ALL)
+        return corpora_of_kind(corpora, kind) if kind else corpora
 
     async def count_months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the months in which there are texts ("2015-03"), with their number, which may be

@@ -38,10 +38,10 @@ sharing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_request
 async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     """Show the first hit of an answer. May ask a model, unless that was answered lately."""
     require_pictures()
-    asked = read_asked(request.query_params)
-    if not shared.kept.holds(answered_key(asked)):
+    form = read_asked(request.query_params)
+    if not shared.kept.holds(answered_key(form)):
         await limit_answers(request, shared)
-    prophecy = await prophesy_asked(shared, asked)
+    prophecy = await prophesy_asked(shared, form)
     if not has_picture(prophecy):
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)
@@ -57,23 +57,23 @@ async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) 
 
 @sharing.get("/card/{corpus}/{id:path}.png")
 async def _show_card(
-    request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
+    request: Request, shared: SharedOf, visitor: VisitorOf, address: DocumentOf
 ) -> Response:
     """Show a text, with a `headline` that it foretold as far as everybody may know.
 
     Nobody can have a headline of their own put beside a text, and no model is asked.
     """
     require_pictures()
-    known, document = asked
-    found, words = address_candidate(document.candidate, known), visitor.words
+    corpus, document = address
+    found, words = address_candidate(document.candidate, corpus), visitor.words
     headline = request.query_params.get("headline", "").strip()
     view = HitView.of(found, words, rank=1, text=found.text)
-    avatar = await shared.app.corpora.avatar(known.name)
+    avatar = await shared.app.corpora.avatar(corpus.name)
     footer = shared.settings.pictures.footer
     shape = _read_shape(request)
-    card = card_of_text(view, known.name, words, avatar=avatar, footer=footer, shape=shape)
+    card = card_of_text(view, corpus.name, words, avatar=avatar, footer=footer, shape=shape)
     if headline:
-        foretold = await list_foretold_by(shared, known, found.external_id, limit=_MAX_FORETOLD)
+        foretold = await list_foretold_by(shared, corpus, found.external_id, limit=_MAX_FORETOLD)
         until = foretold.get(headline)
         if until is None:
             raise nothing_here()

@@ -48,14 +48,14 @@ class Visitor:
 
     def in_language(self, language: str) -> str:
         """Return a link to the same page in another language."""
-        kept = [pair for pair in self.query if pair[0] != "lang"]
-        return f"{self.path}?{urlencode([*kept, ('lang', language)])}"
+        pairs = [pair for pair in self.query if pair[0] != "lang"]
+        return f"{self.path}?{urlencode([*pairs, ('lang', language)])}"
 
 
 def find_visitor(request: Request) -> Visitor:
     """Read the language from the URL, or else from the browser's Accept-Language header."""
-    asked = request.query_params.get("lang", "")
-    chosen = asked if asked in LANGUAGES else None
+    code = request.query_params.get("lang", "")
+    chosen = code if code in LANGUAGES else None
     language = chosen or choose_language(request.headers.get("accept-language", ""))
     return Visitor(
         words=words_for(language),
@@ -163,35 +163,35 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 async def list_choices(
-    shared: SharedState, asked: str, *, may_be_all: bool = False
+    shared: SharedState, name: str, *, may_be_all: bool = False
 ) -> tuple[list[Corpus], str]:
     """Return the corpora to choose from, and the chosen name: by default the largest fit.
 
     Where several `may_be_all` searched, "all" is a name too. Raises CorpusNotFound.
     """
-    shown = [
+    corpora = [
         corpus
         for corpus in await shared.app.corpora.list()
-        if corpus.role is not CorpusRole.NEWS or asked == corpus.name
+        if corpus.role is not CorpusRole.NEWS or name == corpus.name
     ]
-    if may_be_all and asked == ALL:
-        every = chosen_corpora(shown, ALL)
-        return shown, ALL if len(every) > 1 else every[0].name
-    if asked or len(shown) < 2:
-        return shown, (await shared.app.corpus(asked)).name
-    meant = meant_corpora(shown, configured=shared.settings.search.corpus)
-    return shown, max(meant, key=lambda corpus: (corpus.documents, corpus.name)).name
+    if may_be_all and name == ALL:
+        every = chosen_corpora(corpora, ALL)
+        return corpora, ALL if len(every) > 1 else every[0].name
+    if name or len(corpora) < 2:
+        return corpora, (await shared.app.corpus(name)).name
+    meant = meant_corpora(corpora, configured=shared.settings.search.corpus)
+    return corpora, max(meant, key=lambda corpus: (corpus.documents, corpus.name)).name
 
 
 async def build_lasting_link(
-    shared: SharedState, visitor: Visitor, asked: ProphecyForm, corpus: str
+    shared: SharedState, visitor: Visitor, form: ProphecyForm, corpus: str
 ) -> str:
     """Return the URL that will still give the same answer tomorrow."""
     now = shared.now()
-    headline, date = asked.headline, asked.date or now
+    headline, date = form.headline, form.date or now
     if "://" in headline:
         read = await shared.read_headline(headline, now=now)
-        headline, date = read.text, asked.date or read.date or now
+        headline, date = read.text, form.date or read.date or now
     return visitor.link(
         "/prophecy", headline=headline, date=format_day(date.astimezone(UTC)), corpus=corpus
     )
@@ -204,38 +204,38 @@ def own_address(request: Request) -> str:
     return shared.own.address or str(request.base_url).rstrip("/")
 
 
-async def prophesy_asked(shared: SharedState, asked: ProphecyForm) -> Prophecy:
+async def prophesy_asked(shared: SharedState, form: ProphecyForm) -> Prophecy:
     """Answer a headline; for a repeated one, the judgment comes from the cache."""
-    async with join_prophecy(shared, asked) as answering:
+    async with join_prophecy(shared, form) as answering:
         return await asyncio.shield(answering)
 
 
 def join_prophecy(
-    shared: SharedState, asked: ProphecyForm, *, returns: bool = False
+    shared: SharedState, form: ProphecyForm, *, returns: bool = False
 ) -> AbstractAsyncContextManager[asyncio.Task[Prophecy]]:
     """Return what answers a headline, for all who ask it at the same time, and for a page that
     `returns` after its stream broke."""
-    request = _build_request(shared, asked)
+    request = _build_request(shared, form)
     return shared.prophecies.join(
-        asked, lambda: shared.app.prophesy(request, corpus=asked.corpus), returns=returns
+        form, lambda: shared.app.prophesy(request, corpus=form.corpus), returns=returns
     )
 
 
-async def list_candidates(shared: SharedState, asked: ProphecyForm) -> Prophecy:
+async def list_candidates(shared: SharedState, form: ProphecyForm) -> Prophecy:
     """Return what a headline's words alone propose, in some milliseconds and for nothing.
 
     Not logged: the answer will be.
     """
-    request = replace(_build_request(shared, asked), judged=False, embeds=False, mode=Mode.LEXICAL)
+    request = replace(_build_request(shared, form), judged=False, embeds=False, mode=Mode.LEXICAL)
     prophet = shared.app.prophet
-    corpora = await shared.app.choose_corpora(asked.corpus)
+    corpora = await shared.app.choose_corpora(form.corpus)
     return await prophesy_from_all(prophet, corpora, request, prophet.score.weights)
 
 
-def _build_request(shared: SharedState, asked: ProphecyForm) -> SearchRequest:
+def _build_request(shared: SharedState, form: ProphecyForm) -> SearchRequest:
     return SearchRequest(
-        headline=read_headline(asked.headline, date=asked.date),
-        limit=max(shared.settings.search.limit, MAX_HITS if asked.more else 0),
+        headline=read_headline(form.headline, date=form.date),
+        limit=max(shared.settings.search.limit, MAX_HITS if form.more else 0),
         now=shared.now(),
     )
 
