@@ -1,7 +1,8 @@
 """Renews the parts of the docs that are taken from the code: `make docs`.
 
-Such a part stands between the comments <!-- NAME --> and <!-- /NAME -->. PARTS says who writes it;
-config.example.toml is written as a whole.
+A table that is kept by hand is wrong a week later. Such a part stands between the comments
+<!-- NAME --> and <!-- /NAME -->. PARTS says who writes it; config.example.toml is written as a
+whole.
 """
 
 import re
@@ -250,7 +251,6 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "settings": tabulate_settings,
     "tree": draw_tree,
 }
-
 
 if __name__ == "__main__":
     for path, written in renew_docs(ROOT).items():

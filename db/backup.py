@@ -22,6 +22,7 @@ from engine.messages import Message
 _PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
 _EXTENSIONS = ("pg_trgm", "unaccent", "vector")  # some only a superuser may create
 
+
 async def back_up_database(
     database: Database, file: Path, *, progress: Callable[[str], None]
 ) -> None:
@@ -37,6 +38,7 @@ async def back_up_database(
             await connection.execute(load_statements("backup")["hold_placed"], timeout=_PATIENCE)
             await dump_tables(database, file, progress)
 
+
 async def dump_tables(database: Database, file: Path, progress: Callable[[str], None]) -> None:
     """Write the database to `file`, which appears when complete; only its owner may read it."""
     # Without the partitions of placed corpora, which are empty.
@@ -51,6 +53,7 @@ async def dump_tables(database: Database, file: Path, progress: Callable[[str], 
             Message("{file} cannot be written: {reason}.", file=file, reason=error.strerror)
         ) from error
 
+
 @contextmanager
 def _replace_file(file: Path) -> Iterator[Path]:
     """Yield an empty file beside `file`, which takes its place unless the block fails."""
@@ -62,6 +65,7 @@ def _replace_file(file: Path) -> Iterator[Path]:
     finally:
         os.close(handle)
         Path(name).unlink(missing_ok=True)
+
 
 async def restore_database(
     database: Database, file: Path, *, progress: Callable[[str], None]
@@ -88,6 +92,7 @@ async def restore_database(
         await connection.execute("ANALYZE", timeout=_PATIENCE)
         return await _count_documents(connection)
 
+
 async def _restore_tables(
     connection: Connection, file: Path, within: dict[str, str], progress: Callable[[str], None]
 ) -> None:
@@ -110,6 +115,7 @@ async def _restore_tables(
                 progress=progress,
             )
 
+
 @asynccontextmanager
 async def _restoring_role(connection: Connection) -> AsyncIterator[dict[str, str]]:
     """Have a superuser's programs log in, by the variables yielded, as a role that is none."""
@@ -123,6 +129,7 @@ async def _restoring_role(connection: Connection) -> AsyncIterator[dict[str, str
         yield {"PGUSER": role, "PGPASSWORD": password}
     finally:
         await connection.execute(sql["drop_role"].format(role=role), timeout=_PATIENCE)
+
 
 async def _count_documents(connection: Connection) -> dict[str, int]:
     """Return how many documents each corpus has. Raises StorageError if some are missing."""

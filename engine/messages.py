@@ -21,7 +21,9 @@ _FIRST_SENTENCE = "{sentence0} "
 class Message(str):
     """An English text that keeps its template and its values. Immutable, like any str.
 
-    Methods that derive a text from it, such as `strip` or `join`, return a plain str.
+    As a str it goes into logs, JSON and terminals as it is. Methods that derive a text from it,
+    such as `strip` or `join`, return a plain str. Numbered codes would hide from the source what
+    people read; patterns over the English text failed at values with a full stop.
     """
 
     __slots__ = ("_template", "_values")

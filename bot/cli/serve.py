@@ -222,6 +222,7 @@ def serve_command(
     web: Annotated[
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
     ] = False,
+    # Only when told: a second bot of a newer version would lock out the first.
     migrate: Annotated[
         bool,
         typer.Option("--migrate", help="First do what presagio init does, on your own database."),

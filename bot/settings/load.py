@@ -63,6 +63,8 @@ def load_settings(
     overrides = read_environment(environ)
     tables = _merge_overrides(written, overrides)
     try:
+        # Not by pydantic-settings: it ignores misspelt names of variables, passes limit = "3", and
+        # its errors do not tell a value of the file from one of a variable.
         sections = Sections.model_validate(tables, strict=True)
     except ValidationError as exc:
         # Not "from exc": it holds the values, and one of them may be a password.

@@ -265,6 +265,7 @@ async def post_to_channel(
         content=reply.picture, filename=reply.picture_name, title=reply.picture_name
     )
     shown = render_blocks(reply, picture=str(taken["files"][0]["id"]))
+    # Slack reads a file after it has taken it, and refuses blocks that name it until then.
     for pause in _PAUSES:
         try:
             return await post(shown)

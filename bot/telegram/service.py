@@ -237,7 +237,8 @@ class TelegramService:
     async def _find_channel(self, name: str, user_id: int) -> Place:
         """Return a channel in which a person is an admin and the bot may post.
 
-        Raises UsageError, and DeliveryError if Telegram does not answer.
+        Nothing of it is stored: who is no admin any more has no say any more. Raises UsageError,
+        and DeliveryError if Telegram does not answer.
         """
         try:
             chat = await self._bot.get_chat(name if name.startswith("@") else int(name))

@@ -1,7 +1,8 @@
 """Retrieval for the query dialect; implements engine.query.find.FindIndex.
 
 Every document that holds the words is scored, because they are also counted
-(docs/decisions/0013-dialect.md).
+(docs/decisions/0013-dialect.md). A headline is searched by statements of its own, since it wants
+the best few and no count: a threshold leaves most of its matches unread.
 """
 
 from collections.abc import Mapping, Sequence

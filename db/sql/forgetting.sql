@@ -1,5 +1,6 @@
 -- name: chat(platform, external_id)
 -- What refers to the chat goes with it: settings, subscriptions, answers, votes, questions, posts.
+-- So the row is deleted and not emptied: a table that is added later goes by its foreign key.
 DELETE FROM chat WHERE platform = $1 AND external_id = $2 RETURNING id
 
 -- name: drafts(chat_id)

@@ -26,23 +26,28 @@ TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _STATUS = re.compile(r"(In force since|Replaced by|Withdrawn by) \S+.*\.")
 
+
 def path_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
+
 
 @pytest.mark.parametrize(("page", "text"), renew_docs(ROOT).items(), ids=lambda part: str(part)[:9])
 def test_generated_parts_of_the_docs_match_the_code(page: Path, text: str) -> None:
     assert page.read_text(encoding="utf-8") == text, "run: make docs"
+
 
 def test_every_generated_part_has_an_end_comment() -> None:
     for page, text in TEXTS.items():
         names = re.findall(r"^<!-- (/?[\w ]+) -->$", text, re.MULTILINE)
         assert names[1::2] == [f"/{name}" for name in names[::2]], page
 
+
 def test_buttons_are_named_as_people_see_them() -> None:
     said = (ROOT / "bot" / "i18n" / "locale" / "es.po").read_text(encoding="utf-8")
     for label in re.findall(r"\*\*(\w.*?)\*\*", " ".join(BUTTONS.values())):
         known = re.sub(r"^1\. ", "", label).replace(" 1", " {number}")
         assert f'msgid "{known}"' in said or known[:5] in ("TITLE", "2 … 3"), label
+
 
 def test_each_settings_section_is_documented_on_exactly_one_page() -> None:
     named = [
@@ -52,12 +57,14 @@ def test_each_settings_section_is_documented_on_exactly_one_page() -> None:
     ]
     assert sorted(named) == sorted(Sections.model_fields)
 
+
 def linked_from(page: Path) -> Iterator[tuple[Path, str]]:
     """Yield the file and the anchor of each link that stays in the project."""
     for target in _LINK.findall(TEXTS[page]):
         if "://" not in target and not target.startswith("mailto:"):
             name, _, anchor = target.partition("#")
             yield (page.parent / name).resolve() if name else page, anchor
+
 
 def test_the_index_leads_to_every_page() -> None:
     linked = {file for file, _ in linked_from(DOCS / "README.md")}
@@ -66,13 +73,16 @@ def test_the_index_leads_to_every_page() -> None:
     assert {path_of(page) for page in wanted - linked} == set()
     assert {path_of(page) for page in set(DECISIONS) - decisions} == set()
 
+
 def test_the_readme_leads_to_the_index() -> None:
     assert DOCS / "README.md" in {file for file, _ in linked_from(ROOT / "README.md")}
+
 
 def anchors(text: str) -> set[str]:
     """Return the anchors of the headings, as GitHub and GitLab make them."""
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
 
 @pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_no_link_is_dead(page: Path) -> None:
@@ -80,12 +90,14 @@ def test_no_link_is_dead(page: Path) -> None:
         assert file.exists(), file
         assert not anchor or anchor in anchors(TEXTS[file]), (file, anchor)
 
+
 def test_decisions_have_a_number_of_their_own_and_tell_their_status() -> None:
     for page in DECISIONS:
         title, blank, status, *_ = TEXTS[page].splitlines()
         assert (title.split(". ")[0], blank) == (f"# {int(page.name[:4])}", ""), page
         assert _STATUS.match(status), (page, status)
     assert len({page.name[:4] for page in DECISIONS}) == len(DECISIONS)
+
 
 def commands_of(text: str) -> Iterator[list[str]]:
     """Yield the arguments of each command in a block of shell lines, without redirections."""
@@ -96,6 +108,7 @@ def commands_of(text: str) -> Iterator[list[str]]:
             words = shlex.shlex(line, posix=True, punctuation_chars=True)
             words.whitespace_split = True
             yield list(takewhile(lambda word: word not in {">", "|", "&"}, words))
+
 
 def resolve(arguments: Sequence[str]) -> Any:
     """Parse a command line as the program does, and return its command without running it."""
@@ -110,6 +123,7 @@ def resolve(arguments: Sequence[str]) -> Any:
         _, rest, _ = command.make_parser(context).parse_args(rest[1:])
     return command
 
+
 def is_known(arguments: Sequence[str]) -> bool:
     try:
         resolve(arguments)
@@ -117,14 +131,17 @@ def is_known(arguments: Sequence[str]) -> bool:
         return False
     return True
 
+
 def test_commands_and_options_of_pages_exist() -> None:
     named = [(path_of(page), each) for page in PAGES for each in commands_of(TEXTS[page])]
     assert len(named) > 50
     assert [each for each in named if not is_known(each[1])] == []
 
+
 @pytest.mark.parametrize("wrong", ["serach x", "search x --limti 3", "corpora lits", "--nope demo"])
 def test_a_command_or_option_that_does_not_exist_is_noticed(wrong: str) -> None:
     assert not is_known(wrong.split())
+
 
 @pytest.mark.parametrize("name", ["search", "ask", "compose"])
 def test_the_page_of_a_command_lists_its_options(name: str) -> None:
