@@ -32,7 +32,7 @@ class Figures:
     asked_english: int = 4_520
     asked_spanish: int = 5_660
     answered: int = 365
-    # python -m bench.ingest, tweets a second; docs/decisions/0028, texts a second of one core
+    # python -m bench.ingest, tweets a second; docs/decisions/0014, texts a second of one core
     ingested: float = 9_006
     embedded: float = 30
     # Telegram's documentation, messages a second of one bot

@@ -1,4 +1,4 @@
-"""Features, profiles and the order of hits (docs/decisions/0005-score.md).
+"""Features, profiles and the order of hits.
 
 A profile is a weighted mean of the evidence that is present in the answer, each part 0..1, times
 a small boost for age and multipliers for texts that are worth less as a prophecy. A text with too
