@@ -190,8 +190,8 @@ class _Transport(AsyncSafeTransport):
     ) -> None:
         super().__init__(policy=policy, trust_env=False)
         guarded = AsyncSafeBackend(policy=policy, resolver=resolver, resolver_slots=at_once)
-        # A pool of our own, whose reads take turns: while 45 feeds sent without pause, a search on the
-        # page took 34 s, and takes 0.1 s with it.
+        # A pool of our own, whose reads take turns: while 45 feeds sent without pause, a search
+        # took 34 s, and takes 0.1 s with it.
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(trust_env=False),
             max_connections=at_once,
