@@ -62,7 +62,8 @@ WHERE pg_sequence_last_value(seqrelid) IS NOT NULL
 # What a statement other than INSERT, UPDATE and DELETE may change, as one number a catalogue.
 _CATALOGUES = (
     (
-        "oid, relname, relkind, relowner, relacl::text, reloptions::text, reltuples",
+        # A table that a migration has written anew counts no row, and one that never was -1.
+        "oid, relname, relkind, relowner, relacl::text, reloptions::text, greatest(reltuples, 0)",
         "pg_class WHERE relnamespace = 'public'::regnamespace",
     ),
     (
