@@ -131,8 +131,8 @@ class Tuning:
         weights, bias = self.fixed[name]
         result = state @ weights + bias
         if f"{name}.A" in self.learned:
-            low, high = (self.learned[f"{name}.{part}"].bfloat16() for part in "AB")
-            result = result + RANK_SCALE * (state @ low.T @ high.T)
+            down, up = (self.learned[f"{name}.{part}"].bfloat16() for part in "AB")
+            result = result + RANK_SCALE * (state @ down.T @ up.T)
         return result
 
     def _norm(self, name: str, state: Any) -> Any:

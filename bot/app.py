@@ -1,4 +1,4 @@
-"""The composition root: opens and wires what a command needs, and closes it in order."""
+"""The composition root: opens and wires the services of a command, and closes them in order."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """What finds and judges the texts for a headline."""
+    """The parts of a Prophet, to build one with other settings or with parts that are counted."""
 
     index: SearchIndex
-    judge: Judges | None = None  # None without a model, and so are the phrases
-    meaning: Meaning | None = None
-    phrases: "Phrases | None" = None
+    judge: Judges | None = None  # None without a language model
+    meaning: Meaning | None = None  # None without embeddings
+    phrases: "Phrases | None" = None  # None without a language model
 
     def prophet(self, settings: ProphecySettings) -> Prophet:
-        """Return a Prophet that uses it."""
+        """Return a Prophet of these parts with other settings."""
         return Prophet(self.index, self.judge, settings, self.meaning, self.phrases)
 
 
@@ -68,15 +68,15 @@ class App:
     database: Database
     corpora: Corpora
     prophet: Prophet
-    retrieval: Retrieval  # of the prophet
+    retrieval: Retrieval  # what the prophet consists of
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
-    isolation: ProcessPool  # for what strangers wrote: pages of links, lists, pictures
-    answerer: "Callable[[], Answerer]"  # the same at every call
+    isolation: ProcessPool  # for untrusted input: pages of links, lists, pictures
+    answerer: "Callable[[], Answerer]"  # builds it at the first call, and returns it again
     client: "ChatClient | None" = None  # of the language model
     web: LateWeb | None = None  # None without a search provider
-    rerankers: Rerankers | None = None  # of passages; None: words alone order them
+    rerankers: Rerankers | None = None  # of passages; None: they are ordered by words alone
     server: EmbeddedServer | None = None  # None for an external database
 
     @property
@@ -118,9 +118,9 @@ class App:
         )
 
     async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Answer a headline from the corpus of that name; "" is the default one, "all" every one.
+        """Answer a headline from the corpora of `choose_corpora`, and log the search.
 
-        Raises CorpusNotFound and storage errors.
+        Raises CorpusNotFound, SeveralCorpora, StorageError.
         """
 
         async def answer_corpora() -> Prophecy:
@@ -157,21 +157,22 @@ async def open_app(
         else:
             await database.require_current()
         glossaries = Glossaries(database, fold_terms(settings.glossary.protected))
-        weight = settings.glossary.headline_weight
-        search = AliasedSearch(database, glossaries, weight=weight)
+        index = AliasedSearch(database, glossaries, weight=settings.glossary.headline_weight)
         embeddings = Embeddings(database)
         embedders = open_embedders(settings, database, stack)
-        described = CandidateReader(database)
+        descriptions = CandidateReader(database)
         meaning = embedders and Meaning(
             embedder=embedders,
             vectors=embeddings,
-            descriptions=described,
+            descriptions=descriptions,
             reranker=open_reranker(settings, database, embedders, stack),
         )
         client, judge, phrases = None, None, None
         if settings.has_model():
-            client, judge, phrases = await _open_model(settings, database, search, described, stack)
-        retrieval = Retrieval(index=search, judge=judge, meaning=meaning, phrases=phrases)
+            client, judge, phrases = await _open_model(
+                settings, database, index, descriptions, stack
+            )
+        retrieval = Retrieval(index=index, judge=judge, meaning=meaning, phrases=phrases)
         yield App(
             settings=settings,
             database=database,
@@ -197,8 +198,9 @@ async def _open_model(
     descriptions: Descriptions,
     stack: AsyncExitStack,
 ) -> "tuple[ChatClient, Judge, Phrases]":
-    """Return the client of the language model, and what asks it for a headline; `stack` closes
-    them. A search without a model imports none of it. Raises SettingsError.
+    """Open the language model: its client, the judge and the phrases, which `stack` closes.
+
+    The imports are here because a search without a model needs none of them. Raises SettingsError.
     """
     from db.model_cache import Expansions, Judgments, Ledger
     from engine.judge.judge import Judge
@@ -216,10 +218,10 @@ async def _open_model(
     )
     judge = Judge(client, Judgments(database))
     seconds = settings.search.expansion_timeout
-    hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
+    small_calls = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
     punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=time.monotonic)
     expander = Expander(
-        hurried, Expansions(database), punctuality, Corpora(database), clock=time.monotonic
+        small_calls, Expansions(database), punctuality, Corpora(database), clock=time.monotonic
     )
     stack.push_async_callback(expander.aclose)
     return client, judge, Phrases(expander=expander, index=index, descriptions=descriptions)
@@ -228,7 +230,7 @@ async def _open_model(
 def _build_answerer(
     settings: Settings, client: "ChatClient | None", database: Database
 ) -> "Answerer":
-    """Return what answers questions; a model checks its sentences unless the settings say no."""
+    """Return the Answerer. A model checks its sentences if `answer.check` is on."""
     from db.model_cache import ModelAnswers
     from engine.answer.answer import Answerer
 

@@ -1,4 +1,4 @@
-"""A pool of worker processes for untrusted input: limits of memory, CPU and time a task, notes.
+"""A pool of worker processes for untrusted input, with limits on memory, CPU time and silence.
 
 Parsers of archives, feeds and pages, pictures and models run in it. A process is started on demand
 and replaced when it ends. It is started afresh, not forked, so it holds no socket, secret or lock
@@ -41,24 +41,25 @@ from engine.values import Closable
 NoteHandler: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
-# Imports what its owner would import, but reads neither its environment nor the user's files.
+# Imports from where its owner does; by `-I` neither its environment nor the user's files are read.
 _START = "import sys; sys.path[:] = sys.argv[2:]; from engine.process_worker import main; main()"
-_OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows lacks
+_SIGPROF, _SIGKILL = 27, 9  # Windows lacks the names; SIGPROF ends what is out of CPU time
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _BUFFER = 1 << 20  # bytes
-_Given = ParamSpec("_Given")
+_Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a task may take, and its process is. Memory and CPU count where the system allows."""
+    """How much a task may use, and how its process is started. Memory and CPU time are limited only
+    where the system can do so."""
 
-    seconds: float = 0.0  # CPU time of a task; 0 = it limits itself
-    seconds_per_megabyte: float = 0.0  # and for each megabyte of bytes in its arguments
-    patience: float = 30.0  # seconds of wall-clock time that it may be silent
-    memory: int = 0  # bytes of address space; 0 = any
+    seconds: float = 0.0  # of CPU time for a task; 0: the task sets its own limit
+    seconds_per_megabyte: float = 0.0  # in addition, for each megabyte of bytes in its arguments
+    patience: float = 30.0  # seconds of wall-clock time without a note or a result
+    memory: int = 0  # bytes of address space; 0: no limit
     niceness: int = 0
     modules: Sequence[str] = ()  # imported before the first task, if they are installed
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -82,9 +83,9 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """At most one process, which runs engine.process_worker.
+    """At most one process, which runs engine.process_worker and is started for the first task.
 
-    `close` waits for the processes that have ended.
+    A process that was killed is waited for by `close`, not at once.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -105,7 +106,7 @@ class Worker:
         *,
         patience: float | None = None,
     ) -> _Result:
-        """Return the result of a task, which is of that type. `hear` receives the notes.
+        """Return the result of a task, which is of the type `kind`. `hear` receives the notes.
 
         `patience` takes the place of that of the limits. Raises WorkerEnded, the PresagioError that
         the task raised, and ProcessUnstarted.
@@ -114,7 +115,7 @@ class Worker:
         process = self._process or await self._start_process()
         try:
             await self._send_frame(process, pack_frame(TASK, pack(task)), patience)
-            ending, content = await self._pass_notes(process, hear, patience)
+            letter, content = await self._pass_notes(process, hear, patience)
         except TimeoutError as exc:
             self._kill()
             raise WorkerEnded(Ending.SLOW) from exc
@@ -123,21 +124,21 @@ class Worker:
         except BaseException:  # cancelled: the next task would get this one's result
             self._kill()
             raise
-        if ending == RESULT:
+        if letter == RESULT:
             return unpack(kind, content)
-        if ending == ERROR:
+        if letter == ERROR:
             raise unpack(PresagioError, content)
         self._kill()  # its state is unknown
-        if ending == OUT_OF_MEMORY:
+        if letter == OUT_OF_MEMORY:
             raise WorkerEnded(Ending.GREEDY)
-        raise WorkerEnded(Ending.BROKEN, content.decode() if ending == FAULT else "")
+        raise WorkerEnded(Ending.BROKEN, content.decode() if letter == FAULT else "")
 
-    async def run_again(
+    async def run_or_retry(
         self, kind: type[_Result], task: Task, hear: NoteHandler | None = None
     ) -> _Result:
-        """Return the result of a task, tried once more if its process had run before and died.
+        """Return the result of a task, tried once more in a new process if one from before died.
 
-        An earlier task or the system may have killed it. Raises as `run` does.
+        An earlier task or the system may be to blame. Raises as `run` does.
         """
         if self.running:
             try:
@@ -157,21 +158,21 @@ class Worker:
     async def _pass_notes(
         self, process: Process, hear: NoteHandler | None, patience: float
     ) -> tuple[bytes, bytes]:
-        """Pass on the notes, and return the frame that follows them."""
+        """Pass on the notes, and return the letter and the content of the frame after them."""
         while True:
             async with asyncio.timeout(patience):
-                kind, content = await _read_frame(_require_pipe(process.stdout))
-            if kind != NOTE:
-                return kind, content
+                letter, content = await _read_frame(_require_pipe(process.stdout))
+            if letter != NOTE:
+                return letter, content
             # The time the owner takes to reply does not count against the worker.
             if hear and (reply := await hear(content)) is not None:
                 await self._send_frame(process, pack_frame(REPLY, reply), patience)
 
     async def _send_frame(self, process: Process, frame: bytes, patience: float) -> None:
-        tasks = _require_pipe(process.stdin)
+        stdin = _require_pipe(process.stdin)
         async with asyncio.timeout(patience):
-            tasks.write(frame)
-            await tasks.drain()
+            stdin.write(frame)
+            await stdin.drain()
 
     async def _start_process(self) -> Process:
         await self.close()
@@ -192,16 +193,17 @@ class Worker:
         try:
             # Do not kill it before: that may reap it here, and asyncio would lose its exit status.
             async with asyncio.timeout(_END_SECONDS):
-                code = -await process.wait()
+                status = await process.wait()
         except TimeoutError:
             return WorkerEnded(Ending.BROKEN)
         finally:
             self._kill()
-        if code == _OUT_OF_TIME:
+        if status == -_SIGPROF:
             return WorkerEnded(Ending.SLOW)
-        if code == _KILLED:
+        if status == -_SIGKILL:
             return WorkerEnded(Ending.KILLED)
-        return WorkerEnded(Ending.BROKEN, Signals(code).name if code > 0 else f"exit code {-code}")
+        detail = Signals(-status).name if status < 0 else f"exit code {status}"
+        return WorkerEnded(Ending.BROKEN, detail)
 
     def _kill(self) -> None:
         if self._process is None:
@@ -214,6 +216,7 @@ class Worker:
 
 
 async def _spawn_process(limits: Limits) -> Process:
+    """Start a process within limits. Raises ProcessUnstarted."""
     settings = pack([limits.memory, limits.niceness, limits.modules])
     # Windows needs its own environment.
     environment = None if sys.platform == "win32" else limits.environment
@@ -222,7 +225,7 @@ async def _spawn_process(limits: Limits) -> Process:
             *(sys.executable, "-I", "-c", _START, settings.decode(), *sys.path),
             stdin=PIPE,
             stdout=PIPE,
-            stderr=DEVNULL,  # what native code says when it breaks down is no news for a terminal
+            stderr=DEVNULL,  # else crashing native code writes to the terminal
             limit=_BUFFER,
             env=environment,
             start_new_session=True,  # an interrupt on the terminal is meant for the owner
@@ -231,11 +234,12 @@ async def _spawn_process(limits: Limits) -> Process:
         raise _build_start_error() from exc
 
 
-async def _read_frame(results: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    kind, length = HEADER.unpack(await results.readexactly(HEADER.size))
+async def _read_frame(stdout: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Return the letter and the content of a frame; one that is too large counts as greed."""
+    letter, length = HEADER.unpack(await stdout.readexactly(HEADER.size))
     if length > LARGEST:
         return OUT_OF_MEMORY, b""
-    return kind, await results.readexactly(length)
+    return letter, await stdout.readexactly(length)
 
 
 def _require_pipe(pipe: _Pipe | None) -> _Pipe:
@@ -256,12 +260,12 @@ DEFAULT_LIMITS = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, m
 
 
 class WorkerQueue:
-    """Lends idle workers: to the most urgent first, of equals to the one that came first."""
+    """Lends idle workers, the most urgent request first, and equally urgent ones as they came."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         self._size, self._idle = len(workers), [*workers]
         self._waiting: list[tuple[int, int, asyncio.Future[Worker]]] = []
-        self._numbers = itertools.count()
+        self._arrivals = itertools.count()
 
     @property
     def is_idle(self) -> bool:
@@ -273,19 +277,19 @@ class WorkerQueue:
         if self._idle:
             return self._idle.pop()
         turn: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (urgency, next(self._numbers), turn))
+        heapq.heappush(self._waiting, (urgency, next(self._arrivals), turn))
         try:
             return await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled():  # it was lent a worker meanwhile
                 self.release(turn.result())
             raise
 
     def release(self, worker: Worker) -> None:
-        """Lend the worker to who is next, if anybody waits."""
+        """Take the worker back, and lend it to the next in line, if there is one."""
         while self._waiting:
             turn = heapq.heappop(self._waiting)[-1]
-            if not turn.done():
+            if not turn.done():  # not cancelled
                 turn.set_result(worker)
                 return
         self._idle.append(worker)
@@ -303,11 +307,15 @@ class ProcessPool(Closable):
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     async def run(
-        self, function: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
+        self,
+        function: Callable[_Parameters, _Result],
+        /,
+        *args: _Parameters.args,
+        **kwargs: _Parameters.kwargs,
     ) -> _Result:
-        """Return what a function of a module returns, once a process is idle.
+        """Call a function of a module in the next process that is idle, and return its result.
 
-        What it takes and returns has to cross (engine.process_worker), as its annotations say.
+        Its annotations have to name types that engine.process_worker can pass between processes.
         Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
         size = sum(len(value) for value in (*args, *kwargs.values()) if isinstance(value, bytes))
@@ -315,7 +323,7 @@ class ProcessPool(Closable):
         task = Task(name_function(function), args, kwargs, seconds)
         worker = await self._queue.acquire()
         try:
-            return await worker.run_again(result_type(function), task)
+            return await worker.run_or_retry(result_type(function), task)
         finally:
             self._queue.release(worker)
 

@@ -1,5 +1,7 @@
-"""Tells what is said to the bot among others, its dialogue act: a headline, a question, an
-instruction or a remark. By a few features of the words, in English and Spanish."""
+"""Recognises the dialogue act of a message to the bot: headline, question, instruction or remark.
+
+It goes by the words of the message alone, in English and Spanish.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +29,7 @@ class Wanted(StrEnum):
     SOURCE = "source"  # who wrote what was shown, when, and where it stands
     MORE = "more"  # further texts
     REASON = "why"  # why they were shown
-    QUOTED = "quoted"  # what there is on the message replied to
+    QUOTED = "quoted"  # texts about the message that it replies to
     ARCHIVE = "ask"  # what else was written: a subject or a time is named, or "about this"
     TEXTS = "texts"  # texts about a subject
 
@@ -41,20 +43,20 @@ class BotQuestion:
     subject: str = ""
 
 
-_MAX_WORDS = 12  # of a question or an instruction
-_MAX_GOING_ON = 7  # of a question that goes on with another
-_MAX_UNMARKED = 3  # of one without a question mark
-_MAX_PLAIN = 4  # of one without it that begins with "who" or "when"
+_MAX_WORDS = 12  # of a question; of an instruction twice as many
+_MAX_FOLLOW_UP = 7  # words of a follow-up question
+_MAX_UNMARKED = 3  # words of a question without a question mark and without a question word
+_MAX_UNMARKED_WHO = 4  # words of a question like "who wrote that" that needs no question mark
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Of questions, in words without accents. What none of these matches names a subject.
+# Kinds of words in questions, without accents. A word of none of these kinds names a subject.
 _KINDS: Mapping[str, re.Pattern[str]] = {
-    kind: re.compile(words, re.VERBOSE)
-    for kind, words in {
+    kind: re.compile(pattern, re.VERBOSE)
+    for kind, pattern in {
         "speaking": r"""
             sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
             |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
@@ -87,21 +89,21 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
 }
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
 _RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")
-_QUESTION_WORDS = _words("""
+_QUESTION_WORDS = _split_set("""
     what who whom whose which when where why how que quien quienes cuando donde como cual cuantos
     did does do has have had was were is are can could
 """)
-_BEING = _words("is was s whose by es era fue")
-_THIRD_PERSONS = _words("he she they")
-_ADVERBS = _words("ever also really else actually el ella alguna vez mas de verdad que")
-_ABOUT = _words("about on of regarding in before after sobre acerca respecto de del en algo")
-_JOINS = _words("and but so ok wait well y e pero bueno")
-# What a question begins with that goes on with another: after "and", and by itself.
-_GOING_ON = _words("""
+_BEING = _split_set("is was s whose by es era fue")
+_THIRD_PERSONS = _split_set("he she they")
+_FILLERS = _split_set("ever also really else actually el ella alguna vez mas de verdad que")
+_ABOUT = _split_set("about on of regarding in before after sobre acerca respecto de del en algo")
+_JOINS = _split_set("and but so ok wait well y e pero bueno")
+# How follow-up questions begin: after "and", and by themselves.
+_AFTER_AND = _split_set("""
     about in on before after since during with the his her sobre en antes despues desde de del
     durante con el la los las lo su sus
 """)
-_LEADING = re.compile(
+_FOLLOW_UP = re.compile(
     r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que (?:hay de|tal)|algo en)\b"
 )
 # How texts about something are asked for, with or without the bot's name between: "any tweets",
@@ -116,9 +118,9 @@ _WANTS_TEXTS = re.compile(
 )
 _SUBJECT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
 _ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_SUBJECT.pattern})", re.IGNORECASE)
-_LONGEST_SUBJECT = 6  # words: a headline may begin like this, too
+_LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins like this
 
-# How instructions begin, in words without accents: an order, or a denial of one.
+# How instructions begin, in words without accents: politely, and then with an order.
 _POLITE = re.compile(
     r"(?:hey|please|pls|bot|ok|che|por favor|porfa|(?:can|could|would) you|pod\w+|puede[sn]?)\s"
 )
@@ -132,13 +134,13 @@ _ORDERS = re.compile(
     r"|anad\w+|danos)\b"
 )
 _STOP = re.compile(r"stop|quit|no m(?:ore|as)|dej|par|basta|no\b.*\bmas\b|.*any ?more")
-_DENIAL = re.compile(r"(?:don t|do not|no) ")
+_PROHIBITION = re.compile(r"(?:don t|do not|no) ")
 _ASKS_WHY_NOT = re.compile(
     r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
 _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
-_WHEN = re.compile(
+_SOME_DAYS = re.compile(
     r"\b(?:weekends?|sundays?|nights?|mornings?|fines? de semana|domingos?|noches?)\b"
 )
 _TIME = re.compile(r"\b(?:at|a las?) (\d{1,2})(?: (\d\d))? ?([ap]m)?\b")
@@ -169,7 +171,7 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
 
 
 def read_dialogue_act(text: str) -> DialogueAct:
-    """Return what somebody does who says this to the bot."""
+    """Return the dialogue act of a message to the bot."""
     if read_instruction(text):
         return DialogueAct.INSTRUCTION
     if first_link(text):
@@ -180,32 +182,38 @@ def read_dialogue_act(text: str) -> DialogueAct:
 
 
 def read_question(text: str) -> BotQuestion | None:
-    """Return what a text asks the bot, or None if it asks nothing, or somebody else."""
+    """Return what a text asks the bot. None if it is no question, or one to somebody else."""
     words = folded_words(text)
     if not 0 < len(words) <= _MAX_WORDS or first_link(text) or any(map(is_laughter, words)):
         return None
     if subject := _read_wanted_subject(text):
         return BotQuestion(Wanted.TEXTS, subject=subject)
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
-    rest = [*dropwhile(_JOINS.__contains__, words)] or words
+    rest = [*dropwhile(_JOINS.__contains__, words)] or words  # "and" alone is kept
     if _asks_what_was_said(rest, marked=marked):
         return BotQuestion(Wanted.ARCHIVE)
     if any(map(_names_subject, words)):
-        goes_on = marked and _goes_on(rest, joined=len(rest) < len(words))
-        return BotQuestion(Wanted.ARCHIVE) if goes_on else None
+        follows_up = marked and _is_follow_up(rest, joined=len(rest) < len(words))
+        return BotQuestion(Wanted.ARCHIVE) if follows_up else None
     wanted = _find_wanted(rest, marked=marked)
     return BotQuestion(wanted, _read_rank(words)) if wanted else None
 
 
 def find_wanted_subject(before: str, after: str) -> str:
-    """Return what texts are asked for about, if that tells anything; else ""."""
+    """Return the subject that texts are asked for about, or "" if none is named.
+
+    `before` and `after` are the words around the bot's name: "any tweets @bot about wind?".
+    """
     about = _SUBJECT.fullmatch(after) if _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) else None
     subject = about[1].rstrip("?.! ") if about else ""
     return subject if any(map(_names_subject, folded_words(subject))) else ""
 
 
 def _read_wanted_subject(text: str) -> str:
-    """Return what texts are asked for about, in lower case or with a question mark; else ""."""
+    """Return the subject that texts are asked for about, or "".
+
+    What begins in upper case without a question mark may be a headline.
+    """
     match = _ASKS_FOR_TEXTS.fullmatch(text) if text[:1].islower() or text.endswith("?") else None
     subject = find_wanted_subject(match[1], match[2]) if match else ""
     return subject if len(subject.split()) <= _LONGEST_SUBJECT else ""
@@ -221,34 +229,38 @@ def _names_subject(word: str) -> bool:
 def _asks_what_was_said(words: Sequence[str], *, marked: bool) -> bool:
     """Return whether a question is about what the account said: "what did he say about wind",
     "¿alguna vez habló del clima?". With a name in place of a pronoun it may be a headline."""
-    spoken = [place for place, word in enumerate(words[:6]) if _is(word, "speaking")]
-    if not spoken:
+    verb = next((at for at, word in enumerate(words[:6]) if _is_of_kind(word, "speaking")), None)
+    if verb is None:
         return False
-    before, after = {*words[: spoken[0]]}, words[spoken[0] + 1 :]
-    about = not _ABOUT.isdisjoint(after[:2]) or words[spoken[0]].startswith("men")
+    before, after = {*words[:verb]}, words[verb + 1 :]
+    # "Mention" needs no "about".
+    about = not _ABOUT.isdisjoint(after[:2]) or words[verb].startswith("men")
     if before & _THIRD_PERSONS:
-        others = before - _THIRD_PERSONS - _QUESTION_WORDS - _ADVERBS
+        others = before - _THIRD_PERSONS - _QUESTION_WORDS - _FILLERS
         return not others and (about or (not after and words[0] == "what" and "else" not in before))
-    if before - _ADVERBS - {"como", "cuando", "donde"}:
+    if before - _FILLERS - {"como", "cuando", "donde"}:
         return False
     return about and (marked or bool(before)) if after else before == {"que"}
 
 
-def _goes_on(words: Sequence[str], *, joined: bool) -> bool:
-    """Return whether a question goes on with what was said before: "and in 2012?"."""
-    if len(words) > _MAX_GOING_ON or any(_is(word, "persons") for word in words):
+def _is_follow_up(words: Sequence[str], *, joined: bool) -> bool:
+    """Return whether a question follows up on what was said before: "and in 2012?".
+
+    `joined` says that it begins with a word like "and", which `words` lack.
+    """
+    if len(words) > _MAX_FOLLOW_UP or any(_is_of_kind(word, "persons") for word in words):
         return False
-    if _LEADING.match(" ".join(words)):
+    if _FOLLOW_UP.match(" ".join(words)):
         return True
-    names = len(words) <= _MAX_UNMARKED and _names_subject(words[0])
-    return joined and (words[0] in _GOING_ON or names)
+    is_bare_subject = len(words) <= _MAX_UNMARKED and _names_subject(words[0])
+    return joined and (words[0] in _AFTER_AND or is_bare_subject)
 
 
 def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
     """Return what a question without a subject wants to know."""
-    kinds = {kind for kind in _KINDS for word in words if _is(word, kind)}
+    kinds = {kind for kind in _KINDS for word in words if _is_of_kind(word, kind)}
     asks = words[0] in _QUESTION_WORDS
-    marked = marked or (bool(kinds & {"who", "when"}) and asks and len(words) <= _MAX_PLAIN)
+    marked = marked or (bool(kinds & {"who", "when"}) and asks and len(words) <= _MAX_UNMARKED_WHO)
     if not (marked or asks or len(words) <= _MAX_UNMARKED):
         return None
     why = words[0] in {"why", "porque"} or [*words[:2]] in (["por", "que"], ["how", "come"])
@@ -264,16 +276,16 @@ def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
 
 
 def _asks_for_source(words: Sequence[str], kinds: set[str], *, marked: bool) -> bool:
-    """Return whether a question is who wrote what was shown, when or where: "is this real?"."""
+    """Return whether a question asks who wrote what was shown, when or where, or if it is real."""
     if "who" in kinds and not (kinds & {"speaking", "truth"} or _BEING & {*words}):
         return False
     if words[0] in _QUESTION_WORDS and "speaking" in kinds and "persons" not in kinds:
         return True
     about = kinds & {"who", "when", "truth", "finding"} or any(map(_RANKED.fullmatch, words))
-    return marked and bool(about) and [*words] != ["really"]
+    return marked and bool(about) and [*words] != ["really"]  # which is a remark
 
 
-def _is(word: str, kind: str) -> bool:
+def _is_of_kind(word: str, kind: str) -> bool:
     return _KINDS[kind].fullmatch(word) is not None
 
 
@@ -286,34 +298,36 @@ def _read_rank(words: Sequence[str]) -> int | None:
 def read_instruction(text: str) -> str:
     """Return the command line that does what a text tells the bot to do, or ""."""
     words = folded_words(text)
-    if len(words) > 2 * _MAX_WORDS:  # an address has many
+    if len(words) > 2 * _MAX_WORDS:  # a web address counts as many words
         return ""
-    written = " ".join(words)
-    if _ASKS_WHY_NOT.match(written):
-        return "/preview" if _POSTS.search(written) else ""
-    while polite := _POLITE.match(written):
-        written = written[polite.end() :]
-    return _find_command(written, text) if _ORDERS.match(written) else ""
+    order = " ".join(words)
+    if _ASKS_WHY_NOT.match(order):
+        return "/preview" if _POSTS.search(order) else ""
+    while polite := _POLITE.match(order):
+        order = order[polite.end() :]
+    return _find_command(order, text) if _ORDERS.match(order) else ""
 
 
 def _find_command(order: str, text: str) -> str:
     """Return the command line for what an order is about, or ""."""
     command = next((command for topic, command in _TOPICS if topic.search(order)), "")
     names = _NAME.findall(text)
+    if command.endswith("timezone"):
+        return " ".join([command, *names[-1:]])  # zones are written with a capital
     if command:
-        return " ".join([command, *names[-1:]]) if command.endswith("timezone") else command
+        return command
     if _POSTS.search(order):
         return _read_posting(order)
     adds = _ADDS_FEED.match(order) and (first_link(text) or len(order.split()) <= _LONGEST_SUBJECT)
-    named = [*find_links(text)] or names
-    return f"/feeds add {named[-1]}" if adds and named else ""
+    sources = [*find_links(text)] or names
+    return f"/feeds add {sources[-1]}" if adds and sources else ""
 
 
 def _read_posting(order: str) -> str:
-    """Return the command that changes when something is posted, or that ends it."""
-    time, denied = _TIME.search(order), _DENIAL.match(order)
-    if _STOP.match(order) or (denied and not _WHEN.search(order)):
+    """Return the command that changes the time of daily posts, or ends them."""
+    time, forbidden = _TIME.search(order), _PROHIBITION.match(order)
+    if _STOP.match(order) or (forbidden and not _SOME_DAYS.search(order)):
         return "/unsubscribe"
-    if denied or not time:
+    if forbidden or not time:
         return "/subscribe"
     return f"/subscribe daily {':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}"

@@ -1,4 +1,4 @@
-"""The commands by name, and the dispatch of events to them."""
+"""The registry of chat commands: finds the command or button of an event and calls its handler."""
 
 import difflib
 import re
@@ -16,15 +16,15 @@ from bot.request import Request, Trigger
 from engine.corpora import meant_corpora
 from engine.errors import SeveralCorpora, UsageError
 
-_MAX_NAMED = 5  # archives
+_MAX_ARCHIVES = 5  # that a reply names
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 _LONGEST_NAME = 30
-_ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
-# Platforms that give a name to the app installed last, and the command that has all others there.
+_SIMILARITY = 0.65  # of difflib, from 0 to 1: "whi" is like "why", "porque" is not like "more"
+# Where apps compete for the names of commands, the one that the others follow: "/presagio why".
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
-# Of a button; a request that it returns is answered in place of the press, and others after it.
+# Handles a button. If it returns requests, the first is answered in its place, the others after it.
 ActionHandler = Callable[
     [Request, Action, Services], Awaitable[Reply | Request | tuple[Request, ...] | None]
 ]
@@ -39,16 +39,16 @@ def split_channel(request: Request, text: str) -> tuple[str, str]:
 async def answer_about(
     name: str,
     request: Request,
-    handler: Callable[[Request, Services], Awaitable[Reply | None]],
+    handler: Handler,
     services: Services,
     *,
     commands: Collection[str] = (),
     steers: bool = False,
 ) -> Reply | None:
-    """Answer a command about a channel where it was asked. What `steers` it lets it in, if the
-    owner writes it.
+    """Answer, in private, a command about a channel.
 
-    `commands` that the answer names are shown as they are written about that channel. Raises
+    If the command `steers` the channel and the owner writes it, the channel is let in. In the
+    answer, each of `commands` is followed by the channel, so that it can be copied. Raises
     UsageError if the asker or the bot may not post there.
     """
     place, words = await request.inquiries.find_channel(name), request.words
@@ -71,24 +71,27 @@ async def answer_about(
         )
     if reply is None:
         return reply_aside(request, words.say("It goes to {name}.", name=name))
-    # Its buttons would be about the chat that they are pressed in.
+    # A button would act on the chat in which it is pressed, not on the channel.
     return replace(reply, text=_prefix_channel(name, reply.text or "", commands), buttons=())
 
 
 def _prefix_channel(name: str, text: str, commands: Collection[str]) -> str:
-    """Return an answer about a channel, as it is to be read in private."""
+    """Return an answer about a channel with the channel's name before it, and in its commands."""
     if commands:
         text = re.sub(rf"(?<!\S)/({'|'.join(commands)})\b", rf"/\1 {name}", text)
     return f"{name}: {text}".strip()
 
 
 async def _ask_which_archive(name: str, request: Request, services: Services) -> str:
-    """Return how to choose the channel's archive: a button would choose that of this chat."""
-    fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
+    """Return how to choose the channel's archive, in words: a button would choose that of this
+    chat."""
+    archives = meant_corpora(await services.archives.list(), configured=services.archives.usual)
     return request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",
         name=name,
-        commands=", ".join(f"/corpus {name} {archive.name}" for archive in fitting[:_MAX_NAMED]),
+        commands=", ".join(
+            f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]
+        ),
     )
 
 
@@ -96,9 +99,8 @@ async def _ask_which_archive(name: str, request: Request, services: Services) ->
 class Command:
     """One command. The handler gets the text after the command's name.
 
-    Summary, usage and example are English; they are translated when they are shown. Where one
-    name of a workspace belongs to one app (ONE_FOR_ALL), only a command whose name is
-    `distinctive` has it to itself.
+    Summary, usage and example are English; they are translated when they are shown. On a platform
+    of ONE_FOR_ALL, only a command whose name is `distinctive` has a name of its own.
     """
 
     name: str
@@ -107,14 +109,14 @@ class Command:
     usage: str
     example: str
     handler: Handler
-    act: Act  # its effect, which decides who may use it and whether it is counted
-    acts: Mapping[str, Act] = field(default_factory=dict)  # by the argument's first word or ""
+    act: Act  # who may use it, and whether quotas count it
+    acts: Mapping[str, Act] = field(default_factory=dict)  # by first word of the argument, or ""
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
-    pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
+    pressed: Mapping[str, Act] = field(default_factory=dict)  # by button, where it is not `act`
     distinctive: bool = False
     for_channels: bool = False  # its argument may begin with a channel, if written in private
     takes_quoted: bool = False  # without argument, the text of the message it replies to
-    takes_headlines: bool = False  # its argument may be several, each of which is answered
+    takes_headlines: bool = False  # its argument may be several headlines, each of them answered
     details: tuple[str, ...] = ()  # further lines of its help, in English
 
     @property
@@ -128,11 +130,8 @@ class Command:
 
     def as_called(self, text: str) -> str:
         """Return the name, followed by the first word of `text` if `acts` has it."""
-        return (
-            f"{self.name} {_read_first_word(text)}".strip()
-            if _read_first_word(text) in self.acts
-            else self.name
-        )
+        word = _read_first_word(text)
+        return f"{self.name} {word}".strip() if word in self.acts else self.name
 
     def act_of(self, action: str) -> Act:
         """Return the act of a button of the command."""
@@ -148,8 +147,8 @@ class Command:
 class Registry:
     """All commands.
 
-    `plain` handles text that is not a command, and `plain_act` returns its act; `several` handles
-    what does not say which of several corpora it is about.
+    `plain` handles text that is not a command, and `plain_act` returns its act. `several` handles
+    a request that does not say which of several corpora it is about.
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class Registry:
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
-        shared = [name for each in commands if not each.distinctive for name in each.names]
+        shared = [name for command in commands if not command.distinctive for name in command.names]
         self._shared_names = re.compile(rf"(?<![\w/.:@])/(?=(?:{'|'.join(shared)})\b)")
         self._actions: dict[str, tuple[Command, ActionHandler]] = {
             name: (command, handler)
@@ -182,39 +181,36 @@ class Registry:
             is_request = request.trigger is not Trigger.OVERHEARD and request.place.kept
             if self._several is None or not is_request:
                 raise
-            done = await self._several(request, services)
-            if isinstance(done, Request):
-                return await self._answer_request(done, services)
-            return done
+            answer = await self._several(request, services)
+            if isinstance(answer, Request):
+                return await self._answer_request(answer, services)
+            return answer
 
     async def _answer_request(self, request: Request, services: Services) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
             return await self._press_button(request, services)
-        called = request.command_call
-        if called is None:
+        if request.command_call is None:
             return await self._plain(request, services)
-        name, text = called
+        name, text = request.command_call
         command = self._by_name.get(name)
         if command is None:
             return reply_aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
-        if refused := await explain_refusal(
+        if refusal := await explain_refusal(
             command.as_called(text), effect, request, services.access.admins
         ):
-            return None if request.is_public else reply_aside(request, refused)
+            return None if request.is_public else reply_aside(request, refusal)
+        request = replace(request, text=text)
         if channel:
-            request = replace(request, text=text)
-            others = [known.name for known in self.commands if known.for_channels]
             return await answer_about(
                 channel,
                 request,
                 command.handler,
                 services,
-                commands=others,
+                commands=[other.name for other in self.commands if other.for_channels],
                 steers=effect is Effect.STEERS_CHAT,
             )
-        request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)
 
@@ -240,21 +236,23 @@ class Registry:
         return max(count_headlines(request), 1)
 
     def is_slow(self, request: Request) -> bool:
-        """Return whether the answer may take long, so that what is quick does not wait for it."""
+        """Return whether the answer may take long, so that quick answers do not wait for it."""
         act = self._find_act(request)
         return act is not None and act.slow
 
     def needs_sign(self, request: Request) -> bool:
-        """Return whether somebody waits for the answer: talk is answered at once or not at all."""
-        called = request.trigger is Trigger.BUTTON or request.command_call is not None
-        return called or self.counts(request) > 0
+        """Return whether to show that an answer is coming: small talk gets one at once or never."""
+        is_call = request.trigger is Trigger.BUTTON or request.command_call is not None
+        return is_call or self.counts(request) > 0
 
     def _find_act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
-            act = self._actions.get(action.name) if action else None
-            return act[0].act_of(action.name) if action and act else None
+            if action is None or action.name not in self._actions:
+                return None
+            button_command, _ = self._actions[action.name]
+            return button_command.act_of(action.name)
         if request.command_call is None:
             return self._plain_act(request)
         name, text = request.command_call
@@ -269,14 +267,14 @@ class Registry:
             return too_old(request)
         command, handler = self._actions[action.name]
         effect = command.act_of(action.name).effect
-        if refused := await explain_refusal(command.name, effect, request, services.access.admins):
-            return reply_aside(request, refused)
-        done = await handler(request, action, services)
-        if done is None or isinstance(done, Reply):
-            return done
-        first, *later = done if isinstance(done, tuple) else (done,)
+        if refusal := await explain_refusal(command.name, effect, request, services.access.admins):
+            return reply_aside(request, refusal)
+        answer = await handler(request, action, services)
+        if answer is None or isinstance(answer, Reply):
+            return answer
+        first, *later = answer if isinstance(answer, tuple) else (answer,)
         reply = await self.answer(first, services)
-        # The answer stands in the message that was pressed, below what it is about.
+        # The answer replaces the message of the button, which stands below its question.
         return reply and replace(
             reply, replaces=reply.picture is None, follow_ups=(*reply.follow_ups, *later)
         )
@@ -288,7 +286,7 @@ class Registry:
         return words.naming_commands(partial(self.write_as_typed, platform))
 
     def write_as_typed(self, platform: str, text: str) -> str:
-        """Return a text of the bot in which commands stand as people type them on the platform."""
+        """Return a text with its commands written as people type them on the platform."""
         if platform not in ONE_FOR_ALL:
             return text
         return self._shared_names.sub(f"{ONE_FOR_ALL[platform]} ", text)
@@ -296,9 +294,9 @@ class Registry:
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         sentences = [words.say("I know no command /{name}.", name=name)]
-        if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):
-            meant = words.write_commands(f"/{close[0]}")
-            sentences.append(words.say("Did you mean {command}?", command=meant))
+        if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_SIMILARITY):
+            suggestion = words.write_commands(f"/{close[0]}")
+            sentences.append(words.say("Did you mean {command}?", command=suggestion))
         help_ = words.write_commands("/help")
         sentences.append(words.say("{help} lists all of them.", help=help_))
         return " ".join(sentences)
@@ -315,7 +313,7 @@ def too_old(request: Request) -> Reply:
 
 
 def nothing_yet(request: Request) -> Reply | None:
-    """Return the reply to a request about an answer when there is none; a remark gets none."""
+    """Return the reply to a request about an answer before there is any; a remark gets none."""
     if request.trigger is Trigger.REPLY:
         return None
     return reply_aside(request, request.words.say("Send me a headline first."))

@@ -33,22 +33,24 @@ from engine.errors import PresagioError, StorageError, explain_error
 
 logger = logging.getLogger("presagio.conversation")
 
-_REMEMBERED = 1000  # events
-_IN_GROUP = 2  # slow answers under way
+_MAX_APOLOGISED = 1000  # events whose asker was told of an error
+_SLOW_IN_GROUP = 2  # slow answers under way at once
 _SOON = 0.7  # seconds; most answers to commands are faster
-_EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events are remembered
+# How old a message may be whose edit changes its answer, and one whose deletion deletes it: the
+# database remembers events for as long as the latter.
+_EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)
 
 
 class Conversation:
     """Answers events in order within each chat, and many chats concurrently.
 
-    What is quick waits for nothing slow. In a group two slow answers may be under way at once.
+    Quick answers do not wait for slow ones. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
     their services. Model calls are charged to `source`. `report` tells the operators of errors
-    that they have to mend. With `patience`, answers wait for so many seconds for what can change
-    them afterwards.
+    that they have to mend. If `patience` is given, an answer waits at most so many seconds for
+    what can also change it after it was sent.
     """
 
     def __init__(
@@ -101,7 +103,7 @@ class Conversation:
             logger.debug("%s %s: %s", *request.event, why)
             return
         with self.expect_event():
-            await self._with_room(request, adapter)
+            await self._answer_if_room(request, adapter)
 
     @contextmanager
     def expect_event(self) -> Iterator[None]:
@@ -147,7 +149,8 @@ class Conversation:
             await self._writing.close()
             raise
 
-    async def _with_room(self, request: Request, adapter: Adapter) -> None:
+    async def _answer_if_room(self, request: Request, adapter: Adapter) -> None:
+        """Answer an event, or tell that the bot is busy if too many are under way or waiting."""
         chat = _chat_name(request)
         room = self._crowd.room(chat)
         if room is Room.FULL:
@@ -157,36 +160,39 @@ class Conversation:
             return
         with self._crowd.count_event(chat):
             async with self._lock_message(request):
-                await self._claim_and_answer(request, adapter, crowded=room is Room.CROWDED)
+                await self._answer_or_apologise(request, adapter, crowded=room is Room.CROWDED)
 
     def _lock_message(self, request: Request) -> asyncio.Lock:
-        """Return the lock under which one thing at a time is done about a message: an edit comes
-        after the answer to what it was."""
+        """Return the lock of a message, so that an edit is handled after the answer to what it
+        replaces."""
         message = request.place.platform, request.answered_event
         return self._messages.setdefault(message, asyncio.Lock())
 
     def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
-        """Wait in line from now on; yield what is set once it is the request's turn."""
+        """Join the line of the chat for slow or for quick answers; yield an event that is set once
+        it is the request's turn."""
         slow = self._commands.is_slow(request)
-        width = _IN_GROUP if slow and not request.place.private else 1
+        width = _SLOW_IN_GROUP if slow and not request.place.private else 1
         queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
         return queue.line_up()
 
-    async def _claim_and_answer(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
-        """Claim an event and answer it at most once; skip it if it was claimed before."""
+    async def _answer_or_apologise(
+        self, request: Request, adapter: Adapter, *, crowded: bool
+    ) -> None:
+        """Answer an event in line; if that fails, apologise once, even if it is delivered again."""
         if request.event in self._apologised:
             return
         try:
             request = await name_question(request, self._services.stores.questions)
             with self._line_up(request) as turn:
-                await self._answer_in_line(request, adapter, turn, crowded=crowded)
+                await self._claim_and_answer(request, adapter, turn, crowded=crowded)
         except Exception as error:
             await self._apologise(request, adapter, error)
 
-    async def _answer_in_line(
+    async def _claim_and_answer(
         self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
     ) -> None:
-        """Claim an event that stands in line, and answer it at most once."""
+        """Claim an event and answer it; skip it if it was claimed before."""
         async with self._claims.claim(*request.event, now=request.now) as claim:
             if claim is None:
                 logger.debug("%s %s: duplicate", *request.event)
@@ -207,6 +213,7 @@ class Conversation:
         *,
         crowded: bool,
     ) -> None:
+        """Answer an event, and start what is to follow its answer."""
         started = time.perf_counter()
         async with steps_shown(
             adapter,
@@ -215,8 +222,8 @@ class Conversation:
             message=claim.step,
             keep=claim.shows_step,
         ) as steps:
-            waits = request.trigger in SHOWN_FOR and request.place.kept
-            patience = self._patience if waits else None
+            somebody_waits = request.trigger in SHOWN_FOR and request.place.kept
+            patience = self._patience if somebody_waits else None
             request = replace(request, step=steps.show, patience=patience)
             admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
             self._gates.finish(request)
@@ -227,14 +234,14 @@ class Conversation:
                 claim.message = await self._sender.deliver(admitted, reply, adapter, steps.take())
                 claim.shows = reply.shows
                 if reply.finish:
-                    finishes = self._finish_answer(admitted, adapter, claim.message, reply.finish)
-                    self._start_work(finishes)
+                    finishing = self._finish_answer(admitted, adapter, claim.message, reply.finish)
+                    self._run_in_background(finishing)
                 if reply.follow_ups:
-                    self._start_work(self._answer_each(reply.follow_ups, adapter))
+                    self._run_in_background(self._answer_each(reply.follow_ups, adapter))
                 self._log_answer(admitted, reply, time.perf_counter() - started)
 
     async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
-        """Answer one after the other, as one person may have asked them all."""
+        """Answer requests one after the other, as one person may have asked them all."""
         for request in requests:
             await self.answer(request, adapter)
 
@@ -265,8 +272,8 @@ class Conversation:
         self._unfinished.discard((platform, revision.event_id))
         message = await self._claims.answer_to(platform, revision.event_id, since=since)
         # Only searches are made again: other commands have had their effect.
-        again = revision.deleted or self._commands.counts(request)
-        if message is None or not again or not self._gates.allows(request):
+        changeable = revision.deleted or self._commands.counts(request)
+        if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
         if revision.deleted:
@@ -283,10 +290,7 @@ class Conversation:
     async def _consider_request(
         self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
     ) -> tuple[Request, Reply | None]:
-        """Return the request with its chat, and the reply, or None for no reply.
-
-        Whoever waits sees at once that the message was taken, and is answered in turn.
-        """
+        """Return the request as the gates admit it, and the reply, or None for no reply."""
         admitted = await self._gates.admit(request, crowded=crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
@@ -296,6 +300,7 @@ class Conversation:
     async def _answer_in_turn(
         self, request: Request, adapter: Adapter, turn: asyncio.Event
     ) -> Reply | None:
+        """Show that the message was received if somebody waits, and build the reply in turn."""
         if request.trigger is not Trigger.OVERHEARD and self._commands.needs_sign(request):
             await adapter.show_busy(request)
             if request.needs_step or not turn.is_set():
@@ -319,8 +324,8 @@ class Conversation:
             sentence = explain_problem(request, error)
             return reply_aside(request, sentence) if is_request else None
         except Exception as error:
-            apologetic = build_apology(request, error)
-            return apologetic if is_request else None
+            apology = build_apology(request, error)  # logs the error in any case
+            return apology if is_request else None
 
     def _name_asker(self, request: Request) -> Asker:
         return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
@@ -332,23 +337,24 @@ class Conversation:
         message: str | None,
         finish: Callable[[], Awaitable[Reply | None]],
     ) -> None:
-        """Change an answer that was given before it was finished, unless what it answers is edited
-        or deleted meanwhile. One that has no `message` to change is followed by the whole one."""
+        """Change an answer that was sent before it was complete, unless its question is edited or
+        deleted meanwhile. If there is no `message` to change, the complete one is sent."""
         self._unfinished.add(request.event)
         try:
             with self.expect_event(), asked_by(self._name_asker(request)):
                 reply = await finish()
                 async with self._lock_message(request):
                     if reply and request.event in self._unfinished:
-                        show = partial(adapter.deliver, request, reply)
+                        deliver = partial(adapter.deliver, request, reply)
                         change = partial(adapter.change, request, message or "", reply)
-                        await self._sender.send(request, change if message else show)
+                        await self._sender.send(request, change if message else deliver)
         except Exception as error:
             logger.warning("%s %s stays unfinished: %s", *request.event, explain_error(error))
         finally:
             self._unfinished.discard(request.event)
 
-    def _start_work(self, work: Coroutine[None, None, None]) -> None:
+    def _run_in_background(self, work: Coroutine[None, None, None]) -> None:
+        """Start what goes on after an answer was sent; `drain` cancels it."""
         task = asyncio.create_task(work)
         self._later.add(task)
         task.add_done_callback(self._later.discard)
@@ -356,23 +362,23 @@ class Conversation:
     async def _apologise(self, request: Request, adapter: Adapter, error: Exception) -> None:
         """Report the error to the asker once, even if the database is unavailable."""
         self._apologised[request.event] = None
-        if len(self._apologised) > _REMEMBERED:
+        if len(self._apologised) > _MAX_APOLOGISED:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
-        again = isinstance(error, StorageError) and self._may_ask_again(request)
-        notice = build_apology(request, error, again=again)
+        again = isinstance(error, StorageError) and self._may_answer_again(request)
+        apology = build_apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            message = await self._sender.deliver(request, notice, adapter)
+            message = await self._sender.deliver(request, apology, adapter)
             if again:
-                self._start_work(self._answer_again(request, adapter, message))
+                self._run_in_background(self._answer_again(request, adapter, message))
 
-    def _may_ask_again(self, request: Request) -> bool:
-        """Return whether a request changes nothing, so that it may be tried twice."""
+    def _may_answer_again(self, request: Request) -> bool:
+        """Return whether a request is a search: it changes nothing, so it may be tried twice."""
         is_request = request.trigger in SHOWN_FOR and request.revision is None
         return is_request and self._commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
-        """Answer in place of an apology once the database is back; give up after some minutes."""
+        """Replace an apology by the answer once the database is back; give up after minutes."""
         for pause in self._again_after:
             await asyncio.sleep(pause)
             try:

@@ -1,4 +1,4 @@
-"""Searches new stories: first retrieval, then the model, the most promising stories first."""
+"""The job that searches new stories of feeds: first by retrieval, then the best by the model."""
 
 import asyncio
 import logging
@@ -20,30 +20,30 @@ from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
 logger = logging.getLogger("presagio.search")
-_AT_ONCE = 4
-_PAGE = 100
+_AT_ONCE = 4  # searches
+_PAGE = 100  # stories
 _LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
 _AGAIN_AFTER = timedelta(minutes=10)  # for stories that a model left unjudged
-_REMEMBERED = timedelta(minutes=5)
-_FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
+_REMEMBERED = timedelta(minutes=5)  # that nothing was left to search
+_MAX_FAILURES = 3  # of the model in a row; the other stories then wait for the next run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether the model may be asked: yes, later (`waits`), or no (`refused`)."""
+    """Whether the model may be asked: now, later (`waits`), or not at all (`refused`)."""
 
     refused: bool = False
     waits: bool = False
 
     @property
     def is_granted(self) -> bool:
-        """True when the model may be asked now."""
+        """Whether the model may be asked now."""
         return not (self.refused or self.waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MayAsk:
-    """Tells whether the model may be asked about a story."""
+    """Tells whether the model may be asked about a story: by the settings and the budget."""
 
     ledger: Ledger
     settings: Settings
@@ -63,30 +63,34 @@ class MayAsk:
 
 
 class Memory:
-    """Remembers that no story was left to search, so that idle rounds need not look again."""
+    """Remembers that no story was left to search, so that idle rounds need not look again.
+
+    `Stories.changes` numbers the changes that may bring stories to search.
+    """
 
     def __init__(self) -> None:
-        self.corpora: Sequence[str] = ()  # that have subscribers
+        self.corpora: Sequence[str] = ()  # names of those that have subscribers
         self._last: int | None = None  # change that the last round saw
         self._change: int | None = None  # change up to which nothing was left
         self._until: datetime | None = None
         self._taken_up: datetime | None = None
 
     def takes_up(self, now: datetime) -> bool:
-        """Tell whether it is time to judge what was left unjudged, as `note_taken_up` notes."""
+        """Tell whether the model was not asked for a while about stories it had left unjudged."""
         return self._taken_up is None or now - self._taken_up >= _AGAIN_AFTER
 
     def note_taken_up(self, now: datetime) -> None:
-        """Note that a model is asked about what was left unjudged."""
+        """Note that the model is asked about stories it had left unjudged."""
         self._taken_up = now
 
     def still_holds(self, change: int, now: datetime) -> bool:
-        """Tell whether nothing may have come since."""
+        """Tell whether no story can have come since nothing was left."""
         return change == self._change and self._until is not None and now < self._until
 
     def keep(self, corpora: Sequence[str], change: int, now: datetime, *, anything: bool) -> None:
-        """Note what a round found. A change may become visible a little after its number."""
+        """Note the corpora and the change of a round, and whether it searched `anything`."""
         self.corpora = corpora
+        # A change may become visible a little after its number: a second round has to see nothing.
         settled = not anything and change == self._last
         self._last, self._change = change, change if settled else None
         self._until = now + _REMEMBERED
@@ -94,7 +98,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
-    """The dependencies of searching.
+    """The dependencies of the job.
 
     `corpus` returns the corpus of a name, or for None that of chats which name none; it raises
     CorpusNotFound. `may_ask` tells whether the model may be asked at a given time.
@@ -107,7 +111,7 @@ class Searching:
     corpus: Callable[[str | None], Awaitable[Corpus]]
     may_ask: Callable[[datetime], Awaitable[Permission]]
     minimum_age: timedelta = timedelta(days=30)  # by which a tweet must precede its story
-    judge_within: timedelta = timedelta(hours=3)  # afterwards a story may be told unjudged
+    judge_within: timedelta = timedelta(hours=3)  # later a story may be posted unjudged
     memory: Memory = field(default_factory=Memory)
 
 
@@ -121,9 +125,9 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
     if not memory.still_holds(change, now):
         default = await _find_known_corpus(work, None)
         configured = default.name if default else ""
-        corpora = [corpus for corpus in await work.subscriptions.corpora(configured) if corpus]
-        searched = sum([await _search_in(work, corpus, configured, now) for corpus in corpora])
-        memory.keep(corpora, change, now, anything=searched > 0)
+        names = [name for name in await work.subscriptions.corpora(configured) if name]
+        searched = sum([await _search_in(work, name, configured, now) for name in names])
+        memory.keep(names, change, now, anything=searched > 0)
     judged = await _judge_waiting(work, memory.corpora, now)
     if searched or judged:
         fields = {"stories": searched, "judged": judged, "corpora": len(memory.corpora)}
@@ -132,6 +136,7 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
 
 
 async def _find_known_corpus(work: Searching, name: str | None) -> Corpus | None:
+    """Return the corpus of a name, or None if there is none."""
     try:
         return await work.corpus(name)
     except CorpusNotFound as error:
@@ -140,7 +145,8 @@ async def _find_known_corpus(work: Searching, name: str | None) -> Corpus | None
 
 
 async def _search_in(work: Searching, name: str, configured: str, now: datetime) -> int:
-    done, since = 0, now - _LOOK_BACK
+    """Search a corpus for its new stories, page by page, and return how many there were."""
+    searched, since = 0, now - _LOOK_BACK
     while stories := await work.stories.find_unsearched(
         name, since=since, limit=_PAGE, configured=configured
     ):
@@ -148,12 +154,12 @@ async def _search_in(work: Searching, name: str, configured: str, now: datetime)
         if corpus is None:
             break
         await _await_some(_retrieve(work, corpus, story, now) for story in stories)
-        done += len(stories)
-    return done
+        searched += len(stories)
+    return searched
 
 
 async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime) -> None:
-    """Store what retrieval alone found for a story: how much it promises, or nothing."""
+    """Search for a story by retrieval alone, and store how much its best text promises."""
     prophecy = await _prophesy(work, corpus, story, now, judged=False)
     state = FindState.PROMISING if prophecy.candidates else FindState.DULL
     await work.finds.keep(story, corpus.name, state, coverage=measure_promise(prophecy), now=now)
@@ -168,16 +174,15 @@ async def _judge_waiting(work: Searching, names: Sequence[str], now: datetime) -
     unjudged = await judging.list_unjudged(names, since=since)
     corpora = {
         name: await _find_known_corpus(work, name)
-        for name in {story_find.corpus for story_find in (*waiting, *unjudged)}
+        for name in {find.corpus for find in (*waiting, *unjudged)}
     }
-    ranked = sorted(
-        [(judging.judge, one) for one in waiting] + [(judging.take_up, one) for one in unjudged],
+    steps = sorted(
+        [(judging.judge, find) for find in waiting]
+        + [(judging.take_up, find) for find in unjudged],
         key=lambda step: -step[1].coverage,
     )
     await _await_some(
-        judge(story_find, corpus)
-        for judge, story_find in ranked
-        if (corpus := corpora[story_find.corpus])
+        judge(find, corpus) for judge, find in steps if (corpus := corpora[find.corpus])
     )
     return judging.done
 
@@ -189,48 +194,52 @@ class _Judging:
         self._work = work
         self._now = now
         self._failures = 0
-        self._withdrawn: Permission | None = None  # once not granted, not asked for again
+        self._denied: Permission | None = None  # once it was, it is not asked for again
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
-        """Judge one story, or record that it can be told unjudged for now."""
+        """Judge one story, or if it is too late for that, store that it may be posted unjudged."""
         permission = await self._ask_permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refused
-        if permission.is_granted and self._failures < _FAILURES:
+        if permission.is_granted and self._failures < _MAX_FAILURES:
             await self._judge_story(waiting, corpus, final=final)
         elif final and waiting.coverage >= PROMISING:
             unjudged = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
             await self._keep_find(waiting, FindState.UNJUDGED, unjudged)
 
     async def take_up(self, unjudged: Promising, corpus: Corpus) -> None:
-        """Judge a story that was left unjudged, if the model is back."""
-        if (await self._ask_permission()).is_granted and self._failures < _FAILURES:
+        """Judge a story that was left unjudged, if the model may be asked again."""
+        if (await self._ask_permission()).is_granted and self._failures < _MAX_FAILURES:
             await self._judge_story(unjudged, corpus, final=False)
 
     async def list_unjudged(self, names: Sequence[str], *, since: datetime) -> list[Promising]:
-        """Return stories since `since` to take up, now and then while the model may be asked."""
+        """Return the stories since `since` that were left unjudged, if it is time to take them up
+        and the model may be asked."""
         if not self._work.memory.takes_up(self._now):
             return []
-        left = await self._work.finds.find_unjudged(names, since=since, limit=_PAGE)
-        unjudged = [one for one in left if one.story.first_seen_at >= since]
+        finds = await self._work.finds.find_unjudged(names, since=since, limit=_PAGE)
+        unjudged = [find for find in finds if find.story.first_seen_at >= since]
         if not unjudged or not (await self._ask_permission()).is_granted:
             return []
         self._work.memory.note_taken_up(self._now)
         return unjudged
 
     async def _ask_permission(self) -> Permission:
-        """Return whether the model may be asked. In one run it is never granted again."""
-        if self._withdrawn:
-            return self._withdrawn
+        """Return whether the model may be asked. Once denied, it stays so for the run."""
+        if self._denied:
+            return self._denied
         permission = await self._work.may_ask(self._now)
         if not permission.is_granted:
-            self._withdrawn = permission
+            self._denied = permission
         return permission
 
     async def _judge_story(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
+        """Ask the model about a story. If it does not judge and that is `final`, store the story
+        as unjudged; else the next run asks again."""
         prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=True)
-        withheld = prophecy.verdict.withheld  # not a failure, and another run would change nothing
+        # The model may not read this corpus: no failure, and another run would change nothing.
+        withheld = prophecy.verdict.withheld
         if prophecy.judged or not prophecy.candidates:
             self._failures = 0
             await self._keep_find(waiting, FindState.JUDGED, prophecy)
@@ -268,14 +277,15 @@ async def _prophesy(
 
 
 async def _await_some(tasks: Iterable[Awaitable[None]]) -> None:
-    """Await the tasks in order, a few at a time. Raises the error of the first that fails."""
-    waiting = iter(tasks)
+    """Await the tasks in order, a few at a time. Raises an error of those that failed."""
+    remaining = iter(tasks)
 
     async def worker() -> None:
-        for task in waiting:
+        for task in remaining:  # shared by the workers: each takes the next
             await task
 
     workers = (worker() for _ in range(_AT_ONCE))
-    for ended in await asyncio.gather(*workers, return_exceptions=True):
-        if isinstance(ended, BaseException):
-            raise ended
+    # All workers end before an error is raised, so that none works on after the run.
+    for error in await asyncio.gather(*workers, return_exceptions=True):
+        if isinstance(error, BaseException):
+            raise error

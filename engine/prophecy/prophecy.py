@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
-_DAYS_OF_AN_EVENT = timedelta(days=7)
-_OLD_NEWS = timedelta(days=30)
+_SAME_EVENT = timedelta(days=7)  # within which two texts are about it
+_OLD_NEWS_AGE = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
-    """What is known of the candidates of a headline before they are scored."""
+class CandidatePool:
+    """The candidates of a headline, before they are scored."""
 
     retrieved: RetrievedCandidates
-    proposed: tuple[str, ...]  # external ids of all candidates, and of what is like them
-    candidates: Sequence[Candidate]  # one of those that are alike
+    proposed: tuple[str, ...]  # external ids of the candidates and of their near-copies
+    candidates: Sequence[Candidate]  # of near-identical texts only the eldest
     verdict: Verdict = Verdict(scores={})  # noqa: RUF009 - frozen
-    comparison: Comparison | None = None  # by meaning, of the best few
+    comparison: Comparison | None = None  # of the best few with the headline, by meaning
 
 
 class Judges(Protocol):
@@ -74,7 +74,7 @@ class Judges(Protocol):
 
 
 class Prophet:
-    """Answers headlines by words and, if `meaning` is given, by meaning, with or without judge."""
+    """Answers headlines by words and, given `meaning`, by meaning, with or without a judge."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Prophet:
         self._index = index
         self._meaning = meaning
         self._phrases = phrases
-        self._thinking = asyncio.Lock()
+        self._cpu_turn = asyncio.Lock()
         self.use(settings or ProphecySettings())
 
     @property
@@ -113,15 +113,14 @@ class Prophet:
 
         Raises the errors of the search index.
         """
-        asked_at = min(request.headline.date or request.now, request.now)
         if self._meaning and self._meaning.reranker and self._will_compare(request):
             self._meaning.reranker.start(corpus)
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
                 request.headline.text,
-                self._narrow_filters(request, asked_at),
-                request.mode or self._settings.search.chosen_mode,
+                self._narrow_filters(request),
+                self._choose_mode(request),
                 expansion,
             )
         async with self._one_at_a_time():
@@ -130,31 +129,30 @@ class Prophet:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
             pool = replace(pool, verdict=verdict)
         request, pool = date_by_archive(request, pool)
-        asked_at = min(request.headline.date or request.now, request.now)
         scorer = Scorer(
             settings=self._settings,
             terms=retrieved.terms,
             documents=corpus.documents,
             average_length=corpus.average_length,
-            asked_at=asked_at,
+            asked_at=_date_headline(request),  # the judge may have told the date
             means=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
             telling_words=count_telling_words(request.headline.text),
             best=pool.verdict.best,
         )
-        if retrieved.rerank and self._may_compare(request, pool.verdict):
+        if retrieved.rerank and self._shall_compare(request, pool.verdict):
             pool, scorer = await self._compare_best_texts(
                 corpus, request, retrieved.rerank, pool, scorer
             )
         async with self._one_at_a_time():
             return _build_prophecy(corpus, request, pool, scorer)
 
-    def _pool_candidates(self, retrieved: RetrievedCandidates) -> "Pool":
-        """Return the eldest of the candidates that are alike, with words of their own."""
+    def _pool_candidates(self, retrieved: RetrievedCandidates) -> CandidatePool:
+        """Return the candidates that have words of their own, of near-identical ones the eldest."""
         worded = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
         groups = group_alike(worded, similarity=self._settings.similarity)
         groups = groups[: self._limit_pool(retrieved.expansion)]
-        return Pool(
+        return CandidatePool(
             retrieved=retrieved,
             proposed=_list_proposed_ids(worded, groups),
             candidates=[choose_eldest(group) for group in groups],
@@ -165,10 +163,11 @@ class Prophet:
         corpus: Corpus,
         request: SearchRequest,
         reranker: HeadlineReranker,
-        pool: "Pool",
+        pool: CandidatePool,
         scorer: Scorer,
-    ) -> tuple["Pool", Scorer]:
-        """Compare the best few by meaning, which decides where no model judged any."""
+    ) -> tuple[CandidatePool, Scorer]:
+        """Compare the best few with the headline by meaning. If no text was judged, this decides
+        which are hits."""
         async with self._one_at_a_time():
             best = scorer.choose_best(_propose_by_words(pool.candidates), reranker.best)
         comparison = await reranker.compare(
@@ -184,26 +183,28 @@ class Prophet:
         return pool, scorer
 
     def _will_compare(self, request: SearchRequest) -> bool:
-        """Return whether the best few are compared, as far as can be told before the search."""
-        mode = request.mode or self._settings.search.chosen_mode
+        """Return whether the best few are likely to be compared, as told before the search."""
+        mode = self._choose_mode(request)
         unjudged = self._judge is None or not request.judged
         return request.embeds and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK)
 
-    def _may_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
+    def _shall_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
         """Return whether to compare the best few by meaning: always in rerank mode, otherwise
         only if no model has judged them."""
-        wanted = (request.mode or self._settings.search.chosen_mode) is Mode.RERANK
-        return request.embeds and (wanted or not verdict.scores)
+        rerank = self._choose_mode(request) is Mode.RERANK
+        return request.embeds and (rerank or not verdict.scores)
+
+    def _choose_mode(self, request: SearchRequest) -> Mode | None:
+        return request.mode or self._settings.search.chosen_mode
 
     @asynccontextmanager
     async def _request_phrases(
         self, corpus: Corpus, request: SearchRequest
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Request phrases from a model while the block runs, if the answer is to be judged."""
-        auto = self._settings.search.expansion == "auto"
+        enabled = self._settings.search.expansion == "auto"
         judged = request.judged and self._judge and request.mode is not Mode.SEMANTIC
-        wanted = judged and auto and corpus.documents
-        if not wanted or self._phrases is None:
+        if not (judged and enabled and corpus.documents) or self._phrases is None:
             yield None
             return
         expand = self._phrases.expander.expand
@@ -215,7 +216,10 @@ class Prophet:
             await asyncio.gather(task, return_exceptions=True)
 
     def _limit_pool(self, expansion: Expansion) -> int:
-        """Return how many are judged. A model that named no phrases saw nothing to look for."""
+        """Return how many candidates to judge: fewer once a model was asked for phrases.
+
+        A model that named none saw nothing to look for.
+        """
         settings = self._settings
         return settings.max_with_phrases if expansion.model else settings.maximum
 
@@ -223,25 +227,25 @@ class Prophet:
     async def _one_at_a_time(self) -> AsyncIterator[None]:
         """Run the CPU-bound block (some milliseconds) for one headline at a time, and yield to the
         event loop after it, so that many concurrent headlines do not block other tasks."""
-        async with self._thinking:
+        async with self._cpu_turn:
             yield
             await asyncio.sleep(0)
 
-    def _narrow_filters(self, request: SearchRequest, asked_at: datetime) -> Filters:
+    def _narrow_filters(self, request: SearchRequest) -> Filters:
         """Return the user's filters, narrowed to texts that are older than the headline.
 
-        What has no date is older only than a headline of now, as it is here already.
+        A text without a date is known to be older only than a headline of now.
         """
         months = request.exclude_recent
         if months is None:
             months = self._settings.search.exclude_recent_months
-        limit = asked_at - timedelta(days=months * _DAYS_A_MONTH)
-        given = request.filters
-        undated = request.headline.date is None and given.before is None and given.after is None
+        limit = _date_headline(request) - timedelta(days=months * _DAYS_A_MONTH)
+        filters = request.filters
+        undated = request.headline.date is None and filters.before is None and filters.after is None
         return replace(
-            given,
-            before=min(given.before, limit) if given.before else limit,
-            undated=given.undated or undated,
+            filters,
+            before=min(filters.before, limit) if filters.before else limit,
+            undated=filters.undated or undated,
         )
 
     async def _judge_candidates(
@@ -256,7 +260,14 @@ class Prophet:
         return await self._judge.judge(corpus, request.headline, candidates, now=request.now)
 
 
-def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: Scorer) -> Prophecy:
+def _date_headline(request: SearchRequest) -> datetime:
+    """Return the date of the headline, or now if it has none or a later one."""
+    return min(request.headline.date or request.now, request.now)
+
+
+def _build_prophecy(
+    corpus: Corpus, request: SearchRequest, pool: CandidatePool, scorer: Scorer
+) -> Prophecy:
     """Return the answer with the best hits and the best texts that are too weak to be hits."""
     retrieved, verdict, comparison = pool.retrieved, pool.verdict, pool.comparison
     if retrieved.mode is Mode.SEMANTIC:
@@ -264,7 +275,7 @@ def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: 
     else:
         hits, near = scorer.hits_and_near(pool.candidates, verdict.scores, request.limit)
     reordered = comparison.similarity if comparison and retrieved.mode is Mode.LEXICAL else {}
-    why_by_words = (comparison and comparison.notice) or retrieved.notice
+    search_notice = (comparison and comparison.notice) or retrieved.notice
     return Prophecy(
         headline=request.headline,
         corpus=corpus.name,
@@ -274,9 +285,13 @@ def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: 
         candidates=pool.proposed,
         verdict=verdict,
         coverage=max(
-            (_measure_coverage(each, scorer.terms, corpus) for each in pool.candidates), default=0.0
+            (
+                lexical_part(candidate, scorer.terms, corpus.documents, corpus.average_length)
+                for candidate in pool.candidates
+            ),
+            default=0.0,
         ),
-        notice=build_notice(corpus, scorer.terms, verdict, why_by_words),
+        notice=build_notice(corpus, scorer.terms, verdict, search_notice),
         mode=Mode.RERANK if reordered else retrieved.mode,
         embedding_model=comparison.model if comparison else retrieved.model,
         compared=len(reordered),
@@ -285,21 +300,23 @@ def _build_prophecy(corpus: Corpus, request: SearchRequest, pool: Pool, scorer: 
     )
 
 
-def date_by_archive(request: SearchRequest, pool: Pool) -> tuple[SearchRequest, Pool]:
-    """Return a request whose headline is old news with the date of the event, and what is older.
+def date_by_archive(
+    request: SearchRequest, pool: CandidatePool
+) -> tuple[SearchRequest, CandidatePool]:
+    """Date a headline that is old news by the archive, and keep the candidates that are older.
 
     A model names the texts that were written about the event, and their dates tell when it was. At
     least two must be within a week of each other, as one alone may be a mistake.
     """
     if request.headline.date is not None:
         return request, pool
-    about = (each for each in pool.candidates if each.id in pool.verdict.event)
-    moments = sorted(each.created_at for each in about if each.created_at is not None)
-    pairs = (first for first, second in pairwise(moments) if second - first <= _DAYS_OF_AN_EVENT)
-    began = next(pairs, None)
-    if began is None or request.now - began < _OLD_NEWS:
+    reports = (text for text in pool.candidates if text.id in pool.verdict.event)
+    dates = sorted(text.created_at for text in reports if text.created_at is not None)
+    confirmed = (first for first, second in pairwise(dates) if second - first <= _SAME_EVENT)
+    began = next(confirmed, None)
+    if began is None or request.now - began < _OLD_NEWS_AGE:
         return request, pool
-    older = [each for each in pool.candidates if each.created_at and each.created_at < began]
+    older = [text for text in pool.candidates if text.created_at and text.created_at < began]
     headline = replace(request.headline, date=began, guessed=True)
     return replace(request, headline=headline), replace(pool, candidates=older)
 
@@ -309,8 +326,8 @@ def build_notice(
 ) -> Message | None:
     """Return a notice for the user about how the answer was made, or None.
 
-    `retrieval` is the notice of the search itself. Words that were replaced by their neighbours
-    are not mentioned, as the terms show them.
+    `retrieval` is the notice of the search itself. No notice tells that words were replaced by
+    their neighbours, as the terms show it.
     """
     message = None
     if not corpus.documents:
@@ -329,12 +346,12 @@ def _list_proposed_ids(
 
 
 def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that words propose, as if nothing was known of their meaning."""
+    """Return the candidates that contain words of the headline, without their similarity."""
     return [replace(candidate, similarity=None) for candidate in candidates if candidate.matched]
 
 
 def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
-    """Return the hits with their addresses, and what the model says of them."""
+    """Return the hits with their web addresses, and the kind and the reason that the model gave."""
     return tuple(
         replace(
             hit,
@@ -344,7 +361,3 @@ def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple
         )
         for hit in hits
     )
-
-
-def _measure_coverage(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
-    return lexical_part(candidate, terms, corpus.documents, corpus.average_length)
