@@ -303,7 +303,8 @@ class Conversation:
         """Show that the message was received if somebody waits, and build the reply in turn."""
         if request.trigger is not Trigger.OVERHEARD and self._commands.needs_sign(request):
             await adapter.show_busy(request)
-            if request.needs_step or not turn.is_set():
+            # In private whoever writes sees that one is typed, and the answers keep their order.
+            if request.needs_step or not (turn.is_set() or request.place.private):
                 request.step(request.words.say("One moment …"))
         await turn.wait()
         return await self._build_reply(request)
