@@ -109,6 +109,7 @@ class TestProphecy:
         assert texts(page, ".nothing") == [
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
+        assert not page.css(".actions a[href^='/ask']"), "which would find nothing either"
 
     async def test_nearest_hits_are_shown_apart_without_picture(self, coffee_url: str) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
