@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -62,6 +63,7 @@ from engine.values import Corpus
 
 _ON_HOME = 5  # of what was lately foretold
 _LASTING = "public, max-age=31536000, immutable"
+_LONGEST_DATE = 40  # characters of a wrong one that are shown
 _FOR_A_DAY = "public, max-age=86400"
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
@@ -163,14 +165,17 @@ def add_pages(app: FastAPI) -> None:
 async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
     words = find_visitor(request).words
-    corpora, chosen = await _list_found(request, failure.status)
+    asked = recover_asked(request, failure.status)
+    corpora, chosen = await _list_found(request, failure.status, asked)
+    given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
-        asked=recover_asked(request, failure.status),
+        asked=asked and replace(asked, corpus=chosen or asked.corpus),
+        wrong_date=given_date if asked and not asked.date else "",
         elsewhere=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
     )
@@ -178,12 +183,17 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     return page
 
 
-async def _list_found(request: Request, status: HTTPStatus) -> tuple[Sequence[Corpus], str]:
-    """Return the corpora to look in, and which is chosen, for who found nothing at an address."""
+async def _list_found(
+    request: Request, status: HTTPStatus, asked: ProphecyForm | None
+) -> tuple[Sequence[Corpus], str]:
+    """Return the corpora to look in, and which is chosen, for who found nothing at an address or
+    sent something wrong by the form of headlines."""
     shared: SharedState = request.app.state.shared
-    if status is not HTTPStatus.NOT_FOUND:
-        return (), ""
     try:
+        if asked:
+            return await list_choices(shared, asked.corpus, may_be_all=True)
+        if status is not HTTPStatus.NOT_FOUND:
+            return (), ""
         await limit_requests(request, shared)  # strange addresses are not counted otherwise
         return await list_choices(shared, "")
     except PresagioError:

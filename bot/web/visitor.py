@@ -139,7 +139,8 @@ async def note_answered(shared: SharedState, asked: ProphecyForm) -> None:
 def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
     """Return what the form of headlines sent, for the page that says what was wrong with it.
 
-    None if the form did not send it, or is not at fault. A wrong corpus or date is left out.
+    None if the form did not send it, or is not at fault. A corpus that is gone and a wrong date
+    are left out.
     """
     if request.url.path != "/prophecy" or status not in _MISTAKEN:
         return None

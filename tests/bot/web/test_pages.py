@@ -359,23 +359,23 @@ class TestEveryPage:
             chosen = {"Accept-Language": language}
             answered = await coffee_web.client.request(method, path, headers=chosen)
             assert answered.status_code >= 400
-            [failure] = texts(LexborHTMLParser(answered.text), ".nothing")
+            [failure] = texts(LexborHTMLParser(answered.text), ".nothing, .wrong")
             said[language] = set(failure.removesuffix(".").split(". "))
         assert len(said["en"]) == len(said["es"])
         assert not said["en"] & said["es"]
 
     @pytest.mark.parametrize(
-        ("sent", "said", "day", "corpus"),
+        ("sent", "said", "day"),
         [
-            ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "", "demo"),
-            ({"corpus": "gone"}, "There is no corpus 'gone'", "2023-05-04", None),
-            ({"headline": "coffee " * 2000}, "no more than 2000", "2023-05-04", "demo"),
-            ({"headline": "https://paid.example/1"}, "paid.example has", "2023-05-04", "demo"),
+            ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "2015-02-30"),
+            ({"corpus": "gone"}, "There is no corpus 'gone'", "2023-05-04"),
+            ({"headline": "coffee " * 2000}, "no more than 2000", "2023-05-04"),
+            ({"headline": "https://paid.example/1"}, "paid.example has", "2023-05-04"),
         ],
         ids=["date", "corpus", "length", "link"],
     )
     async def test_error_page_keeps_the_typed_values(
-        self, coffee_web: WebStage, sent: dict[str, str], said: str, day: str, corpus: str | None
+        self, coffee_web: WebStage, sent: dict[str, str], said: str, day: str
     ) -> None:
         async def closed(text: str, *, now: datetime) -> Headline:
             raise FetchUntitled("The page of paid.example has no title.")
@@ -384,12 +384,19 @@ class TestEveryPage:
         asked = HEADLINE_AND_DATE | sent
         answered = await coffee_web.get("/prophecy", **asked)
         page = LexborHTMLParser(answered.text)
-        assert said in texts(page, ".nothing")[0]
+        assert said in texts(page, ".nothing, details[open] .wrong")[0]
         typed = one(page, "#headline").text()
         assert typed == " ".join(asked["headline"].split())[:2000]
-        assert (one(page, "#date").attributes["value"] or "") == day
-        hidden = [str(node.attributes["value"]) for node in page.css("[name=corpus]")]
-        assert hidden == ([corpus] if corpus else [])
+        assert one(page, "#date").attributes["value"] == day
+
+    async def test_a_wrong_date_keeps_the_chosen_archive(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        for name in ("demo", "small"):
+            await load(database, name, [document("1", "Coffee")], "english")
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            answered = await stage.get("/prophecy", headline="coffee", date="1", corpus="small")
+        assert texts(LexborHTMLParser(answered.text), "#corpus [selected]") == ["small"]
 
     async def test_not_found_page_offers_the_timeline_and_corpora(
         self, coffee_web: WebStage
