@@ -63,6 +63,7 @@ class TestProphecy:
         assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
         assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
         assert page.css(".axis .mark")[0].attributes["x"] == "0%"
+        assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
         assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
 
     async def test_matched_words_are_marked_in_every_inflection(self, database_url: str) -> None:
