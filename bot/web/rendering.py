@@ -124,11 +124,11 @@ def build_card(
 ) -> CardView:
     """Return a hit as its card shows it; `marked` holds texts with marks, by id.
 
-    Where no text was `judged`, no card says so of its own.
+    Where no text was `judged`, the heading says so, and no card of its own.
     """
     view, found = hit_view(hit, until, words, near=near), hit.candidate
     if not judged:
-        view = replace(view, judged=True)
+        view = replace(view, judged=True, sureness=None)
     return CardView(
         hit=view,
         url=web_address(found.url),

@@ -64,7 +64,10 @@ class TestProphecy:
         assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
         assert page.css(".axis .mark")[0].attributes["x"] == "0%"
         assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
-        assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
+        assert texts(page, ".about") == [
+            "Nearest by their wordsNot judged: found by the words in common alone."
+        ]
+        assert not page.css(".hit :is(.stamp, .label)"), "as the heading says it of all"
 
     async def test_matched_words_are_marked_in_every_inflection(self, database_url: str) -> None:
         database = await Database.open(database_url)
