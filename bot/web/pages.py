@@ -15,7 +15,8 @@ from fastapi.staticfiles import StaticFiles
 from bot.i18n.words import Words
 from bot.queries.ask import ask, build_searcher
 from bot.replies.buttons import place_text
-from bot.replies.find import answer_label, quote_labels
+from bot.replies.find import answer_label
+from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
@@ -54,7 +55,7 @@ from bot.web.visitor import (
     recover_asked,
 )
 from db.search.shown import DocumentLookup
-from engine.answer.cited_answer import CitedAnswer, CitedSource
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
 from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
@@ -64,6 +65,7 @@ from engine.values import Corpus
 _ON_HOME = 5  # of what was lately foretold
 _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
+_LONGEST_SOURCE = 600  # characters that are shown
 _FOR_A_DAY = "public, max-age=86400"
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
@@ -97,19 +99,24 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
     """Return what the template shows of an answer, or that there is none yet."""
     if answered is None:
         return {"answered": None}
+    extracted = answered.outcome is AnswerOutcome.EXTRACTED  # what is said are its sources
+    quotes = {said.sources[0]: said.text for said in answered.sentences if extracted}
     return {
         "answered": answered,
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
-        "said": [
-            (sentence, quote_labels(sentence, answered, words)) for sentence in answered.sentences
+        "sentences": () if extracted else answered.sentences,
+        "sources": [
+            _describe_source(source, words, quotes.get(source.number, ""))
+            for source in answered.sources
         ],
-        "sources": [_describe_source(source, words) for source in answered.sources],
     }
 
 
-def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
+def _describe_source(source: CitedSource, words: Words, quote: str) -> dict[str, Any]:
+    """Return what the template shows of a source; of a long one, its `quote` or its beginning."""
     candidate = source.passage.hit.candidate
+    is_long = len(candidate.text) > _LONGEST_SOURCE
     return {
         "number": source.number,
         "corpus": source.passage.corpus,
@@ -121,7 +128,7 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
         ),
         "labels": name_flags(candidate.flags.names, words),
         "place": place_text(candidate.place, words) if candidate.place else None,
-        "text": candidate.text,
+        "text": (quote or cut(candidate.text, _LONGEST_SOURCE)) if is_long else candidate.text,
         "lang": candidate.lang,
         "url": web_address(candidate.url),
     }

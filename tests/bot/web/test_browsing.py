@@ -95,7 +95,6 @@ async def test_quote_repost_and_reply_labels_are_shown_on_every_page(database_ur
     async with web_stage({"DATABASE_URL": database_url}) as stage:
         await fill(stage.app.database, "fans", Kind.TWEETS, said)
         asked = read(await stage.get("/ask", question="What is said about coffee?"))
-        assert sorted(texts(asked, ".answer .label")) == sorted(marks)
         assert sorted(texts(asked, ".entries .label")) == sorted(marks)
         listed = read(await stage.get("/search", q="coffee", sort="date"))
         assert texts(listed, ".entries .label") == marks
@@ -167,14 +166,10 @@ class TestMore:
 
 
 class TestQuestions:
-    async def test_an_answer_cites_its_sources(self, coffee_web: WebStage) -> None:
+    async def test_an_answer_without_a_model_is_its_sources(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/ask", question="What was said about coffee?"))
-        assert texts(page, ".answer .meta") == [
-            "No model wrote this; these are words of the sources:"
-        ]
-        cited = {str(link.attributes["href"]) for link in page.css(".cite")}
-        sources = {f"#{node.attributes['id']}" for node in page.css(".entries li")}
-        assert cited == sources != set()
+        assert texts(page, ".answer p") == ["No model wrote this; these are words of the sources:"]
+        assert page.css(".entries blockquote")
         assert read(await coffee_web.get(href(page, ".entries a"))).css(".alone h1")
 
     async def test_empty_answer_is_reported(self, coffee_web: WebStage) -> None:
