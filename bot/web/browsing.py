@@ -1,6 +1,6 @@
 """The pages of an archive: its months, this day of each year, the most liked, each text."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from functools import partial
@@ -339,6 +339,7 @@ async def _show_document(
     if found.created_at:
         before, after = await reader.neighbours(corpus, found.id, found.created_at)
     thread = await reader.thread(corpus, found.external_id, limit=_LONGEST_THREAD)
+    told = {member.external_id for member in thread}
     foretold = await list_foretold_by(shared, corpus, found.external_id, limit=_MAX_FORETOLD)
     return render_template(
         request,
@@ -363,8 +364,8 @@ async def _show_document(
         ]
         if len(thread) > 1
         else (),
-        before=_describe_neighbour(before, words),
-        after=_describe_neighbour(after, words),
+        before=_describe_neighbour(before, words, told),
+        after=_describe_neighbour(after, words, told),
         foretold=[
             (
                 headline,
@@ -378,10 +379,11 @@ async def _show_document(
 
 
 def _describe_neighbour(
-    neighbour: Neighbour | None, words: Words
+    neighbour: Neighbour | None, words: Words, thread: Container[str]
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
-    """Return the id, the date, the text and the labels of a neighbour in time."""
-    if neighbour is None:
+    """Return the id, the date, the text and the labels of a neighbour in time; None if the thread
+    holds it."""
+    if neighbour is None or neighbour.external_id in thread:
         return None
     date = words.date(neighbour.created_at.astimezone(UTC))
     return neighbour.external_id, date, neighbour.text, name_flags(neighbour.flags.names, words)
