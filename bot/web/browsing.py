@@ -219,8 +219,10 @@ async def _show_month(
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
     when = f"{year:04}-{month:02}"
-    years = [view for view in await _list_years(shared, corpus, words) if view.name == when[:4]]
-    if not any(view.when == when and view.posts for each in years for view in each.months):
+    years = await _list_years(shared, corpus, words)
+    months = [view for each in years for view in each.months if view.posts]
+    at = next((place for place, view in enumerate(months) if view.when == when), None)
+    if at is None:
         raise nothing_here()
     given = request.query_params.get("page", "")
     number = int(given) if given.isdecimal() and len(given) < 6 else 1
@@ -233,8 +235,9 @@ async def _show_month(
         corpus,
         _group_by_day(texts[:ON_A_PAGE], corpus, words),
         heading=words.month(year, month),
-        when=when,
-        years=years,
+        month=months[at],
+        beside=(months[at - 1] if at else None, months[at + 1] if months[at + 1 :] else None),
+        years=[view for view in years if view.name == when[:4]],
         times=True,
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
@@ -247,7 +250,8 @@ def _render_texts(
     days: Sequence[ArchiveDay],
     *,
     heading: str,
-    when: str = "",
+    month: MonthView | None = None,
+    beside: tuple[MonthView | None, MonthView | None] = (None, None),
     years: Sequence[YearView] = (),
     times: bool = False,
     page: int = 1,
@@ -261,7 +265,8 @@ def _render_texts(
         "texts.html",
         corpus=corpus,
         heading=heading,
-        when=when,
+        month=month,
+        beside=beside,
         years=years,
         month_letters=find_visitor(request).words.months,
         days=days,

@@ -52,7 +52,8 @@ async def quotes(stage: WebStage, path: str, **asked: object) -> list[str]:
 async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana/2016/07"))
     thread = ["The thread begins", "and goes on", "and ends"]
-    assert texts(page, "h1") == ["July 2016"]
+    assert texts(page, "h1, .facts") == ["July 2016", "4 posts"]
+    assert texts(page, ".actions a") == ["June 2017 →"], "the next month with posts"
     assert texts(page, QUOTES) == [*thread, "Something else"]
     assert len(page.css(".continues")) == 2
 
