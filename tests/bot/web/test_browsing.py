@@ -25,6 +25,7 @@ from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
 from tests.db.loading import document, load
+from tests.fakes.model import ModelServer, answer
 from tests.patience import PATIENCE
 from tests.scenarios.stage import TWEETS
 
@@ -171,6 +172,19 @@ class TestQuestions:
         assert texts(page, ".answer p") == ["No model wrote this; these are words of the sources:"]
         assert page.css(".entries blockquote")
         assert read(await coffee_web.get(href(page, ".entries a"))).css(".alone h1")
+
+    async def test_an_answer_of_a_model_cites_its_sources(self, coffee_url: str) -> None:
+        said = '{"claims":[{"text":"It is dear.","sources":[1]}]}'
+        async with ModelServer([answer(said)]) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_WEB__JUDGE": "true",
+            }
+            async with web_stage(environ) as stage:
+                page = read(await stage.get("/ask", question="What was said about coffee?"))
+        assert texts(page, ".answer p") == ["It is dear. [1]"]
+        assert href(page, ".cite") == f"#{one(page, '.entries li').attributes['id']}"
 
     async def test_empty_answer_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/ask", question="zebra"))
