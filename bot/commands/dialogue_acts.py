@@ -70,7 +70,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |antigu[oa]|antes|despues|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|aut\w*entic\w*|deleted?|verdad
+            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
             |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe""",
         "finding": r"""
             find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
@@ -150,22 +150,24 @@ _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w
 _TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(words), command)
     for words, command in (
-        (r"(?:write|comp|draft|escri|redac).*\b(?:tweets?|threads?|tuits?|hilos?)\b", "/compose"),
+        (r"(?:write|comp|draft|escri|redac).{0,120}\b(?:tweets?|threads?|tuits?|hilos?)\b",
+         "/compose"),
         (r"\b(?:english|ingles)\b", "/settings language en"),
         (r"\b(?:spanish|espanol|castellano)\b", "/settings language es"),
-        (r"(?:turn off|no |quit|sac|stop|don t).*\b(?:pictures?|imagen|fotos?)",
+        (r"(?:turn off|no |quit|sac|stop|don t).{0,120}\b(?:pictures?|imagen|fotos?)",
          "/settings picture off"),
         (r"\b(?:pictures?|images?|screenshots?|imagen|foto|captura)\b", "/picture"),
         (r"\bunsubscribe\b|\bbaja\b|desuscri", "/unsubscribe"),
         (r"\bsubscribe\b|\bsuscri", "/subscribe"),
         (r"\b(?:time ?zone|zona horaria|huso)\b", "/settings timezone"),
-        (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).*\b(?:tweets|tuits de)\b", "/corpus"),
-        (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).*\b(?:everything|data|us|me|tod[oa]s?|datos"
-         r"|nuestro|nosotros)\b", "/forget"),
-        (r"(?:quiet|silent|mute|molest|callate|silenci).*\b(?:nights?|until|during|noches?|hasta"
+        (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).{0,120}\b(?:tweets|tuits de)\b",
+         "/corpus"),
+        (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).{0,120}\b(?:everything|data|us|me"
+         r"|tod[oa]s?|datos|nuestro|nosotros)\b", "/forget"),
+        (r"(?:quiet|silent|mute|molest|callate|silenci).{0,120}\b(?:nights?|until|during|noches?|hasta"
          r"|durante)\b", "/settings quiet 23:00-08:00"),
-        (r"(?:stop|quit|don t|do not|no |dej|par|basta).*\b(?:repl(?:y|ying|ies)|answer(?:ing)?"
-         r"|respond\w*|contest\w+)\b", "/settings listening commands"),
+        (r"(?:stop|quit|don t|do not|no |dej|par|basta).{0,120}\b(?:repl(?:y|ying|ies)"
+         r"|answer(?:ing)?|respond\w*|contest\w+)\b", "/settings listening commands"),
     )
 )  # fmt: skip
 

@@ -172,7 +172,7 @@ class _ArrayScanner:
 
     def _read_object(self) -> tuple[bytes, str | None]:
         depth = 0
-        while match := self._match(_TO_BRACKET):
+        while match := self._match(_TO_BRACKET.match):
             depth += 1 if match[1] in b"{[" else -1
             if depth == 0:
                 raw = self._buffer[self._start : self._position]
@@ -182,11 +182,13 @@ class _ArrayScanner:
         return self._give_up(_NO_END)
 
     def _skip_scalar(self) -> tuple[bytes, str | None]:
-        return (b"", "not an object") if self._match(_SCALAR) else self._give_up(_NO_END)
+        return (b"", "not an object") if self._match(_SCALAR.match) else self._give_up(_NO_END)
 
-    def _match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    def _match(
+        self, match_at: Callable[[bytes, int], re.Match[bytes] | None]
+    ) -> re.Match[bytes] | None:
         """Return the match at the position, and go past it; None if there is none to the end."""
-        while not (match := pattern.match(self._buffer, self._position)):
+        while not (match := match_at(self._buffer, self._position)):
             if not self._read_more():
                 return None
         self._position = match.end()

@@ -41,7 +41,7 @@ async def test_a_message_sent_while_stopped_is_answered_after_the_restart(
 
 
 @pytest.mark.slow
-async def test_many_questions_are_answered_once_and_in_the_order_of_their_channel(
+async def test_the_questions_of_many_channels_are_answered_once(
     slack_stage: SlackStage,
 ) -> None:
     slack = slack_stage.slack
@@ -51,14 +51,15 @@ async def test_many_questions_are_answered_once_and_in_the_order_of_their_channe
         asked = {
             channel.id: [
                 (await person.mentions_bot(channel, f"Coffee prices rise {number}")).ts
-                for number, person in enumerate((slack_stage.alice, slack_stage.bob) * 2)
+                for number, person in enumerate((slack_stage.alice, slack_stage.bob))
             ]
             for channel in channels
         }
         async with asyncio.timeout(PATIENCE):
-            await slack.until(lambda: len(slack.bot_messages) >= 40)
+            await slack.until(lambda: len(slack.bot_messages) >= 20)
         await slack.quiet()
     for channel in channels:
-        said = [message.thread_ts for message in channel.messages if message.author is slack.bot]
-        assert said == asked[channel.id]
+        said = {message.thread_ts for message in channel.messages if message.author is slack.bot}
+        assert said == {*asked[channel.id]}, "two at once, so in any order"
+    assert len(slack.bot_messages) == 20
     assert max(ack.latency for envelope in slack.envelopes for ack in envelope.acks) < 3
