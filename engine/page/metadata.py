@@ -79,6 +79,7 @@ _MODIFIED = (
     "datemodified", "dc.date.modified", "dcterms.modified", "dc.modified", "last-modified",
     "lastmod", "modified",
 )  # fmt: skip
+_LONGEST_DATE = 200  # characters
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
 _EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
 # A local time read without its zone can be up to 14 hours ahead.
@@ -417,6 +418,8 @@ def _read_language(tag: str) -> str | None:
 
 def _read_moment(text: str, now: datetime) -> datetime | None:
     """Read a date. One that is ahead by less than a day becomes `now`."""
+    if len(text) > _LONGEST_DATE:  # email.utils takes time with the square of it
+        return None
     try:
         moment = _parse_date(text.strip())
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
