@@ -307,6 +307,9 @@ class Conversation:
             if request.needs_step or not (turn.is_set() or request.place.private):
                 request.step(request.words.say("One moment …"))
         await turn.wait()
+        if stop := await self._gates.charge(request):
+            logger.debug("%s %s: %s", *request.event, stop.why)
+            return stop.reply
         return await self._build_reply(request)
 
     async def _build_reply(self, request: Request) -> Reply | None:

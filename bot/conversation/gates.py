@@ -121,8 +121,8 @@ class RecentPastes:
 
 
 class Gates:
-    """Checks access lists, pace of buttons, listening mode, pace of headlines, quotas and load in
-    this order, after `not_meant`.
+    """Checks access lists, pace of buttons, listening mode, pace of headlines and load in this
+    order, after `not_meant`; and quotas, once it is the turn of a request.
 
     `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without
     a `doorkeeper`, the lists alone decide who may ask.
@@ -159,8 +159,8 @@ class Gates:
             return admitted
         if not may_be_answered(admitted):
             return Stop("not listening")
-        if stop := await self._stop_excess(admitted):
-            return stop
+        if admitted.hurried:
+            return Stop("too fast", self._build_hurry_notice(admitted))
         unread = admitted.unreadable and not admitted.brings_archive
         if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
@@ -168,10 +168,12 @@ class Gates:
             return Stop("busy", self._build_busy_notice(admitted))
         return admitted
 
-    async def _stop_excess(self, request: Request) -> Stop | None:
-        """Return a Stop if somebody searches too fast, or more than a quota allows."""
-        if request.hurried:
-            return Stop("too fast", self._build_hurry_notice(request))
+    async def charge(self, request: Request) -> Stop | None:
+        """Count an admitted request whose turn it is; return a Stop if it exceeds a quota.
+
+        What still waits is not counted: if the process stops, another one answers and counts it.
+        Raises StorageError.
+        """
         if spent := await self._find_used_up_quota(request):
             asker = replace(request, words=words_to(request, self._limits.admins))
             notice = _drop_if_overheard(request, _build_quota_notice(asker, *spent))

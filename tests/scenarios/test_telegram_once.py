@@ -206,10 +206,6 @@ def _answers(words: str, message: Message) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=False,
-    reason="beside other tests 30 of 130 wait longer: claimed while in line",
-)
 async def test_a_chat_with_very_many_updates_does_not_delay_others(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,9 +32,15 @@ def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: o
     )
 
 
+async def consider(gates: Gates, request: Request, *, crowded: bool = False) -> Request | Stop:
+    """Admit a request, and charge it as if it were its turn."""
+    admitted = await gates.admit(request, crowded=crowded)
+    return admitted if isinstance(admitted, Stop) else await gates.charge(admitted) or admitted
+
+
 async def why(gates: Gates, request: Request, *, crowded: bool = False) -> str:
     """Return why a request is stopped; "" when it is let through."""
-    outcome = await gates.admit(request, crowded=crowded)
+    outcome = await consider(gates, request, crowded=crowded)
     return outcome.why if isinstance(outcome, Stop) else ""
 
 
@@ -183,7 +189,7 @@ class TestQuotas:
         now = datetime(2024, 6, 1, 21, 29, 30, tzinfo=UTC)
         for _ in range(2):
             assert await why(chosen, event("Coffee", now=now)) == ""
-        stopped = await chosen.admit(event("Coffee", now=now), crowded=True)
+        stopped = await consider(chosen, event("Coffee", now=now))
         assert isinstance(stopped, Stop)
         assert stopped.why == "over quota"
         assert stopped.reply
@@ -199,7 +205,7 @@ class TestQuotas:
         runs_me = event("Coffee").who
         chosen = gates(storage, user_daily=1, admins=(runs_me,))
         assert await why(chosen, event("Coffee")) == ""
-        stopped = await chosen.admit(event("Coffee"), crowded=False)
+        stopped = await consider(chosen, event("Coffee"))
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert (stopped.reply.text or "").endswith("user_daily in [chat] allows more.")
@@ -211,14 +217,14 @@ class TestQuotas:
         await Chats(storage).change(replace(chat, time_zone="Europe/Madrid"))
         chosen = gates(storage, user_daily=1)
         assert await why(chosen, event("Coffee")) == ""
-        stopped = await chosen.admit(event("Coffee"), crowded=False)
+        stopped = await consider(chosen, event("Coffee"))
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert "(2:00, Madrid)" in (stopped.reply.text or "")
 
     async def test_quota_message_is_in_the_language_of_the_reader(self, storage: Database) -> None:
         request = event("Coffee", person=Person(id="ana", language="es-AR"))
-        stopped = await gates(storage, user_daily=0).admit(request, crowded=False)
+        stopped = await consider(gates(storage, user_daily=0), request)
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert (stopped.reply.text or "").startswith("Por hoy es suficiente: ")
@@ -272,7 +278,7 @@ class TestQuotas:
 
     async def test_picture_button_is_refused_over_quota(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=0)
-        stopped = await chosen.admit(event("picture:1:", trigger=Trigger.BUTTON), crowded=False)
+        stopped = await consider(chosen, event("picture:1:", trigger=Trigger.BUTTON))
         assert isinstance(stopped, Stop)
         assert stopped.why == "over quota"
         assert stopped.reply
@@ -285,7 +291,12 @@ class TestQuotas:
         chosen = gates(storage, chat_daily=1, user_daily=1)
         assert await why(chosen, overheard()) == ""
         assert await used(storage) == {"chat": 1}
-        assert await chosen.admit(overheard(), crowded=False) == Stop("over quota")
+        assert await consider(chosen, overheard()) == Stop("over quota")
+
+    async def test_what_is_only_admitted_is_not_counted(self, storage: Database) -> None:
+        """It may still wait when the process stops, and then the next one counts it."""
+        assert isinstance(await gates(storage).admit(event("Coffee"), crowded=False), Request)
+        assert await used(storage) == {}
 
 
 class TestPace:
@@ -399,7 +410,7 @@ async def test_invalid_time_zone_of_a_person_falls_back_to_utc(storage: Database
 async def test_the_language_of_a_chat_goes_before_that_of_the_person(storage: Database) -> None:
     await set_up(storage, language="en")
     request = event("Coffee", place=GROUP, person=Person(id="ana", language="es"))
-    admitted = await gates(storage).admit(request, crowded=False)
+    admitted = await consider(gates(storage), request)
     assert isinstance(admitted, Request)
     assert admitted.words.language == "en"
 
@@ -409,7 +420,7 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
 ) -> None:
     inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
     chosen = gates(storage, user_daily=1, chat_daily=0)
-    admitted = await chosen.admit(event("Coffee", place=inline), crowded=False)
+    admitted = await consider(chosen, event("Coffee", place=inline))
     assert isinstance(admitted, Request)
     assert admitted.known_chat.external_id == "inline:ana"
     assert await used(storage) == {"user": 1}
