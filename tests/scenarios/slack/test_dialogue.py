@@ -22,9 +22,11 @@ async def test_a_channel_of_slack_talks_in_the_thread_of_an_answer(slack_bot: Sl
         await bob.mentions_bot(general, text, thread=asked)
     await slack_bot.replies(1)
     await alice.mentions_bot(general, "source?", thread=asked)
+    (*_, source) = _texts(await slack_bot.replies(2))
     await bob.mentions_bot(general, "¿cuándo lo dijo?", thread=asked)
+    (*_, when) = _texts(await slack_bot.replies(3))
     await alice.mentions_bot(general, "and in 2012?", thread=asked)
-    *_, source, when, followed = _texts(await slack_bot.replies(4))
+    (*_, followed) = _texts(await slack_bot.replies(4))
     assert "ana · October 28, 2010" in source
     assert "ana · 28 de octubre de 2010" in when
     assert "coffee" in followed.lower()
