@@ -339,8 +339,11 @@ def _in_a_hurry() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _patient() -> Iterator[None]:
-    """Let searches take their time: after a second they answer without their log."""
-    with patch("db.logs._PATIENCE", PATIENCE):
+    """Let searches take their time: soon they answer without their log, or by words alone."""
+    with (
+        patch("db.logs._PATIENCE", PATIENCE),
+        patch("engine.prophecy.question._PATIENCE", PATIENCE),
+    ):
         yield
 
 
