@@ -11,12 +11,12 @@ _TALK = """
     i i'm i'd i'll i've me my mine myself we we're we'll we've us our ours you you're you'll your
     yours u ur im hi hello hey thanks thank please pls sorry ok okay lol haha omg btw yes yeah yep
     nope nah let's lets anyone anybody somebody someone guys everyone tomorrow yesterday tonight
-    gonna wanna gotta well wow cool congrats honestly brb mum mom luck yay oh hmm
+    gonna wanna gotta well wow cool congrats honestly brb mum mom luck yay oh hmm oof ugh ha
     yo mí conmigo vos che hola perdona disculpa dale jaja jajaja porfa porfi
     felicitaciones chicos chicas quiero creo tengo voy estoy soy sé puedo llego espero prefiero
     pienso podés querés sabés tenés estás querías vamos estamos tenemos podemos hacemos nosotros
     ustedes alguien anoche ayer acá recién obvio posta avisen avisame pasame decime mandame
-    mandó pasó vieron bueno uh ah ay
+    mandó pasó vieron bueno uh ah ay uf uff ja jeje venga
 """
 TALK = frozenset(_TALK.split())
 
@@ -29,28 +29,38 @@ _PERSONAL_WORDS = """
 """
 _PERSONAL = frozenset(_PERSONAL_WORDS.split())
 
-# Words of both news and talk. A sentence with one of them but no name or number is talk.
+# Words of both news and talk. A statement may have some of them, the more the longer it is.
 _SOFT = """
-    here there again just new really pretty very so then wait stop been done that this it's it he
-    she they them same today don't can't won't doesn't didn't isn't later maybe sure nice great good
-    never nobody could would should does did has are is was who what where why how mind remember
-    forget know think hope idea one
-    me te nos gracias perdón mi tu tus le les muy hoy mañana eso esto esa ese así entonces
-    también siempre nunca qué quién dónde cuándo cómo ya ni era está están hay había bien mal igual
-    verdad donde
-    cuando nadie nada todo todos ir hacer tarde después pronto listo linda lindo otra vez
-    final lunes martes miércoles jueves viernes sábado domingo
+    here there just really pretty so wait stop been done this it's it they them don't can't won't
+    doesn't didn't isn't later maybe sure nice great good nobody could would should did does
+    why what who where how mind remember forget know think hope idea one
+    me te nos gracias perdón mi le les eso esto esa ese así entonces qué quién cuándo ni
+    están nadie bien mal igual verdad linda lindo listo tarde pronto ir hacer
+    poor pobre vaya menudo menuda mía mío
 """
-SOFT = frozenset(_SOFT.split())
+# Words of talk that are as frequent in news: they count half.
+_FAINT = """
+    again new then very that he she same today never has are is was
+    tu tus muy hoy mañana esta también siempre nunca ya era está hay había donde cuando nada todo
+    todos después otra vez final lunes martes miércoles jueves viernes sábado domingo
+    still even also always too fue son lo aquí ahí abajo dónde cómo
+"""
+FAINT = frozenset(_FAINT.split())
+SOFT = FAINT.union(_SOFT.split())
 
 # "terminé", "salí", "pensaba", "tendríamos", "viste": a Spanish verb that says "I", "we" or "you".
-SPOKEN_VERB = re.compile(r"\w{2,}(?:é|í|aba|amos|emos|imos|aste|iste|ame|eme|alo|elo|ela)")
+# Names of peoples ("israelí") and nouns ("café", "últimos", "novela") end like one.
+_SPOKEN_VERB = re.compile(
+    r"(?!caf|prev|beb|comit|ciudadan|israel|iran|saud|marroqu|paquistan|as[ií]|all|aqu|ah)"
+    r"(?:[^\W\d_]{2,}(?:é|í|aste|iste|ame|eme|alo|elo)|[a-zñ]{2,}[aei]mos"
+    r"|\w+(?:ába|ía)mos)"
+)
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 WEEKDAYS = frozenset(_WEEKDAYS.split())
 
 _FEWEST_WORDS, _MAX_WORDS = 4, 40
-_FEWEST_OF_REPLY = 5
+_FEWEST_OF_REPLY, _MARGIN_OF_REPLY = 5, 1
 _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
 _TITLE_CASE = 0.6  # share of longer words that begin with a capital
@@ -78,8 +88,8 @@ _MAX_LAUGHED = 7  # words
 
 # Of talk in a statement that answers one, beside TALK and SOFT.
 _ABOUT_ANSWERS = """
-    bot bots tweet tweets tuit tuits still even also always already though actually literally
-    ever exactly basically too ones es son fue mismo lo igual tampoco encima jamás aquel aquellos
+    bot bots tweet tweets tuit tuits already though actually literally ever exactly basically ones
+    mismo igual tampoco encima jamás aquel aquellos
 """
 _SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
 _FORMS_OF_TALK = (
@@ -97,7 +107,9 @@ _FORMS_OF_TALK = (
     ),
     # How a sentence begins that leaves out whom or what it is about.
     re.compile(
-        r"^\W*(?:going to|lo|le|les|que|est[aeo]|va|vale|era|o sea|s[ií]|pero|y) ", re.IGNORECASE
+        r"^\W*(?:going to|and|but|no,|lo|le|les|que|est[aeo]|va|vale|era|o sea|s[ií]|pero|y|a ver"
+        r"|hay que) ",
+        re.IGNORECASE,
     ),
     # At somebody's: "en lo de Eva".
     re.compile(r"\blo de [^\W\d_]|\bat [^\W\d_]{2,20}['’]s\b"),
@@ -105,55 +117,55 @@ _FORMS_OF_TALK = (
     re.compile(
         r", (?:(?:por|no|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
     ),
+    # Contractions: "that's", "we'll". "Trump's" is none.
+    re.compile(
+        r"\b(?:it|s?he|that|there|here|what|who|where|how)['’]s\b|\w['’](?:re|ll|ve)\b",
+        re.IGNORECASE,
+    ),
+    # Cries: "2015!! So late".
+    re.compile(r"[!?]{2}"),
 )
-_WORTH = 3  # words that news have, too
-_NEWS_OVER, _NEWS_FOR_ONE = 4, 5  # words; of every five more, one may be of both
+# Points for talk, and for news.
+_TALK_POINTS, _SOFT_POINTS, _FAINT_POINTS = 6, 2, 1  # of a word
+_FEWEST_OF_NEWS = 6  # words; each one more or less is worth
+_WORD_POINTS = 0.5
+_NAME_POINTS, _LOWER_POINTS, _SPEECH_POINTS = 3, -3, 2
 _FEWEST_OF_LOWER = 6  # words of a headline that does not begin with a capital
 
 
 def looks_like_headline(text: str) -> bool:
-    """Return whether an overheard message may be news: a link, or a statement in news style.
+    """Return whether a message may be news: a link, or a statement in news style.
 
-    Headlines are one line, begin with a capital, contain a name or a number, and seldom say "I"
-    or "you". What is in lower case, or has an emoji or an exclamation mark, must be news without
-    any talk. Works for English and Spanish.
+    Headlines are one line, most have a name within, and few say "I" or "you". Emoji decide nothing.
     """
-    text = text.strip()
-    if first_link(text):
-        return True
-    text = first_paragraph(text).strip()  # channels post the article below its headline
-    bare = _strip_emoji(text)
-    words = _WORD.findall(bare)
-    if not _has_form_of_headline(bare, words) or has_smiley(bare):
-        return False
-    if bare != text or bare.endswith("!") or words[0][0].islower():
-        return is_plain_news(bare)
-    return _in_title_case(words) or _tells_news(bare)
+    return first_link(text.strip()) is not None or _tells_news(text, fewest=_FEWEST_WORDS)
 
 
 def is_plain_news(text: str) -> bool:
-    """Return whether a text has the form of news and nothing of talk. What is said in reply to the
-    bot must have it to be searched for: "That's wrong, he wrote it in 2019" has a number, too."""
+    """Return whether a text is plainly news. What is said in reply to the bot must be that to be
+    searched for: "That's wrong, he wrote it in 2019" has a number, too."""
+    return _tells_news(text, fewest=_FEWEST_OF_REPLY, margin=_MARGIN_OF_REPLY)
+
+
+def _tells_news(text: str, *, fewest: int, margin: float = 0) -> bool:
+    # Channels post the article below its headline.
     text = _strip_emoji(first_paragraph(text.strip()))
     words = _WORD.findall(text)
-    if not _has_form_of_headline(text, words) or len(words) < _FEWEST_OF_REPLY:
+    if "\n" in text or len(text) > _LONGEST or has_smiley(text):
         return False
-    if words[0][0].islower() and len(words) < _FEWEST_OF_LOWER:
+    lower = text[:1].islower() or not words or words[0][0].islower()
+    if not (_FEWEST_OF_LOWER if lower else fewest) <= len(words) <= _MAX_WORDS:
         return False
     if text.endswith("?") and "¿" not in text and not _in_title_case(words):
         return False
-    return not is_talk(text)
+    return not is_talk(text, margin=margin)
 
 
-def is_talk(text: str) -> bool:
-    """Return whether a statement is talk: a longer one may have a word of it and be news."""
-    over = max(len(_WORD.findall(text)) - _NEWS_OVER, 0)
-    return _count_talk(text) > over // _NEWS_FOR_ONE
-
-
-def _has_form_of_headline(text: str, words: list[str]) -> bool:
-    one_line = len(text) <= _LONGEST and "\n" not in text
-    return one_line and _FEWEST_WORDS <= len(words) <= _MAX_WORDS
+def is_talk(text: str, *, margin: float = 0) -> bool:
+    """Return whether a statement has more of talk than its length and form allow in news."""
+    text = _strip_emoji(text)
+    talk = _count_talk(text)
+    return talk > 0 and talk + margin >= _count_news(text)
 
 
 def _strip_emoji(text: str) -> str:
@@ -161,18 +173,29 @@ def _strip_emoji(text: str) -> str:
     return _EMOJI.sub(" ", text).strip()
 
 
+def _count_news(text: str) -> float:
+    """Return the points for news: for length, a name within, and speech told with a colon or in
+    quotation marks. A beginning in lower case takes from them."""
+    words = _WORD.findall(text)
+    reports = ": " in text or _QUOTED.search(text) is not None
+    points = _WORD_POINTS * (len(words) - _FEWEST_OF_NEWS)
+    points += _NAME_POINTS * _has_name(words) + _SPEECH_POINTS * reports
+    return points + _LOWER_POINTS * text[:1].islower()
+
+
 def _count_talk(text: str) -> int:
-    """Return how many words of a statement are talk, outside of quotations, names and title case;
-    what is never news counts as three."""
+    """Return the points for talk: for words outside of quotations, names and title case, and for
+    what is never news."""
     text = _QUOTED.sub(" ", text)
     words = _WORD.findall(text)
     titled = _in_title_case(words, fewest=3)
     first = () if titled else (word for word in words[:1] if not word.isupper())
     plain = {_fold_word(word) for word in (*first, *filter(_is_plain, words))}
     talk = {word for word in plain if word in TALK or is_laughter(word)}
-    soft = {word for word in plain if word in _SPOKEN or SPOKEN_VERB.fullmatch(word)}
+    soft = {word for word in plain if word in _SPOKEN or _SPOKEN_VERB.fullmatch(word)} - talk
     forms = 0 if titled else sum(form.search(text) is not None for form in _FORMS_OF_TALK)
-    return _WORTH * (len(talk) + forms) + len(soft - talk)
+    points = _TALK_POINTS * (len(talk) + forms) + _SOFT_POINTS * len(soft - FAINT)
+    return points + _FAINT_POINTS * len(soft & FAINT)
 
 
 def is_said_to_me(text: str) -> bool:
@@ -213,24 +236,14 @@ def has_smiley(text: str) -> bool:
 def _in_title_case(words: list[str], *, fewest: int = 2) -> bool:
     """Return whether the words are in the title case of English headlines, at least `fewest` longer
     ones."""
-    longer = [word for word in words[1:] if len(word) > 3]
-    capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
+    longer = [word for word in words[1:] if len(word) > 3 and not word[0].isdigit()]
+    capitals = sum(word[0].isupper() for word in longer)
     return len(longer) >= fewest and capitals >= _TITLE_CASE * len(longer)
 
 
-def _tells_news(text: str) -> bool:
-    """Return whether a sentence in ordinary case is news, ignoring quotations."""
-    if text.endswith("?") and "¿" not in text:
-        return False
-    first, *others = _WORD.findall(_QUOTED.sub(" ", text)) or [""]
-    plain = [word for word in others if _is_plain(word)]
-    folded = {_fold_word(word) for word in (first, *plain)}
-    if folded & TALK:
-        return False
-    named = len(plain) < len(others)
-    if named or len(others) >= _LONG:
-        return True
-    return not folded & SOFT and not any(map(SPOKEN_VERB.fullmatch, folded))
+def _has_name(words: list[str]) -> bool:
+    """Return whether a word within is in upper case: a name, as a rule."""
+    return any(word[0].isupper() and not _is_plain(word) for word in words[1:])
 
 
 def _is_plain(word: str) -> bool:

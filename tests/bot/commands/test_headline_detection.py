@@ -36,7 +36,7 @@ def test_real_headlines_with_an_emoji_or_an_exclamation_mark_are_taken(
 ) -> None:
     with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
         titles = [decorated.format(json.loads(row)["title"]) for row in rows]
-    assert share_taken(titles) >= 0.85
+    assert share_taken(titles) >= 0.94
 
 
 @pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!"])
@@ -91,6 +91,9 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("storm hits the coast of Florida", True),
         ("storm hits my coast of Florida", False),
         ("Storm hits my coast, Florida! 😱", False),
+        ("Fed raises interest rates again, mortgage costs climb the same week 🇺🇸", True),
+        ("Pope Leo denies rumours that he will resign", True),
+        ("Ship has landed!! Baby Leo, both fine", False),
         ("JUST IN 🔴 Storm hits the coast of Florida", True),
         ("Storm hits the coast of Florida :)", False),
         ("😱😱😱", False),

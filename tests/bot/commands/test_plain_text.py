@@ -39,7 +39,8 @@ REMARKS = """
     Ese tuit es de 2012, no de 2014|I don't think so|¿Es en serio?|
     Who asked?|Ben look at this|He deleted it in 2020|
     LMAO Dave that is you|Told you so, Carla|Te lo dije, Carla|👏👏|hahahaha no way|
-    Classic Ana|Típico de Ana|10/10|Best bot ever|El mejor bot|thanks a lot|gracias genio
+    2015!! that's more than 10 years before|madre mía, y con una escalera|
+    en el Mercadona de abajo está a 9,80|Classic Ana|Típico de Ana|10/10|Best bot ever|El mejor bot|thanks a lot|gracias genio
 """
 QUESTIONS = """
     what did he say about wind?|What did he say about wind|Did she ever tweet about coffee?|
@@ -126,7 +127,7 @@ def test_real_headlines_in_reply_are_searched_for(language: str, shared_data: Pa
     with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
         titles = [json.loads(row)["title"] for row in rows]
     taken = [is_plain_news(title) for title in titles]
-    assert sum(taken) / len(taken) >= 0.87
+    assert sum(taken) / len(taken) >= 0.93
 
 
 @pytest.mark.parametrize("text", ["Coffee prices hit a record high", "jaja https://news.example/a"])
