@@ -16,10 +16,11 @@ import sys
 import threading
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from bench.store import folder
 from db.embedded.server import EmbeddedServer
@@ -33,6 +34,17 @@ _PARTICIPLE = re.compile(
     r"_*([a-z]+ed|found|given|kept|known|left|made|met|said|sent|shown|told)_*"
 )
 _SEARCH = ("search", "Senators question the president over the border wall", "--no-llm", "--json")
+# Ends of the names of foreign classes whose subclasses only hold values.
+_VALUES = (
+    "Enum",
+    "Flag",
+    "NamedTuple",
+    "TypedDict",
+    "BaseModel",
+    "BaseSettings",
+    "Error",
+    "Exception",
+)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -188,6 +200,103 @@ def count_names_for_anything(texts: Iterable[str]) -> Mapping[str, int]:
     return {name: named[name] for name in _NAMES_FOR_ANYTHING}
 
 
+class Wiring(NamedTuple):
+    """What hands the parts of the program to one another.
+
+    A bundle is a dataclass of which two fields at least, and half of all, hold services: callables,
+    Protocols, other bundles, and classes that are neither values nor errors. `lines` are those of
+    bundles without their methods, of Protocols, and of the calls that build a bundle. `single`
+    names the Protocols that at most one class of the source fulfils.
+    """
+
+    lines: int
+    bundles: list[str]
+    single: list[str]
+
+
+def measure_wiring(trees: Iterable[ast.Module]) -> Wiring:
+    """Return the wiring of these modules."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+    protocols = {name for name in classes if "Protocol" in _list_names(*classes[name].bases)}
+    values = {name for name in classes if _is_value(name, classes)} - protocols
+    bundles = set[str]()
+    services = classes.keys() - values | {"Callable"}
+    while more := {name for name in values - bundles if _is_bundle(classes[name], services)}:
+        bundles |= more
+        services |= more
+    built = [node for node in nodes if isinstance(node, ast.Call)]
+    built = [node for node in built if bundles & set(_list_names(node.func))]
+    return Wiring(
+        sum(_count_lines(classes[name]) for name in protocols)
+        + sum(_count_lines(classes[name], *_methods(classes[name])) for name in bundles)
+        + sum(map(_count_lines, built)),
+        sorted(bundles),
+        sorted(name for name in protocols if _count_fulfilling(name, classes) <= 1),
+    )
+
+
+def _list_names(*nodes: ast.AST) -> list[str]:
+    """Return the names in these expressions, also those in quoted annotations."""
+    inner = [node for outer in nodes for node in ast.walk(outer)]
+    texts = [str(node.value) for node in inner if isinstance(node, ast.Constant)]
+    return [node.id for node in inner if isinstance(node, ast.Name)] + [
+        word for text in texts for word in re.findall(r"\w+", text)
+    ]
+
+
+def _is_value(name: str, classes: Mapping[str, ast.ClassDef]) -> bool:
+    """Tell whether a class is a dataclass, or one of a kind that only holds values."""
+    if name not in classes:
+        return name.endswith(_VALUES)
+    node = classes[name]
+    if "dataclass" in _list_names(*node.decorator_list):
+        return True
+    return any(_is_value(base, classes) for base in _list_names(*node.bases) if base != name)
+
+
+def _is_bundle(node: ast.ClassDef, services: Set[str]) -> bool:
+    fields = [each.annotation for each in node.body if isinstance(each, ast.AnnAssign)]
+    held = sum(bool(services.intersection(_list_names(field))) for field in fields)
+    return held >= 2 and 2 * held >= len(fields)
+
+
+def _methods(node: ast.ClassDef) -> list[_Function]:
+    return [each for each in node.body if isinstance(each, _Function)]
+
+
+def _count_fulfilling(protocol: str, classes: Mapping[str, ast.ClassDef]) -> int:
+    """Return how many classes have the members of a Protocol."""
+    needed = _list_members(protocol, classes)
+    return sum(
+        needed <= _list_members(name, classes)
+        for name, node in classes.items()
+        if "Protocol" not in _list_names(*node.bases)
+    )
+
+
+def _list_members(name: str, classes: Mapping[str, ast.ClassDef]) -> set[str]:
+    """Return the methods and attributes of a class, inherited ones too."""
+    if name not in classes:
+        return set()
+    members = set[str]()
+    for node in ast.walk(classes[name]):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                members.add(node.name)
+            case ast.Attribute(attr=attribute, ctx=ast.Store()):
+                members.add(attribute)
+            case ast.Name(id=attribute, ctx=ast.Store()):
+                members.add(attribute)
+    bases = set(_list_names(*classes[name].bases)) - {name}
+    return members.union(*(_list_members(base, classes) for base in bases))
+
+
+def _count_lines(node: ast.stmt | ast.expr, *without: ast.stmt) -> int:
+    """Return the lines of a piece of source, without those of some of its parts."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1 - sum(map(_count_lines, without))
+
+
 def _enumerate(items: Iterable[str]) -> str:
     return ", ".join(sorted(items)) or "none"
 
@@ -216,6 +325,11 @@ def main(root: Path, *, entered: bool = False) -> None:
     often = (f"{name} {number}" for name, number in public.items() if number > 1)
     print("public names defined more than once:", _enumerate(often))
     print("subjects in a circle:", circles(found, root) or "none")
+    wiring = measure_wiring(map(parse, texts))
+    print(
+        f"wiring: {wiring.lines:,} lines, {len(wiring.bundles)} bundles:", ", ".join(wiring.bundles)
+    )
+    print(f"Protocols that one class fulfils: {len(wiring.single)}:", _enumerate(wiring.single))
     if entered:
         print("modules that a headline enters:", len(list_entered(root)))
 

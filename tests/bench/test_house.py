@@ -1,10 +1,11 @@
 """The source keeps the rules of CONTRIBUTING.md, and the docs name files that exist."""
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
 
-from bench.house import circles, listing, modules
+from bench.house import circles, listing, measure_wiring, modules
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a convention calls for: `command` of each command line module, `main` of what runs.
@@ -41,3 +42,41 @@ def test_a_public_name_has_one_meaning() -> None:
     assert len(homes) > 1000
     twice = {name: homes[name] for name in homes if len(homes[name]) > 1}
     assert {name: places for name, places in twice.items() if name not in SHARED} == {}
+
+
+def test_wiring_counts_bundles_protocols_and_what_builds_them() -> None:
+    source = """
+class Store:
+    def read(self): ...
+
+class Reads(Protocol):
+    def read(self): ...
+
+class Writes(Protocol):
+    def write(self): ...
+
+class Cache:
+    def read(self): ...
+
+@dataclass
+class Parts:
+    store: Store
+    find: "Callable[[], str]"
+    limit: int = 3
+
+    def describe(self):
+        return self.limit
+
+@dataclass
+class Hit:
+    text: str
+    source: Parts
+
+def build():
+    return Parts(
+        store=Store(),
+        find=str,
+    )
+"""
+    wiring = measure_wiring([ast.parse(source)])
+    assert wiring == (2 + 2 + 5 + 4, ["Parts"], ["Writes"])
