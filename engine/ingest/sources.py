@@ -5,7 +5,7 @@ import os
 import stat
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 
 from engine.errors import InputError
@@ -62,9 +62,8 @@ class Source(ABC):
     ) -> None:
         self.name, self.bytes_read = name, 0
         self.reading: str | None = None
-        self._watch = watch or Watch()
+        self.watch = watch or Watch()
         self.skipped = skipped
-        self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []
 
     @abstractmethod
@@ -143,10 +142,6 @@ class Source(ABC):
         whole = Path(self.name).resolve()
         return f"{whole}/{name}" if self.packed else str(whole)
 
-    def alive(self) -> None:
-        """Tell the watch that work on the file goes on."""
-        self._watch.alive()
-
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
         sibling = str(PurePosixPath(name).parent / companion)
@@ -158,50 +153,40 @@ class Source(ABC):
         return sibling
 
     def head(self, name: str) -> bytes:
-        """Return the first bytes (at most 1 MiB, unpacked) without consuming them.
-
-        Raises InputError.
-        """
-        stream = self.open(name)
-        with closed_on_error(stream):
-            head = stream.read(HEAD)
-        self._looked_at[name] = rewind_stream(head, stream)
-        return head
+        """Return the first bytes (at most 1 MiB, unpacked). Raises InputError."""
+        with self.open_ahead(name) as stream:
+            return stream.read(HEAD)
 
     def open(self, name: str) -> io.BufferedReader:
         """Open a file of the source, unpacked if it is a gzip. Raises InputError."""
         self.reading = self.place(name)
-        self._watch.turn_to(self.reading)
-        return self._looked_at.pop(name, None) or self._open_stream(name, counted=True)
+        self.watch.turn_to(self.reading)
+        return self._open_stream(name, self._count)
 
     def open_ahead(self, name: str) -> io.BufferedReader:
         """Open a file to look through it before it is read; of standard input, its first bytes.
 
         What is read so is not counted in `bytes_read`. Raises InputError.
         """
-        self._watch.turn_to(self.place(name))
-        return self._open_stream(name, counted=False)
+        self.watch.turn_to(self.place(name))
+        return self._open_stream(name, self.watch.count)
 
-    def _open_stream(self, name: str, *, counted: bool) -> io.BufferedReader:
+    def _open_stream(self, name: str, count: Callable[[int], None]) -> io.BufferedReader:
         label = self.label(name)
         try:
             file = self._open_file(name)
         except OSError as exc:
             raise refused_by_system(label, exc) from exc
-        count = self._count if counted else self._watch.count
         stream = stream_chunks(read_chunks(label, file, count, limit=self._limit), (file,))
         with closed_on_error(stream):
-            return unpack_gzip(label, stream, self._watch.count)
+            return unpack_gzip(label, stream, self.watch.count)
 
     def close(self) -> None:
-        """Close everything that is open."""
-        for stream in self._looked_at.values():
-            stream.close()
-        self._looked_at.clear()
+        """Close what is open between files."""
 
     def _count(self, size: int) -> None:
         self.bytes_read += size
-        self._watch.count(size)
+        self.watch.count(size)
 
 
 class FolderSource(Source):
@@ -325,7 +310,6 @@ class ZipSource(Source):
             ) from exc
 
     def close(self) -> None:
-        super().close()
         self._zip.close()
 
 
@@ -337,6 +321,7 @@ class InputSource(Source):
     def __init__(self, stream: Readable, *, watch: Watch | None = None) -> None:
         super().__init__(STANDARD_INPUT, watch=watch)
         self._stream = stream
+        self._ahead: tuple[bytes, io.BufferedReader] | None = None  # the first bytes, and the rest
 
     def _list_files(self) -> Sequence[str]:
         return (STANDARD_INPUT,)
@@ -351,7 +336,13 @@ class InputSource(Source):
         return stream_chunks(read_chunks(name, self._stream))
 
     def open_ahead(self, name: str) -> io.BufferedReader:
-        return io.BufferedReader(io.BytesIO(self.head(name)))
+        if self._ahead is None:
+            stream = super().open(name)
+            self._ahead = stream.read(HEAD), stream
+        return io.BufferedReader(io.BytesIO(self._ahead[0]))
+
+    def open(self, name: str) -> io.BufferedReader:
+        return rewind_stream(*self._ahead) if self._ahead else super().open(name)
 
 
 def source_at(

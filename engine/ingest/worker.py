@@ -72,7 +72,7 @@ class _CpuBudget(Watch):
             self.alive()
 
     def take_bytes(self) -> int:
-        """Return the bytes that were read since the last time, ahead of a batch too."""
+        """Return the bytes that were read since the last time."""
         taken, self._taken = self.bytes_read - self._taken, self.bytes_read
         return taken
 
@@ -120,6 +120,7 @@ class SourceSession:
             after=request.after,
             shared=request.shared,
         )
+        self._budget.take_bytes()  # what was looked at is read again
         return self._stream.opened
 
     def contents(self, request: SourceRequest) -> Contents:
