@@ -144,8 +144,8 @@ class SourceReader(Closable):
         exist, UnknownFormat if no reader recognises the content, InputError if it cannot be read.
         """
         request = SourceRequest(
-            where=where,
-            format=format,
+            where,
+            format,
             defaults=defaults or Defaults(),
             seconds=self.settings.seconds,
             seconds_per_megabyte=self.settings.seconds_per_megabyte,
@@ -158,10 +158,7 @@ class SourceReader(Closable):
             raise _build_error(where, exc, self.settings) from exc
         sources: list[ReadSource] = []
         for part in contents.exports:
-            part_request = replace(
-                request, where=part.where, format=part.format, shared=part.shared
-            )
-            source = ReadSource(self, part_request, stdin)
+            source = ReadSource(self, part, stdin)
             source.is_part = len(contents.exports) > 1
             source.unread = () if sources else contents.unread
             await source.recognise()

@@ -51,14 +51,14 @@ class Source(ABC):
 
     Names of files are relative, with forward slashes. `name` is the path as given; a `packed`
     source (folder, zip) has many files. `reading` is the file of records that was opened last.
-    Files in `skipped`, given by their places, are treated as absent.
+    Files in `skipped`, given by their labels, are treated as absent.
     """
 
     packed = True
     _limit: int | None = None  # bytes of one file
 
     def __init__(
-        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
         self.name, self.bytes_read = name, 0
         self.reading: str | None = None
@@ -104,13 +104,13 @@ class Source(ABC):
 
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
-        return bool(self.skipped) and self.place(name) in self.skipped
+        return bool(self.skipped) and self.label(name) in self.skipped
 
     def miss(self, names: Sequence[str]) -> None:
         """Record refused files that would have been read; `missed` returns them."""
         for name in names:
             reason = self.refusal(name) or "changed while it was read"
-            self._missed.append(Reject(file=self.place(name), line=1, reason=reason))
+            self._missed.append(Reject(file=self.label(name), line=1, reason=reason))
 
     def missed(self) -> Sequence[Reject]:
         """Return the files that would have been read but are refused, each once."""
@@ -123,14 +123,11 @@ class Source(ABC):
         return None if None in sizes else sum(filter(None, sizes))
 
     def label(self, name: str) -> str:
-        """Return the file's name for display."""
-        return f"{self.name}/{name}" if self.packed else self.name
-
-    def place(self, name: str) -> str:
         """Return the path of the file; the siblings of a given file are beside it."""
-        if self.packed or name in self._list_files():
-            return self.label(name)
-        return str(PurePath(self.name).with_name(name))
+        if self.packed:
+            return f"{self.name}/{name}"
+        whole = PurePath(self.name)
+        return self.name if whole.name == name else str(whole.with_name(name))
 
     def citation(self, name: str) -> str:
         """Return the file's name without the folders that contain the export."""
@@ -159,7 +156,7 @@ class Source(ABC):
 
     def open(self, name: str) -> io.BufferedReader:
         """Open a file of the source, unpacked if it is a gzip. Raises InputError."""
-        self.reading = self.place(name)
+        self.reading = self.label(name)
         self.watch.turn_to(self.reading)
         return self._open_stream(name, self._count)
 
@@ -168,7 +165,7 @@ class Source(ABC):
 
         What is read so is not counted in `bytes_read`. Raises InputError.
         """
-        self.watch.turn_to(self.place(name))
+        self.watch.turn_to(self.label(name))
         return self._open_stream(name, self.watch.count)
 
     def _open_stream(self, name: str, count: Callable[[int], None]) -> io.BufferedReader:
@@ -181,7 +178,7 @@ class Source(ABC):
         with closed_on_error(stream):
             return unpack_gzip(label, stream, self.watch.count)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - of some sources
         """Close what is open between files."""
 
     def _count(self, size: int) -> None:
@@ -190,22 +187,19 @@ class Source(ABC):
 
 
 class FolderSource(Source):
-    """The files of a folder, or one of them (`only`) and those beside it.
+    """The files of a folder; or one file, which has those beside it.
 
-    A person named `only`, so it may be a link to anywhere.
+    A person named that one, so it may be a link to anywhere.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        only: str | None = None,
-        watch: Watch | None = None,
-        skipped: Collection[str] = (),
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
-        super().__init__(name, watch=watch, skipped=skipped)
-        self._only, self.packed = only, only is None
-        self._root = Path(name) if only is None else Path(name).parent
+        super().__init__(name, watch, skipped)
+        path = Path(name)
+        self.packed = path.is_dir()
+        self._root = path if self.packed else path.parent
+        self._only = None if self.packed else path.name
 
     def _list_files(self) -> Sequence[str]:
         return (self._only,) if self._only else sorted(self._walk())
@@ -274,9 +268,9 @@ class ZipSource(Source):
     """The members of a zip file."""
 
     def __init__(
-        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
-        super().__init__(name, watch=watch, skipped=skipped)
+        super().__init__(name, watch, skipped)
         self._path, self._limit = Path(name), LARGEST_MEMBER
         try:
             self._zip = zipfile.ZipFile(self._path)
@@ -318,8 +312,8 @@ class InputSource(Source):
 
     packed = False
 
-    def __init__(self, stream: Readable, *, watch: Watch | None = None) -> None:
-        super().__init__(STANDARD_INPUT, watch=watch)
+    def __init__(self, stream: Readable, watch: Watch | None = None) -> None:
+        super().__init__(STANDARD_INPUT, watch)
         self._stream = stream
         self._ahead: tuple[bytes, io.BufferedReader] | None = None  # the first bytes, and the rest
 
@@ -345,28 +339,23 @@ class InputSource(Source):
         return rewind_stream(*self._ahead) if self._ahead else super().open(name)
 
 
-def source_at(
-    where: str, stdin: Readable, *, watch: Watch | None = None, skipped: Collection[str] = ()
-) -> Source:
-    """Return the source at a path, or standard input for "-". Raises InputError."""
-    if where == "-":
-        return InputSource(stdin, watch=watch)
+def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] = ()) -> Source:
+    """Return the source at a path. Raises InputError."""
     # Nothing, as of a variable that is not set, would be the working folder.
     path = Path(where or "\0")
     try:
-        if path.is_dir():
-            return FolderSource(where, watch=watch, skipped=skipped)
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise not_a_file(where)
-        if _begins_like_zip(path) and not _is_document(path):
-            return ZipSource(where, watch=watch, skipped=skipped)
+        if not path.is_dir():
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise not_a_file(where)
+            if _begins_like_zip(path) and not _is_document(path):
+                return ZipSource(where, watch, skipped)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
         raise InputError(
             Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
         ) from exc
-    return FolderSource(where, only=path.name, watch=watch, skipped=skipped)
+    return FolderSource(where, watch, skipped)
 
 
 def _begins_like_zip(path: Path) -> bool:
