@@ -190,8 +190,8 @@ async def _load_archive(
         options = IngestOptions(corpus=wishes.corpus, author=wishes.author or None)
         async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
             for source in sources:
-                if source.name in zones:
-                    source.read_times_in(zones[source.name])
+                if source.opened.name in zones:
+                    source.read_times_in(zones[source.opened.name])
             names = await ingest_files(app, sources, options, output=output)
     if wishes.name or wishes.author:
         for name in names:

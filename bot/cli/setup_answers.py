@@ -140,7 +140,7 @@ class Checks:
         try:
             async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
                 for source in sources:
-                    self._output.remark(f"archive: {source.name} is {source.format}")
+                    self._output.remark(f"archive: {source.opened.name} is {source.opened.format}")
                 has_no_person = not sys.stdin.isatty()
                 self.zones = consent_to_tables(sources, yes=has_no_person, output=self._output)
         except UnknownFormat as error:

@@ -146,14 +146,14 @@ class TableLayout:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OpenedSource:
     """A source that was recognised."""
 
     name: str
     format: str
-    kinds: tuple[Kind, ...]  # that it may fill, the usual one first
-    total_bytes: int | None
+    kinds: tuple[Kind, ...] = ()  # that it may fill, the usual one first
+    total_bytes: int | None = None
     table: TableLayout | None = None
     guesses: tuple[str, ...] = ()  # about how it is read
 
