@@ -331,7 +331,7 @@ def open_source(
 
 def _choose_reader(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
     """Return the reader of a source, and the files that it reads there. Raises InputError."""
-    names = source.names(with_skipped=True)
+    names = source.files()
     if source.packed:
         return _choose_members(source, names, request)
     if request.format != AUTO:
@@ -365,15 +365,14 @@ def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
 def _choose_members(
     source: Source, names: Sequence[str], request: SourceRequest
 ) -> tuple[Reader, Sequence[str]]:
-    form, refused = request.format, source.refused()
+    form = request.format
     if form != AUTO and not request.shared:
-        members: Mapping[str, Sequence[str]] = {form: READERS[form].members([*names, *refused])}
+        members: Mapping[str, Sequence[str]] = {form: READERS[form].members(names)}
     else:
-        members = share_files(source, READERS.values(), [*names, *refused], request.defaults).files
+        members = share_files(source, READERS.values(), names, request.defaults).files
     for name, share in members.items():
         if share and form in (AUTO, name):
-            source.miss([each for each in share if each in refused])
-            return READERS[name], [each for each in share if each not in refused]
+            return READERS[name], [each for each in share if not source.is_refused(each)]
     if refusal := _refuse_archive(source.name, b""):
         raise refusal
     raise no_export(source.name)
@@ -390,12 +389,13 @@ def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents
 
 def _list_contents(source: Source, request: SourceRequest) -> Contents:
     names = source.names()
-    shares = share_files(source, READERS.values(), [*names, *source.refused()], request.defaults)
+    shares = share_files(source, READERS.values(), source.files(), request.defaults)
     exports = [replace(request, format=form, shared=True) for form in shares.files]
     taken = {name for share in shares.files.values() for name in share}
     unread: list[UnreadFile] = []
     for name in shares.loose:
         try:
+            source.open_ahead(name).close()  # a link that leaves the folder is refused
             inner = _open_loose(replace(request, where=source.label(name)), source.watch)
         except PresagioError as error:
             unread.append(UnreadFile(name, None, str(error.message)))

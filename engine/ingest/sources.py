@@ -67,8 +67,8 @@ class Source(ABC):
         self._missed: list[Reject] = []
 
     @abstractmethod
-    def _list_files(self) -> Sequence[str]:
-        """Return the files that may hold records. Raises InputError."""
+    def files(self) -> Sequence[str]:
+        """Return the files that may hold records, refused ones too. Raises InputError."""
 
     @abstractmethod
     def holds(self, name: str) -> bool:
@@ -90,30 +90,24 @@ class Source(ABC):
         """Return the number of bytes that reading the file will count, if known."""
         return None
 
-    def names(self, *, with_skipped: bool = False) -> Sequence[str]:
-        """Return the names of the files that may hold records and may be read."""
+    def names(self) -> Sequence[str]:
+        """Return the files that may hold records and are read."""
         return [
-            name
-            for name in self._list_files()
-            if not self.refusal(name) and (with_skipped or not self.is_skipped(name))
+            name for name in self.files() if not self.refusal(name) and not self.is_skipped(name)
         ]
-
-    def refused(self) -> Sequence[str]:
-        """Return the names of the files that exist but are not read."""
-        return [name for name in self._list_files() if self.refusal(name)]
 
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
         return bool(self.skipped) and self.label(name) in self.skipped
 
-    def miss(self, names: Sequence[str]) -> None:
-        """Record refused files that would have been read; `missed` returns them."""
-        for name in names:
-            reason = self.refusal(name) or "changed while it was read"
+    def is_refused(self, name: str) -> bool:
+        """Tell whether a file that is wanted is refused; `missed` returns why."""
+        if reason := self.refusal(name):
             self._missed.append(Reject(file=self.label(name), line=1, reason=reason))
+        return bool(reason)
 
     def missed(self) -> Sequence[Reject]:
-        """Return the files that would have been read but are refused, each once."""
+        """Return the files that were wanted but are refused, each once."""
         missed, self._missed = self._missed, []
         return missed
 
@@ -142,10 +136,7 @@ class Source(ABC):
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
         sibling = str(PurePosixPath(name).parent / companion)
-        if not self.holds(sibling) or self.is_skipped(sibling):
-            return None
-        if self.refusal(sibling):
-            self.miss([sibling])
+        if not self.holds(sibling) or self.is_skipped(sibling) or self.is_refused(sibling):
             return None
         return sibling
 
@@ -201,7 +192,7 @@ class FolderSource(Source):
         self._root = path if self.packed else path.parent
         self._only = None if self.packed else path.name
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return (self._only,) if self._only else sorted(self._walk())
 
     def _walk(self) -> Iterator[str]:
@@ -277,7 +268,7 @@ class ZipSource(Source):
         except zipfile.BadZipFile as exc:
             raise damage_error(str(self._path)) from exc
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return sorted(n for n in self._zip.namelist() if not n.startswith("__MACOSX/"))
 
     def holds(self, name: str) -> bool:
@@ -317,7 +308,7 @@ class InputSource(Source):
         self._stream = stream
         self._ahead: tuple[bytes, io.BufferedReader] | None = None  # the first bytes, and the rest
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return (STANDARD_INPUT,)
 
     def holds(self, name: str) -> bool:

@@ -14,6 +14,8 @@ import orjson
 import pytest
 
 from engine.errors import InputError
+from engine.ingest.detect import list_exports
+from engine.ingest.records import SourceRequest
 from engine.ingest.sources import source_at
 from engine.ingest.streams import regular_file
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
@@ -194,3 +196,15 @@ def test_javascript_of_an_export_is_read_where_it_is_a_file(tmp_path: Path) -> N
     )
     (document,), rejects = documents(tmp_path)
     assert (document.author, rejects) == ("ana", [])
+
+
+def test_a_link_beside_exports_is_told_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_bytes(orjson.dumps(TWEET | {"full_text": "a secret"}))
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "tweets.jsonl").write_bytes(orjson.dumps(TWEET))
+    (tmp_path / "sent" / "more.jsonl").symlink_to("../secret.jsonl")
+    contents = list_exports(SourceRequest(str(tmp_path / "sent")))
+    assert [part.where for part in contents.exports] == [f"{tmp_path}/sent/tweets.jsonl"]
+    assert [(file.name, LEAVES in file.reason) for file in contents.unread] == [
+        ("more.jsonl", True)
+    ]
