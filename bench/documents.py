@@ -33,7 +33,7 @@ from rapidfuzz.distance import LCSseq
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import DocumentReader
-from engine.ingest.records import Reject, SourceRecord
+from engine.ingest.records import Reject, SourceRecord, SourceRequest
 from engine.text.chunks import split_chunks, token_count
 
 _WORD = re.compile(r"\w+")
@@ -59,7 +59,7 @@ class Read:
 
 def read_folder(folder: str) -> tuple[list[Read], float]:
     """Read all documents of a folder; also return the memory that it took, in MB."""
-    with open_source(folder, format="documents") as stream:
+    with open_source(SourceRequest(folder, format="documents")) as stream:
         found = [_read(one) for one in stream]
     return found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MEGABYTE
 

@@ -26,7 +26,7 @@ from bench.tweets import DATA
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Reject
+from engine.ingest.records import Reject, SourceRequest
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom
 
@@ -53,7 +53,8 @@ ARCHIVES = (Archive("trump_archive", "english", "en"), Archive("argentina_2019",
 async def load(url: str, archive: Archive, arguments: argparse.Namespace) -> None:
     """Store the archive."""
     database = await opened(url, size=2)
-    with open_source(str(arguments.data / "tweets" / f"{archive.name}.jsonl")) as stream:
+    file = arguments.data / "tweets" / f"{archive.name}.jsonl"
+    with open_source(SourceRequest(str(file))) as stream:
         records = (record for record in stream if not isinstance(record, Reject))
         documents = (normalise(record, Defaults()) for record in islice(records, arguments.tweets))
         await filled(database, _CORPUS, archive.language, documents)

@@ -29,7 +29,7 @@ from bench.unjudged import Collection, ask, load, open_archives, read_collection
 from bot.app import App
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.search import Mode
 
 SMALL_TALK = (
@@ -54,7 +54,8 @@ async def load_samples(url: str, data: Path, archives: Sequence[Collection]) -> 
     """Store the posts drawn from each archive, each number of them as a corpus."""
     database = await opened(url, size=2)
     for archive in archives:
-        with open_source(str(data / "tweets" / f"{archive.archive}.jsonl")) as stream:
+        file = data / "tweets" / f"{archive.archive}.jsonl"
+        with open_source(SourceRequest(str(file))) as stream:
             documents = [
                 normalise(record, Defaults()) for record in stream if not isinstance(record, Reject)
             ]

@@ -11,7 +11,7 @@ from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.prophecy.headline import read_headline
 from engine.text.clean import make_searchable
 from engine.values import Flag
@@ -28,7 +28,7 @@ _CHUNK, _RUN = (240, 400), (40, 90)  # words: some 300 to 500 tokens
 def tweets(path: Path, maximum: int | None = None) -> list[Document]:
     """Return the usable tweets of the first `maximum` records, numbered from 0 by date."""
     found = []
-    with open_source(str(path)) as stream:
+    with open_source(SourceRequest(str(path))) as stream:
         for record in islice(stream, maximum):
             if isinstance(record, Reject):
                 continue

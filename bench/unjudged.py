@@ -45,7 +45,7 @@ from bot.app import App, open_app
 from bot.settings import load_settings
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.prophecy.headline import read_headline
 from engine.prophecy.rerank import TUNED_MODELS
 from engine.search import Mode, Prophecy, SearchRequest
@@ -272,7 +272,7 @@ async def load(url: str, data: Path, archives: Mapping[str, str]) -> None:
     database = await opened(url, size=2)
     for name, language in archives.items():
         progress(name)
-        with open_source(str(data / "tweets" / f"{name}.jsonl")) as stream:
+        with open_source(SourceRequest(str(data / "tweets" / f"{name}.jsonl"))) as stream:
             documents: Iterator[Document] = (
                 normalise(record, Defaults()) for record in stream if not isinstance(record, Reject)
             )

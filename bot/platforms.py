@@ -1,6 +1,6 @@
 """The configured chat platforms: the services that listen and the posters that post."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -9,14 +9,13 @@ from pydantic import SecretStr
 
 from bot.adapter import AdapterStatus, Poster
 from bot.commands import Registry
-from bot.commands.rights import CODE_SHOWN, Ownership
+from bot.commands.rights import CODE_SHOWN
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
 from bot.settings.model import Secrets, reveal_secret
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
-from engine.values import Corpus, CorpusRole
 
 if TYPE_CHECKING:
     from bot.listening import Webhook
@@ -79,35 +78,6 @@ def create_services(settings: Settings, shared: AdapterDependencies) -> dict[str
 def create_posters(settings: Settings, chats: Chats) -> list[Poster]:
     """Return the posters for scheduled posts, of the platforms whose tokens are set."""
     return [PLATFORMS[name].create_poster(settings, chats) for name in list_platforms(settings)]
-
-
-async def tell_what_is_missing(
-    corpora: Sequence[Corpus],
-    platforms: Collection[str],
-    ownership: Ownership,
-    tell: Callable[[str], None],
-    *,
-    open: bool,  # noqa: A002 - the word of the settings
-    wants_chat: bool,
-    now: datetime,
-) -> None:
-    """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
-
-    An `open` bot answers everybody and needs no owner. Who asked for the page alone need not have
-    a chat: then `wants_chat` is false. Raises StorageError.
-    """
-    if all(corpus.role is CorpusRole.NEWS for corpus in corpora):
-        tell("There is no archive to search yet. Load one with: presagio ingest FILE")
-    if not platforms and wants_chat:
-        tell(
-            "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
-            " run: presagio setup"
-        )
-    if open:
-        return
-    for platform in platforms:
-        if code := await ownership.code(platform, now=now):
-            tell(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
 
 
 def how_to_own(platform: str, code: str, *, bot: str = "it") -> str:

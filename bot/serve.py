@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from bot.adapter import AdapterFailed, Poster
 from bot.app import App
+from bot.checks import tell_what_is_missing
 from bot.commands import standard_commands
 from bot.commands.rights import Ownership
 from bot.commands.services import ArchiveLoader
@@ -26,7 +27,6 @@ from bot.platforms import (
     create_posters,
     create_services,
     list_platforms,
-    tell_what_is_missing,
 )
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Access, Chats, Quotas, Waiting

@@ -180,7 +180,7 @@ async def ingest_files(
     """
     targets = await choose_targets(app, sources, options)
     for source in sources:
-        for guess in source.guesses:
+        for guess in source.opened.guesses:
             output.remark(guess)
     if len(sources) > 1:
         for target in targets:
@@ -190,9 +190,9 @@ async def ingest_files(
                 if is_private
                 else "which all may search"
             )
-            for source in target.sources:
+            for opened in (source.opened for source in target.sources):
                 output.remark(
-                    f"{source.name}: {source.format}, into {target.name} ({target.kind}), {how}"
+                    f"{opened.name}: {opened.format}, into {target.name} ({target.kind}), {how}"
                 )
     names = [await _ingest_into(app, target, options, output) for target in targets]
     tell_unread(sources, output)
@@ -243,12 +243,12 @@ async def _load_sources(
     from db.corpus.documents import Documents
 
     documents = Documents(app.database)
-    if any(source.format == "whatsapp" for source in sources):
+    if any(source.opened.format == "whatsapp" for source in sources):
         from engine.ingest.formats.whatsapp import WhatsAppReader, renew_ids
 
         await documents.renew_ids(corpus, WhatsAppReader.name, renew_ids)
     damage: InputError | None = None
-    sizes = [source.total_bytes for source in sources]
+    sizes = [source.opened.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
         RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,

@@ -71,10 +71,10 @@ def consent_to_tables(
     """
     zones = {}
     for source in sources:
-        table = source.table
+        table = source.opened.table
         if table is None or not table.guessed:
             continue
-        for line in describe_table(source.name, table):
+        for line in describe_table(source.opened.name, table):
             output.remark(line)
         if yes or not table.needs_consent:
             continue
@@ -86,9 +86,9 @@ def consent_to_tables(
                 f" --language {name}."
             )
         if "timezone" in table.guessed and sys.stdin.isatty():
-            zones[source.name] = _ask_for_zone()
-            source.read_times_in(zones[source.name])
-        confirm(f"Store {source.name} like this?")
+            zones[source.opened.name] = _ask_for_zone()
+            source.read_times_in(zones[source.opened.name])
+        confirm(f"Store {source.opened.name} like this?")
     return zones
 
 

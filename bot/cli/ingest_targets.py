@@ -42,7 +42,7 @@ async def choose_targets(
         if target is None or not fits(source, target.kind):
             if options.kind or (options.corpus and not source.is_part):
                 raise _unfitting(source, target)
-            kind = source.kinds[0]
+            kind = source.opened.kinds[0]
             name = f"{options.corpus}-{kind.value}" if options.corpus else kind.value
             target = await _build_target(app, name, kind)
             if not fits(source, target.kind):
@@ -55,7 +55,7 @@ async def _find_target(
     app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
 ) -> Target | None:
     """Return the corpus that is named, on the command line, in the settings or by --kind."""
-    kinds = [source.kinds[0] for source in sources]
+    kinds = [source.opened.kinds[0] for source in sources]
     if name := options.corpus:
         usual = options.kind or (Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0])
     elif name := app.settings.search.corpus:
@@ -78,14 +78,14 @@ async def _build_target(app: "App", name: str, kind: Kind) -> Target:
 
 def fits(source: "ReadSource", kind: Kind) -> bool:
     """Tell whether texts of a source may go into a corpus of a kind: into a private one all may."""
-    return kind is Kind.PERSONAL or kind in source.kinds
+    return kind is Kind.PERSONAL or kind in source.opened.kinds
 
 
 def _unfitting(source: "ReadSource", target: Target | None) -> UsageError:
-    usual = source.kinds[0].value
+    usual = source.opened.kinds[0].value
     whole = f", and corpus {target.name!r} is {target.kind.value}" if target else ""
     return UsageError(
-        f"{source.name} ({source.format}) is {usual}{whole}.",
+        f"{source.opened.name} ({source.opened.format}) is {usual}{whole}.",
         fix=f"Give it a corpus of its own: --corpus NAME --kind {usual}.",
     )
 

@@ -91,12 +91,12 @@ class OfferedFiles:
             await fetch(file)
             async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
                 for source in sources:
-                    if source.table and "timezone" in source.table.guessed:
+                    if source.opened.table and "timezone" in source.opened.table.guessed:
                         source.read_times_in(zone)
                         await source.recognise()
-                kinds = tuple(dict.fromkeys(source.kinds[0] for source in sources))
+                kinds = tuple(dict.fromkeys(source.opened.kinds[0] for source in sources))
                 kind = Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
-                table, unread = sources[0].table, name_unread(sources)
+                table, unread = sources[0].opened.table, name_unread(sources)
                 documents = await self._sample_documents(sources[0])
             code = detect_documents_language(documents)
             language = await language_setting(self._app, code) if code else _NO_LANGUAGE

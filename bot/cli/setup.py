@@ -5,12 +5,14 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from bot.checks import check_archives
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.setup_answers import ACCESS, Checks, Wishes, is_address
 from bot.cli.shared import (
@@ -28,7 +30,6 @@ from bot.settings.writing import with_setting, with_variable, write_whole
 from bot.signals import exit_while_asking, run_until_signal
 from db.chat.chats import Access, Chats
 from engine.errors import PresagioError, UsageError
-from engine.values import CorpusRole
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -76,16 +77,20 @@ async def _ask_wishes(wishes: Wishes, settings: Settings, checks: Checks) -> Wis
     if wishes.archive and not wishes.name:
         wishes = replace(wishes, name=_ask_text("Name that people know, such as Ana Ruiz"))
     if not (settings.has_model() or wishes.model_key or wishes.model_url):
-        wishes = await _ask_person(lambda: _ask_for_model(wishes), checks.model, wishes)
+        wishes = await _ask_person(
+            lambda: _ask_for_model(wishes), partial(checks.service, "model"), wishes
+        )
     if not (list_platforms(settings) or wishes.telegram_token or wishes.slack_bot_token):
         wishes = await _ask_person(
             lambda: replace(
                 wishes, telegram_token=_ask_secret("Telegram token of @BotFather (empty: none)")
             ),
-            checks.telegram,
+            partial(checks.service, "telegram"),
             wishes,
         )
-        wishes = await _ask_person(lambda: _ask_for_slack(wishes), checks.slack, wishes)
+        wishes = await _ask_person(
+            lambda: _ask_for_slack(wishes), partial(checks.service, "slack"), wishes
+        )
         if wishes.telegram_token or wishes.slack_bot_token:
             wishes = replace(wishes, access=wishes.access or _ask_access())
     return wishes
@@ -190,8 +195,8 @@ async def _load_archive(
         options = IngestOptions(corpus=wishes.corpus, author=wishes.author or None)
         async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
             for source in sources:
-                if source.name in zones:
-                    source.read_times_in(zones[source.name])
+                if source.opened.name in zones:
+                    source.read_times_in(zones[source.opened.name])
             names = await ingest_files(app, sources, options, output=output)
     if wishes.name or wishes.author:
         for name in names:
@@ -204,8 +209,8 @@ async def _tell_the_rest(
     app: "App", wishes: Wishes, names: Mapping[str, str], output: Output
 ) -> None:
     """Write what is left to do."""
-    if all(corpus.role is not CorpusRole.ARCHIVE for corpus in await app.corpora.list()):
-        output.line("There is no archive yet: presagio ingest FILE --author HANDLE")
+    if missing := check_archives(await app.corpora.list()):
+        output.line(f"There is {missing.detail}. {missing.fix}")
     platforms = list_platforms(app.settings)
     if not platforms:
         output.line("Try it here: presagio chat")

@@ -2,26 +2,34 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
 from bot.adapter import TokenRefused
+from bot.checks import Setup, run_check
 from bot.cli.ingest import IngestOptions, open_sources
 from bot.cli.ingest_tables import consent_to_tables
 from bot.cli.shared import (
     corpus_names,
     parse_account,
     parse_string,
+    read_clock,
 )
 from bot.console.screen import Output
 from bot.settings import Settings
 from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat
+from engine.settings import Section
 
 ACCESS = ("owner", "open")
+_COPY_TOKEN = {
+    "telegram": "Copy it whole from the message of @BotFather.",
+    "slack": "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and the"
+    " app token from its Basic Information.",
+}
 _ADDRESS = re.compile(r"https?://.+|(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?/.*")
 
 
@@ -114,6 +122,25 @@ class Wishes:
         }
         return {name: value for name, value in wanted.items() if value}
 
+    @property
+    def services(self) -> list[str]:
+        """The services to set up."""
+        tokens = {
+            "model": self.model_key or self.model_url,
+            "telegram": self.telegram_token,
+            "slack": self.slack_bot_token,
+        }
+        return [name for name, token in tokens.items() if token]
+
+    def apply_to(self, settings: Settings) -> Settings:
+        """Return the settings as they will be once this is written."""
+        secrets = {name.lower(): SecretStr(value) for name, value in self.secrets.items()}
+        changed: dict[str, Section] = {"secrets": settings.secrets.model_copy(update=secrets)}
+        for (section, key), value in self.settings.items():
+            before = changed.get(section, getattr(settings, section))
+            changed[section] = before.model_copy(update={key: value})
+        return settings.model_copy(update=changed)
+
 
 class Checks:
     """Checks answers against the services themselves.
@@ -129,8 +156,9 @@ class Checks:
 
     async def all(self, wishes: Wishes) -> None:
         """Check everything that is to be set. Raises PresagioError."""
-        for check in (self.archive, self.model, self.telegram, self.slack):
-            await check(wishes)
+        await self.archive(wishes)
+        for name in wishes.services:
+            await self.service(name, wishes)
 
     async def archive(self, wishes: Wishes) -> None:
         """Recognise the files. Raises InputError, UsageError."""
@@ -140,7 +168,7 @@ class Checks:
         try:
             async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
                 for source in sources:
-                    self._output.remark(f"archive: {source.name} is {source.format}")
+                    self._output.remark(f"archive: {source.opened.name} is {source.opened.format}")
                 has_no_person = not sys.stdin.isatty()
                 self.zones = consent_to_tables(sources, yes=has_no_person, output=self._output)
         except UnknownFormat as error:
@@ -149,62 +177,32 @@ class Checks:
             elsewhere = "These are options of presagio ingest: store this archive with it instead."
             raise UnknownFormat(error.message, fix=f"{error.fix} {elsewhere}") from error
 
-    async def model(self, wishes: Wishes) -> None:
-        """Ask the model for a word. Raises ModelError."""
-        if not (wishes.model_key or wishes.model_url):
+    async def service(self, name: str, wishes: Wishes) -> None:
+        """Ask a service, if it is to be set up. Raises ModelError, AdapterFailed."""
+        if name not in wishes.services:
             return
-        from engine.llm.endpoint import chat_endpoint
-        from engine.llm.transport import check_model
-
-        changed = {"base_url": wishes.model_url, "model": wishes.model}
-        llm = self._settings.llm.model_copy(update={k: v for k, v in changed.items() if v})
-        endpoint = chat_endpoint(llm, wishes.model_key or None)
-        unanswered = "Check the network."
-        if wishes.model_url:
-            unanswered = "Check the address, the name of the model, and whether the server runs."
-        copied = f"Copy the key whole from the pages of {endpoint.host}, and look at its credit."
-        refused = copied if wishes.model_key else unanswered
-        with _fixed_by(ModelUnreachable, unanswered), _fixed_by(ModelRefused, refused):
-            self._output.remark(f"model: {await check_model(endpoint)}")
-
-    async def telegram(self, wishes: Wishes) -> None:
-        """Ask Telegram who the bot is. Raises AdapterFailed."""
-        if wishes.telegram_token:
-            from bot.telegram.client import check_telegram
-
-            telegram = self._settings.telegram
-            with _fixed_by(TokenRefused, "Copy it whole from the message of @BotFather."):
-                checked = await check_telegram(
-                    wishes.telegram_token, telegram.api_base, telegram.webhook_url
-                )
-            self.names["telegram"] = checked.partition(",")[0]
-            self._output.remark(f"telegram: {checked}")
-
-    async def slack(self, wishes: Wishes) -> None:
-        """Ask Slack who the bot is. Raises AdapterFailed."""
-        if wishes.slack_bot_token:
-            from bot.slack.client import check_slack
-
-            base = self._settings.slack.api_base
-            with _fixed_by(
-                TokenRefused,
-                "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and"
-                " the app token from its Basic Information.",
-            ):
-                checked = await check_slack(
-                    wishes.slack_bot_token, wishes.slack_app_token, "", base
-                )
-            self.names["slack"] = checked.partition(",")[0]
-            self._output.remark(f"slack: {checked}")
+        setup = Setup(settings=wishes.apply_to(self._settings), now=read_clock, asks_model=True)
+        try:
+            result = await run_check(name, setup)
+        except (TokenRefused, ModelRefused, ModelUnreachable) as error:
+            raise type(error)(
+                error.message, fix=_fix_what_was_typed(name, setup, wishes, error)
+            ) from error
+        if result:
+            self.names[name] = result.detail.partition(",")[0]
+            self._output.remark(f"{name}: {result.detail}")
 
 
-@contextmanager
-def _fixed_by(refusal: type[PresagioError], fix: str) -> Iterator[None]:
-    """Say what to do about what was typed, in place of settings that are not written yet."""
-    try:
-        yield
-    except refusal as error:
-        raise type(error)(error.message, fix=fix) from error
+def _fix_what_was_typed(name: str, setup: Setup, wishes: Wishes, error: PresagioError) -> str:
+    """Return what to do about what was typed, in place of settings that are not written yet."""
+    if isinstance(error, TokenRefused):
+        return _COPY_TOKEN[name]
+    if isinstance(error, ModelRefused) and wishes.model_key:
+        host = setup.settings.chat_endpoint().host
+        return f"Copy the key whole from the pages of {host}, and look at its credit."
+    if wishes.model_url:
+        return "Check the address, the name of the model, and whether the server runs."
+    return "Check the network."
 
 
 def is_address(answer: str) -> bool:

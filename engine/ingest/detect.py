@@ -3,7 +3,7 @@
 import itertools
 import re
 import sys
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
@@ -30,13 +30,13 @@ from engine.ingest.records import (
     Bookmark,
     Contents,
     Defaults,
-    ExportPart,
     OpenedSource,
     Reject,
     SourceRecord,
+    SourceRequest,
     UnreadFile,
 )
-from engine.ingest.sources import Source, Watch, source_at
+from engine.ingest.sources import InputSource, Source, Watch, source_at
 from engine.ingest.streams import BOM, UTF_16, WINDOWS, Readable, find_encoding
 from engine.ingest.tables import list_names
 from engine.messages import Message
@@ -63,9 +63,9 @@ _WITH_WORDS = (".json", ".js", ".jsonl", ".csv", ".txt", ".html", ".htm", ".xml"
 
 
 class RecordStream:
-    """The records of one source, in order, and the progress of reading them.
+    """The records of one source, in order, and how far it is read.
 
-    `bytes_read` grows to the total of what was opened. Iterating may raise InputError if the file
+    Iterating may raise InputError if the file
     turns out to be damaged; what came before it is good.
     """
 
@@ -74,10 +74,9 @@ class RecordStream:
         source: Source,
         reader: Reader,
         names: Sequence[str],
-        defaults: Defaults,
-        *,
-        after: Bookmark | None = None,
+        request: SourceRequest,
     ) -> None:
+        defaults, after = request.defaults, request.after
         self.opened = OpenedSource(
             name=source.name,
             format=reader.name,
@@ -86,7 +85,7 @@ class RecordStream:
             table=reader.layout if isinstance(reader, TableReader) else None,
             guesses=tuple(_list_guesses(source, reader, names, defaults)),
         )
-        self._source = source
+        self.source = source
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file
         left = _remaining_files(source, names, after)
@@ -98,32 +97,22 @@ class RecordStream:
 
     def _take_up(self, after: Bookmark) -> None:
         """Skip what was read before. Raises InputError."""
-        self._source.missed()
-        if after.file in self._source.skipped:
+        self.source.missed()
+        if after.file in self.source.skipped:
             return
         for _ in itertools.islice(self, after.taken):
             if self._file != after.file:
                 raise _change_error(after.file)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far; compressed ones for a gzip file, unpacked ones for a zip."""
-        return self._source.bytes_read
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> SourceRecord | Reject:
         record = next(self._records)
-        if self._source.reading != self._file:
-            self._file, self._taken = self._source.reading, 0
+        if self.source.reading != self._file:
+            self._file, self._taken = self.source.reading, 0
         self._taken += 1
         return record
-
-    @property
-    def reading(self) -> str | None:
-        """The file being read, or None before the first one."""
-        return self._source.reading
 
     @property
     def bookmark(self) -> Bookmark | None:
@@ -139,7 +128,7 @@ class RecordStream:
     def close(self) -> None:
         """Close the files."""
         self._records.close()
-        self._source.close()
+        self.source.close()
 
 
 def _read_files(
@@ -170,7 +159,7 @@ def _remaining_files(source: Source, names: Sequence[str], after: Bookmark | Non
     """Return the files that are still to be read. Raises InputError."""
     start = 0
     if after:
-        places = [source.place(name) for name in names]
+        places = [source.label(name) for name in names]
         if after.file not in places:
             raise _change_error(after.file)
         start = places.index(after.file)
@@ -313,56 +302,47 @@ READERS = find_readers()
 
 
 def open_source(
-    where: str,
-    *,
-    format: str = AUTO,  # noqa: A002 - the name of the command's option
-    defaults: Defaults | None = None,
-    stdin: Readable | None = None,
-    watch: Watch | None = None,
-    skipped: Collection[str] = (),
-    after: Bookmark | None = None,
-    shared: bool = False,
+    request: SourceRequest, *, stdin: Readable | None = None, watch: Watch | None = None
 ) -> RecordStream:
-    """Open a path (file, folder, zip, gzip) or "-" for standard input, and detect its format.
-
-    With `after`, what was read up to there is skipped. `shared`: only the files that are this
-    format's among those of others.
+    """Open a file, folder, zip, gzip or standard input, and detect its format.
 
     Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises the
     content, InputError if it cannot be read. Use it in a `with`.
     """
-    if format != AUTO and format not in READERS:
+    if request.format not in (AUTO, *READERS):
         raise UsageError(
-            Message("There is no format {format!r}.", format=format),
+            Message("There is no format {format!r}.", format=request.format),
             fix=Message("Formats: {known}.", known=_list_formats()),
         )
-    source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
+    source: Source
+    if request.where == "-":
+        source = InputSource(stdin or sys.stdin.buffer, watch)
+    else:
+        source = source_at(request.where, watch, request.skipped)
     try:
-        defaults = defaults or Defaults()
-        wanted = None if format == AUTO else READERS[format]
-        reader, names = _choose_reader(source, wanted, defaults, shared=shared)
+        reader, names = _choose_reader(source, request)
         if isinstance(reader, TableReader):
-            reader = reader.with_layout(source, names[0], defaults)
-        return RecordStream(source, reader, names, defaults, after=after)
+            reader = reader.with_layout(source, names[0], request.defaults)
+        return RecordStream(source, reader, names, request)
     except BaseException:
         source.close()
         raise
 
 
-def _choose_reader(
-    source: Source, wanted: Reader | None, defaults: Defaults, *, shared: bool
-) -> tuple[Reader, Sequence[str]]:
-    names = source.names(with_skipped=True)
+def _choose_reader(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
+    """Return the reader of a source, and the files that it reads there. Raises InputError."""
+    names = source.files()
     if source.packed:
-        return _choose_members(source, names, wanted, defaults, shared=shared)
-    if wanted:
-        return wanted, names
+        return _choose_members(source, names, request)
+    if request.format != AUTO:
+        return READERS[request.format], names
     head = source.head(names[0]).removeprefix(BOM)
     if not head.strip():
         raise InputError(
             Message("{name} is empty.", name=source.name), fix=Message("Check the path.")
         )
-    return _recognise(source.name, build_sample(names[0], head, defaults), defaults), names
+    sample = build_sample(names[0], head, request.defaults)
+    return _recognise(source.name, sample, request.defaults), names
 
 
 def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
@@ -383,47 +363,40 @@ def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
 
 
 def _choose_members(
-    source: Source, names: Sequence[str], wanted: Reader | None, defaults: Defaults, *, shared: bool
+    source: Source, names: Sequence[str], request: SourceRequest
 ) -> tuple[Reader, Sequence[str]]:
-    refused = source.refused()
-    if wanted and not shared:
-        members: Mapping[str, Sequence[str]] = {wanted.name: wanted.members([*names, *refused])}
+    form = request.format
+    if form != AUTO and not request.shared:
+        members: Mapping[str, Sequence[str]] = {form: READERS[form].members(names)}
     else:
-        members = share_files(source, READERS.values(), [*names, *refused], defaults).files
+        members = share_files(source, READERS.values(), names, request.defaults).files
     for name, share in members.items():
-        if share and (wanted is None or wanted.name == name):
-            source.miss([each for each in share if each in refused])
-            return READERS[name], [each for each in share if each not in refused]
+        if share and form in (AUTO, name):
+            return READERS[name], [each for each in share if not source.is_refused(each)]
     if refusal := _refuse_archive(source.name, b""):
         raise refusal
     raise no_export(source.name)
 
 
-def list_exports(
-    where: str,
-    *,
-    format: str = AUTO,  # noqa: A002 - the name of the command's option
-    defaults: Defaults | None = None,
-    watch: Watch | None = None,
-) -> Contents:
+def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents:
     """Return the exports at a path, and what is there and not read. Raises InputError."""
-    defaults = defaults or Defaults()
-    if where != "-" and format == AUTO:
-        with closing(source_at(where, sys.stdin.buffer, watch=watch)) as source:
+    if request.where != "-" and request.format == AUTO:
+        with closing(source_at(request.where, watch)) as source:
             if source.packed:
-                return _list_contents(source, defaults, watch)
-    return Contents(exports=(ExportPart(where=where, format=format),))
+                return _list_contents(source, request)
+    return Contents(exports=(request,))
 
 
-def _list_contents(source: Source, defaults: Defaults, watch: Watch | None) -> Contents:
+def _list_contents(source: Source, request: SourceRequest) -> Contents:
     names = source.names()
-    shares = share_files(source, READERS.values(), [*names, *source.refused()], defaults)
-    exports = [ExportPart(where=source.name, format=form, shared=True) for form in shares.files]
+    shares = share_files(source, READERS.values(), source.files(), request.defaults)
+    exports = [replace(request, format=form, shared=True) for form in shares.files]
     taken = {name for share in shares.files.values() for name in share}
     unread: list[UnreadFile] = []
     for name in shares.loose:
         try:
-            inner = _open_loose(source.label(name), defaults, watch)
+            source.open_ahead(name).close()  # a link that leaves the folder is refused
+            inner = _open_loose(replace(request, where=source.label(name)), source.watch)
         except PresagioError as error:
             unread.append(UnreadFile(name, None, str(error.message)))
         else:
@@ -433,18 +406,17 @@ def _list_contents(source: Source, defaults: Defaults, watch: Watch | None) -> C
     if not exports:
         raise (
             _refuse_archive(source.name, b"")
-            or _refuse_folder(source, names, defaults)
+            or _refuse_folder(source, names, request.defaults)
             or no_export(source.name)
         )
     return Contents(exports=tuple(exports), unread=(*unread, *list_unread(source, names, taken)))
 
 
-def _open_loose(where: str, defaults: Defaults, watch: Watch | None) -> Contents:
+def _open_loose(request: SourceRequest, watch: Watch) -> Contents:
     """Return what a file beside others holds. Raises UnknownFormat and the like."""
-    contents = list_exports(where, defaults=defaults, watch=watch)
-    if len(contents.exports) == 1 and not contents.exports[0].shared:
-        with open_source(where, defaults=defaults, watch=watch):
-            pass
+    contents = list_exports(request, watch)
+    if contents.exports == (request,):
+        open_source(request, watch=watch).close()
     return contents
 
 

@@ -25,7 +25,6 @@ from engine.ingest.records import (
     OpenedSource,
     Reject,
     SourceRequest,
-    TableLayout,
     UnreadFile,
 )
 from engine.ingest.streams import STANDARD_INPUT, refused_by_system
@@ -144,8 +143,8 @@ class SourceReader(Closable):
         exist, UnknownFormat if no reader recognises the content, InputError if it cannot be read.
         """
         request = SourceRequest(
-            where=where,
-            format=format,
+            where,
+            format,
             defaults=defaults or Defaults(),
             seconds=self.settings.seconds,
             seconds_per_megabyte=self.settings.seconds_per_megabyte,
@@ -158,10 +157,7 @@ class SourceReader(Closable):
             raise _build_error(where, exc, self.settings) from exc
         sources: list[ReadSource] = []
         for part in contents.exports:
-            part_request = replace(
-                request, where=part.where, format=part.format, shared=part.shared
-            )
-            source = ReadSource(self, part_request, stdin)
+            source = ReadSource(self, part, stdin)
             source.is_part = len(contents.exports) > 1
             source.unread = () if sources else contents.unread
             await source.recognise()
@@ -170,7 +166,7 @@ class SourceReader(Closable):
 
 
 class ReadSource:
-    """One source, read batch by batch; a RecordSource. `bytes_read` grows to `total_bytes`."""
+    """One source, read batch by batch; a RecordSource. `bytes_read` grows to the total."""
 
     def __init__(
         self, reader: SourceReader, request: SourceRequest, stdin: IO[bytes] | None
@@ -180,10 +176,7 @@ class ReadSource:
         self._stdin = StandardInput(stdin) if stdin else None
         self.is_part = False  # one of several exports at that path
         self.unread: tuple[UnreadFile, ...] = ()
-        self.guesses: tuple[str, ...] = ()
-        self.name, self.format, self.kinds = request.where, request.format, tuple[Kind, ...]()
-        self.total_bytes: int | None = None
-        self.table: TableLayout | None = None  # how it is read, if it is a table
+        self.opened = OpenedSource(request.where, request.format)  # until it is recognised
         self.bytes_read = 0
         self._read_to: Bookmark | None = None  # end of the latest batch read
         self._file: str | None = None  # the file being read
@@ -196,13 +189,10 @@ class ReadSource:
     async def recognise(self) -> None:
         """Detect the format and the kinds it may fill. Raises InputError, UsageError."""
         try:
-            opened = await self._open()
+            self.opened = await self._open()
         except WorkerEnded as exc:
-            raise _build_error(self.name, exc, self._reader.settings) from exc
-        self.name, self.format, self.kinds = opened.name, opened.format, opened.kinds
-        self.total_bytes, self.table = opened.total_bytes, opened.table
-        self.guesses = opened.guesses
-        self._request = replace(self._request, format=opened.format)
+            raise _build_error(self.opened.name, exc, self._reader.settings) from exc
+        self._request = replace(self._request, format=self.opened.format)
 
     def read_times_in(self, zone: str) -> None:
         """Read times that name no zone in this one, "Europe/Madrid"."""
@@ -211,7 +201,7 @@ class ReadSource:
     def read_in(self, language: str) -> None:
         """Read pictures of text in this language, unless the caller named one."""
         defaults = self._request.defaults
-        if defaults.language is None and Kind.LIBRARY in self.kinds[:1]:
+        if defaults.language is None and Kind.LIBRARY in self.opened.kinds[:1]:
             self._change_defaults(replace(defaults, language=language))
 
     def _change_defaults(self, defaults: Defaults) -> None:
@@ -221,7 +211,7 @@ class ReadSource:
     async def batch(self, number: int) -> Batch:
         """Read the next batch of at most `number` records. Raises UsageError."""
         damage: InputError | None = None
-        while not self._over and not (damage := self._reader.cost.excess(self.name)):
+        while not self._over and not (damage := self._reader.cost.excess(self.opened.name)):
             try:
                 return await self._read_batch(number)
             except WorkerEnded as exc:
@@ -268,7 +258,7 @@ class ReadSource:
 
     async def _open(self) -> OpenedSource:
         self._file, self._reader.open_source = None, self
-        if self._stdin and self.kinds:
+        if self._stdin and self.opened.kinds:
             self._stdin.begin_again()
         was_running = self._reader.worker.running
         try:
@@ -302,8 +292,8 @@ class ReadSource:
 
     def _skip_file(self, ended: WorkerEnded) -> None:
         """Skip the file that was being read, so that the remaining ones can be read."""
-        file, after = self._file or self.name, self._request.after
-        self._over = file == self.name or file in self._request.skipped
+        file, after = self._file or self.opened.name, self._request.after
+        self._over = file == self.opened.name or file in self._request.skipped
         self._reader.cost.files_given_up += 1
         self._request = replace(self._request, skipped=(*self._request.skipped, file))
         taken = after.taken if after and after.file == file else 0

@@ -83,7 +83,7 @@ class JsonReader:
 
     name: str
     kinds: tuple[Kind, ...]
-    longest_line = LONGEST_RECORD
+    longest = LONGEST_RECORD  # bytes of an object
     mark = ""  # of a table that is not plain, for the digest of its records
 
     def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
@@ -112,7 +112,7 @@ class JsonReader:
         self, source: Source, name: str, stream: io.BufferedReader
     ) -> Iterator["JsonObject | Reject"]:
         """Yield the objects of one file, in order. Raises InputError."""
-        return json_objects(source.label(name), stream, self.longest_line, self.longest_line)
+        return json_objects(source.label(name), stream, self.longest)
 
     def split(
         self, item: "JsonObject", digest: Callable[[bytes], int]
@@ -161,22 +161,19 @@ class JsonObject:
 
 
 def json_objects(
-    label: str,
-    stream: io.BufferedReader,
-    longest_line: int = LONGEST_RECORD,
-    longest_item: int = LONGEST_RECORD,
+    label: str, stream: io.BufferedReader, longest: int = LONGEST_RECORD
 ) -> Iterator[JsonObject | Reject]:
     """Yield the objects of a file that is one array, one object a line, or objects over many lines.
 
-    Sizes are in bytes.
+    `longest` is what one of them may take, in bytes.
     """
     skip_bom(stream)
     head = stream.peek(HEAD)
     if _ARRAY.match(head):
-        return parse_objects(label, "record", array_items(stream, longest_item))
+        return parse_objects(label, "record", array_items(stream, longest))
     if spans_lines(head):
-        return parse_objects(label, "record", whole_objects(stream, longest_item))
-    return parse_objects(label, "line", split_lines(stream, longest_line))
+        return parse_objects(label, "record", whole_objects(stream, longest))
+    return parse_objects(label, "line", split_lines(stream, longest))
 
 
 def parse_objects(

@@ -62,24 +62,6 @@ class UnreadFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportPart:
-    """One of the exports at a path: what to open, and in which format; `shared` if the path holds
-    others too, whose files are not its own."""
-
-    where: str
-    format: str
-    shared: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """The exports at a path, and what is there and not read."""
-
-    exports: tuple[ExportPart, ...]
-    unread: tuple[UnreadFile, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bookmark:
     """How far a source was read: up to `taken` records and rejects of the file."""
 
@@ -87,12 +69,13 @@ class Bookmark:
     taken: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """A source to read, for the process that reads it: where, how, and from where on.
+    """A source to read: where ("-" is standard input), how, and from where on.
 
     With `shared`, only the files that are this format's among those of others; files in `skipped`
-    are left out. Each file may take `seconds` of CPU time, and more for every megabyte.
+    are left out. Each file may take `seconds` of CPU time, and more for every megabyte, if it is
+    read in a process of its own.
     """
 
     where: str
@@ -101,8 +84,16 @@ class SourceRequest:
     shared: bool = False
     skipped: tuple[str, ...] = ()
     after: Bookmark | None = None
-    seconds: float
-    seconds_per_megabyte: float
+    seconds: float = 0.0
+    seconds_per_megabyte: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The exports at a path, and what is there and not read."""
+
+    exports: tuple[SourceRequest, ...]
+    unread: tuple[UnreadFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,14 +146,14 @@ class TableLayout:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OpenedSource:
     """A source that was recognised."""
 
     name: str
     format: str
-    kinds: tuple[Kind, ...]  # that it may fill, the usual one first
-    total_bytes: int | None
+    kinds: tuple[Kind, ...] = ()  # that it may fill, the usual one first
+    total_bytes: int | None = None
     table: TableLayout | None = None
     guesses: tuple[str, ...] = ()  # about how it is read
 

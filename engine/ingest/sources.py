@@ -5,7 +5,7 @@ import os
 import stat
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 
 from engine.errors import InputError
@@ -51,25 +51,24 @@ class Source(ABC):
 
     Names of files are relative, with forward slashes. `name` is the path as given; a `packed`
     source (folder, zip) has many files. `reading` is the file of records that was opened last.
-    Files in `skipped`, given by their places, are treated as absent.
+    Files in `skipped`, given by their labels, are treated as absent.
     """
 
     packed = True
     _limit: int | None = None  # bytes of one file
 
     def __init__(
-        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
         self.name, self.bytes_read = name, 0
         self.reading: str | None = None
-        self._watch = watch or Watch()
+        self.watch = watch or Watch()
         self.skipped = skipped
-        self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []
 
     @abstractmethod
-    def _list_files(self) -> Sequence[str]:
-        """Return the files that may hold records. Raises InputError."""
+    def files(self) -> Sequence[str]:
+        """Return the files that may hold records, refused ones too. Raises InputError."""
 
     @abstractmethod
     def holds(self, name: str) -> bool:
@@ -91,30 +90,24 @@ class Source(ABC):
         """Return the number of bytes that reading the file will count, if known."""
         return None
 
-    def names(self, *, with_skipped: bool = False) -> Sequence[str]:
-        """Return the names of the files that may hold records and may be read."""
+    def names(self) -> Sequence[str]:
+        """Return the files that may hold records and are read."""
         return [
-            name
-            for name in self._list_files()
-            if not self.refusal(name) and (with_skipped or not self.is_skipped(name))
+            name for name in self.files() if not self.refusal(name) and not self.is_skipped(name)
         ]
-
-    def refused(self) -> Sequence[str]:
-        """Return the names of the files that exist but are not read."""
-        return [name for name in self._list_files() if self.refusal(name)]
 
     def is_skipped(self, name: str) -> bool:
         """Tell whether the file is to be left out."""
-        return bool(self.skipped) and self.place(name) in self.skipped
+        return bool(self.skipped) and self.label(name) in self.skipped
 
-    def miss(self, names: Sequence[str]) -> None:
-        """Record refused files that would have been read; `missed` returns them."""
-        for name in names:
-            reason = self.refusal(name) or "changed while it was read"
-            self._missed.append(Reject(file=self.place(name), line=1, reason=reason))
+    def is_refused(self, name: str) -> bool:
+        """Tell whether a file that is wanted is refused; `missed` returns why."""
+        if reason := self.refusal(name):
+            self._missed.append(Reject(file=self.label(name), line=1, reason=reason))
+        return bool(reason)
 
     def missed(self) -> Sequence[Reject]:
-        """Return the files that would have been read but are refused, each once."""
+        """Return the files that were wanted but are refused, each once."""
         missed, self._missed = self._missed, []
         return missed
 
@@ -124,14 +117,11 @@ class Source(ABC):
         return None if None in sizes else sum(filter(None, sizes))
 
     def label(self, name: str) -> str:
-        """Return the file's name for display."""
-        return f"{self.name}/{name}" if self.packed else self.name
-
-    def place(self, name: str) -> str:
         """Return the path of the file; the siblings of a given file are beside it."""
-        if self.packed or name in self._list_files():
-            return self.label(name)
-        return str(PurePath(self.name).with_name(name))
+        if self.packed:
+            return f"{self.name}/{name}"
+        whole = PurePath(self.name)
+        return self.name if whole.name == name else str(whole.with_name(name))
 
     def citation(self, name: str) -> str:
         """Return the file's name without the folders that contain the export."""
@@ -143,86 +133,66 @@ class Source(ABC):
         whole = Path(self.name).resolve()
         return f"{whole}/{name}" if self.packed else str(whole)
 
-    def alive(self) -> None:
-        """Tell the watch that work on the file goes on."""
-        self._watch.alive()
-
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
         sibling = str(PurePosixPath(name).parent / companion)
-        if not self.holds(sibling) or self.is_skipped(sibling):
-            return None
-        if self.refusal(sibling):
-            self.miss([sibling])
+        if not self.holds(sibling) or self.is_skipped(sibling) or self.is_refused(sibling):
             return None
         return sibling
 
     def head(self, name: str) -> bytes:
-        """Return the first bytes (at most 1 MiB, unpacked) without consuming them.
-
-        Raises InputError.
-        """
-        stream = self.open(name)
-        with closed_on_error(stream):
-            head = stream.read(HEAD)
-        self._looked_at[name] = rewind_stream(head, stream)
-        return head
+        """Return the first bytes (at most 1 MiB, unpacked). Raises InputError."""
+        with self.open_ahead(name) as stream:
+            return stream.read(HEAD)
 
     def open(self, name: str) -> io.BufferedReader:
         """Open a file of the source, unpacked if it is a gzip. Raises InputError."""
-        self.reading = self.place(name)
-        self._watch.turn_to(self.reading)
-        return self._looked_at.pop(name, None) or self._open_stream(name, counted=True)
+        self.reading = self.label(name)
+        self.watch.turn_to(self.reading)
+        return self._open_stream(name, self._count)
 
     def open_ahead(self, name: str) -> io.BufferedReader:
         """Open a file to look through it before it is read; of standard input, its first bytes.
 
         What is read so is not counted in `bytes_read`. Raises InputError.
         """
-        self._watch.turn_to(self.place(name))
-        return self._open_stream(name, counted=False)
+        self.watch.turn_to(self.label(name))
+        return self._open_stream(name, self.watch.count)
 
-    def _open_stream(self, name: str, *, counted: bool) -> io.BufferedReader:
+    def _open_stream(self, name: str, count: Callable[[int], None]) -> io.BufferedReader:
         label = self.label(name)
         try:
             file = self._open_file(name)
         except OSError as exc:
             raise refused_by_system(label, exc) from exc
-        count = self._count if counted else self._watch.count
         stream = stream_chunks(read_chunks(label, file, count, limit=self._limit), (file,))
         with closed_on_error(stream):
-            return unpack_gzip(label, stream, self._watch.count)
+            return unpack_gzip(label, stream, self.watch.count)
 
-    def close(self) -> None:
-        """Close everything that is open."""
-        for stream in self._looked_at.values():
-            stream.close()
-        self._looked_at.clear()
+    def close(self) -> None:  # noqa: B027 - of some sources
+        """Close what is open between files."""
 
     def _count(self, size: int) -> None:
         self.bytes_read += size
-        self._watch.count(size)
+        self.watch.count(size)
 
 
 class FolderSource(Source):
-    """The files of a folder, or one of them (`only`) and those beside it.
+    """The files of a folder; or one file, which has those beside it.
 
-    A person named `only`, so it may be a link to anywhere.
+    A person named that one, so it may be a link to anywhere.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        only: str | None = None,
-        watch: Watch | None = None,
-        skipped: Collection[str] = (),
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
-        super().__init__(name, watch=watch, skipped=skipped)
-        self._only, self.packed = only, only is None
-        self._root = Path(name) if only is None else Path(name).parent
+        super().__init__(name, watch, skipped)
+        path = Path(name)
+        self.packed = path.is_dir()
+        self._root = path if self.packed else path.parent
+        self._only = None if self.packed else path.name
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return (self._only,) if self._only else sorted(self._walk())
 
     def _walk(self) -> Iterator[str]:
@@ -289,16 +259,16 @@ class ZipSource(Source):
     """The members of a zip file."""
 
     def __init__(
-        self, name: str, *, watch: Watch | None = None, skipped: Collection[str] = ()
+        self, name: str, watch: Watch | None = None, skipped: Collection[str] = ()
     ) -> None:
-        super().__init__(name, watch=watch, skipped=skipped)
+        super().__init__(name, watch, skipped)
         self._path, self._limit = Path(name), LARGEST_MEMBER
         try:
             self._zip = zipfile.ZipFile(self._path)
         except zipfile.BadZipFile as exc:
             raise damage_error(str(self._path)) from exc
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return sorted(n for n in self._zip.namelist() if not n.startswith("__MACOSX/"))
 
     def holds(self, name: str) -> bool:
@@ -325,7 +295,6 @@ class ZipSource(Source):
             ) from exc
 
     def close(self) -> None:
-        super().close()
         self._zip.close()
 
 
@@ -334,11 +303,12 @@ class InputSource(Source):
 
     packed = False
 
-    def __init__(self, stream: Readable, *, watch: Watch | None = None) -> None:
-        super().__init__(STANDARD_INPUT, watch=watch)
+    def __init__(self, stream: Readable, watch: Watch | None = None) -> None:
+        super().__init__(STANDARD_INPUT, watch)
         self._stream = stream
+        self._ahead: tuple[bytes, io.BufferedReader] | None = None  # the first bytes, and the rest
 
-    def _list_files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:
         return (STANDARD_INPUT,)
 
     def holds(self, name: str) -> bool:
@@ -351,31 +321,32 @@ class InputSource(Source):
         return stream_chunks(read_chunks(name, self._stream))
 
     def open_ahead(self, name: str) -> io.BufferedReader:
-        return io.BufferedReader(io.BytesIO(self.head(name)))
+        if self._ahead is None:
+            stream = super().open(name)
+            self._ahead = stream.read(HEAD), stream
+        return io.BufferedReader(io.BytesIO(self._ahead[0]))
+
+    def open(self, name: str) -> io.BufferedReader:
+        return rewind_stream(*self._ahead) if self._ahead else super().open(name)
 
 
-def source_at(
-    where: str, stdin: Readable, *, watch: Watch | None = None, skipped: Collection[str] = ()
-) -> Source:
-    """Return the source at a path, or standard input for "-". Raises InputError."""
-    if where == "-":
-        return InputSource(stdin, watch=watch)
+def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] = ()) -> Source:
+    """Return the source at a path. Raises InputError."""
     # Nothing, as of a variable that is not set, would be the working folder.
     path = Path(where or "\0")
     try:
-        if path.is_dir():
-            return FolderSource(where, watch=watch, skipped=skipped)
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise not_a_file(where)
-        if _begins_like_zip(path) and not _is_document(path):
-            return ZipSource(where, watch=watch, skipped=skipped)
+        if not path.is_dir():
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise not_a_file(where)
+            if _begins_like_zip(path) and not _is_document(path):
+                return ZipSource(where, watch, skipped)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
         raise InputError(
             Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
         ) from exc
-    return FolderSource(where, only=path.name, watch=watch, skipped=skipped)
+    return FolderSource(where, watch, skipped)
 
 
 def _begins_like_zip(path: Path) -> bool:

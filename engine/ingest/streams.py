@@ -10,6 +10,8 @@ import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -356,22 +358,14 @@ def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:
 
 def rewind_stream(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that yields `head` first."""
-    return stream_chunks(_rewind_chunks(head, rest), (rest,))
-
-
-def _rewind_chunks(head: bytes, rest: io.BufferedReader) -> Iterator[bytes]:
-    yield head + rest.read1(BUFFER)  # together, as readers peek at the first chunk
-    while chunk := rest.read1(BUFFER):
-        yield chunk
+    return stream_chunks(chain((head,), iter(partial(rest.read1, BUFFER), b"")), (rest,))
 
 
 def unpack_gzip(
     name: str, stream: io.BufferedReader, count: Callable[[int], None] | None = None
 ) -> io.BufferedReader:
     """Return the content of a gzip stream, counted, or the stream itself if it is not one."""
-    magic = stream.read(len(_GZIP))
-    stream = rewind_stream(magic, stream)
-    if magic != _GZIP:
+    if not stream.peek(len(_GZIP)).startswith(_GZIP):
         return stream
     content = gzip.GzipFile(fileobj=stream)
     return stream_chunks(read_chunks(name, content, count), (content, stream))

@@ -72,7 +72,7 @@ class _CpuBudget(Watch):
             self.alive()
 
     def take_bytes(self) -> int:
-        """Return the bytes that were read since the last time, ahead of a batch too."""
+        """Return the bytes that were read since the last time."""
         taken, self._taken = self.bytes_read - self._taken, self.bytes_read
         return taken
 
@@ -110,24 +110,15 @@ class SourceSession:
     def open(self, request: SourceRequest) -> OpenedSource:
         """Open a source in place of the one before. Raises InputError, UsageError."""
         self._begin(request)
-        self._stream = open_source(
-            request.where,
-            format=request.format,
-            defaults=request.defaults,
-            stdin=_StandardInput(self._owner),
-            watch=self._budget,
-            skipped=frozenset(request.skipped),
-            after=request.after,
-            shared=request.shared,
-        )
+        stdin = _StandardInput(self._owner)
+        self._stream = open_source(request, stdin=stdin, watch=self._budget)
+        self._budget.take_bytes()  # what was looked at is read again
         return self._stream.opened
 
     def contents(self, request: SourceRequest) -> Contents:
         """Return the exports at a path. Raises InputError."""
         self._begin(request)
-        return list_exports(
-            request.where, format=request.format, defaults=request.defaults, watch=self._budget
-        )
+        return list_exports(request, self._budget)
 
     def _begin(self, request: SourceRequest) -> None:
         self._versions, self._defaults = {}, request.defaults
@@ -140,7 +131,7 @@ class SourceSession:
         """Read the next batch; for each id the last digest counts."""
         if self._stream is None:
             raise ValueError("no source is open")
-        self._budget.begin_batch(self._stream.reading)
+        self._budget.begin_batch(self._stream.source.reading)
         self._versions, rejects, damage, read = {}, list[Reject](), None, 0
         documents = self._stream.opened.kinds[0] is Kind.LIBRARY
         enough = self._budget.bytes_read + (_DOCUMENT_BYTES if documents else _BATCH_BYTES)
@@ -163,7 +154,7 @@ class SourceSession:
             rejects=tuple(rejects),
             damage=damage,
             bookmark=self._stream.bookmark,
-            bytes_read=self._stream.bytes_read,
+            bytes_read=self._stream.source.bytes_read,
             unpacked=self._budget.take_bytes(),
             seconds_used=seconds_used(),
             replaced=sum(len({each.digest for each in records}) - 1 for _, records in versions),

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import partial
 
+from bot.checks import tell_what_is_missing
 from bot.commands.rights import CODE_VALID, Ownership
-from bot.platforms import tell_what_is_missing
 from db.chat.chats import Access, Chats
 from db.pool import Database
 from engine.chat import BotOwner

@@ -22,7 +22,7 @@ from engine.corpora import Document
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Reject
+from engine.ingest.records import Reject, SourceRequest
 from engine.judge.judge import TEXT_LENGTH, cut_around
 from engine.prophecy.headline import read_headline
 from engine.text.clean import drop_links
@@ -66,7 +66,7 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
     """Return what was judged, and a slice of the archive with all of it."""
     qrels = read_qrels(data / "judged" / "en.qrels.tsv")
     known = {tweet for labels in qrels.values() for tweet in labels}
-    with open_source(str(data / "tweets" / "trump_archive.jsonl")) as stream:
+    with open_source(SourceRequest(str(data / "tweets" / "trump_archive.jsonl"))) as stream:
         records = [record for record in stream if not isinstance(record, Reject)]
     documents = [
         normalise(record, Defaults())

@@ -75,7 +75,7 @@ class ChatGptReader(JsonReader):
             file = source.citation(name)
             with source.open(name) as stream:
                 label = source.label(name)
-                for item in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
+                for item in json_objects(label, stream, LONGEST_CONVERSATION):
                     if isinstance(item, Reject):
                         yield item
                     else:

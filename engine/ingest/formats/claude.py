@@ -39,7 +39,7 @@ class ClaudeReader(JsonReader):
         for name in names:
             label, file = source.label(name), source.citation(name)
             with source.open(name) as stream:
-                for item in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
+                for item in json_objects(label, stream, LONGEST_CONVERSATION):
                     if isinstance(item, Reject):
                         yield item
                         continue

@@ -216,7 +216,7 @@ def _make_record(
     identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
     payload = {
         "content": content, "name": name, "file": source.citation(name),
-        "language": defaults.language, "alive": source.alive,
+        "language": defaults.language, "alive": source.watch.alive,
     }  # fmt: skip
     return JsonObject(source.label(name), 1, "line", b"", {}).record(
         DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload

@@ -180,8 +180,8 @@ class JsonlReader(TableReader):
         self, source: Source, name: str, stream: io.BufferedReader
     ) -> Iterator[JsonObject | Reject]:
         exported = bool(kind_at(stream.peek(HEAD)))
-        longest = _LONGEST_EXPORTED if exported else self.longest_line
-        return json_objects(source.label(name), stream, longest, longest)
+        longest = _LONGEST_EXPORTED if exported else self.longest
+        return json_objects(source.label(name), stream, longest)
 
 
 def _kinds_of(kind: str) -> tuple[Kind, ...]:

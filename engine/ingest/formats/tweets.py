@@ -278,7 +278,7 @@ class ApiReader(JsonReader):
 
     name = "api"
     kinds = (Kind.TWEETS, Kind.SOCIAL)
-    longest_line = 16_000_000  # a page of v2 holds up to 500 tweets
+    longest = 16_000_000  # a page of v2 holds up to 500 tweets
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_PAGE.match(sample.head)) or super().recognises(sample)

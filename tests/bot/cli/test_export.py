@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from engine.ingest.detect import open_source
+from engine.ingest.records import SourceRequest
 from tests.bot.command_line import ROOT, ask, write_chat
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
@@ -87,7 +88,7 @@ def test_every_import_format_round_trips(
         file = content if isinstance(content, Path) else tmp_path / f"{number}.txt"
         if isinstance(content, bytes):  # in which each tweet has an id of its own
             file.write_bytes(content.replace(str(TWEET["id_str"]).encode(), b"9%d" % number))
-        with open_source(str(file)) as stream:
+        with open_source(SourceRequest(str(file))) as stream:
             files[stream.opened.kinds[0].value].append(str(file))
     assert {*files} == {"tweets", "social", "personal", "published"}
     for kind, paths in files.items():

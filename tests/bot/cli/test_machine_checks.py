@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot.cli.doctor import (
-    clock_check,
-    disk_check,
-    page_address_check,
-    port_check,
-    public_address_check,
-    tesseract_check,
+from bot.checks import (
+    check_clock,
+    check_disk,
+    check_page_address,
+    check_port,
+    check_public_address,
+    check_tesseract,
 )
 from bot.settings import Settings, load_settings
 from bot.settings.sections import TelegramSettings, WebSettings
@@ -24,14 +24,14 @@ from bot.settings.sections import TelegramSettings, WebSettings
     ("free", "ok"), [(10**12, True), (2 * 10**9, True), (10**9, None), (10**8, False)]
 )
 def test_disk_check_grades_free_space(tmp_path: Path, free: int, ok: bool | None) -> None:
-    found = disk_check(tmp_path, free)
+    found = check_disk(tmp_path, free)
     assert found.ok is ok
     assert found.detail == f"{free / 1e9:,.1f} GB free at {tmp_path}"
     assert ("PRESAGIO_DATA_DIR" in (found.fix or "")) is not ok
 
 
 def test_disk_of_a_folder_that_is_still_to_come(tmp_path: Path) -> None:
-    assert " GB free at " in disk_check(tmp_path / "not" / "yet").detail
+    assert " GB free at " in check_disk(tmp_path / "not" / "yet").detail
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_disk_of_a_folder_that_is_still_to_come(tmp_path: Path) -> None:
     ],
 )
 def test_clock_check_grades_the_difference(seconds: float, ok: bool, said: str) -> None:
-    found = clock_check({"h": timedelta(seconds=seconds)})
+    found = check_clock({"h": timedelta(seconds=seconds)})
     assert (found.ok, found.detail, found.fix is None) == (ok, said, ok)
 
 
 def test_a_clock_is_wrong_if_any_other_says_so() -> None:
-    found = clock_check({"a": timedelta(), "b": timedelta(hours=1)})
+    found = check_clock({"a": timedelta(), "b": timedelta(hours=1)})
     assert (found.ok, found.detail) == (
         False,
         "like that of a, 3,600 s ahead of that of b",
@@ -57,8 +57,8 @@ def test_a_clock_is_wrong_if_any_other_says_so() -> None:
 
 
 def test_tesseract_check_lists_languages() -> None:
-    assert tesseract_check(("eng", "spa")).detail == "scans are read: eng, spa"
-    assert tesseract_check(()).ok is None
+    assert check_tesseract(("eng", "spa")).detail == "scans are read: eng, spa"
+    assert check_tesseract(()).ok is None
 
 
 def opened(port: int, **web: object) -> Settings:
@@ -85,31 +85,31 @@ async def served() -> AsyncIterator[int]:
 
 class TestPort:
     async def test_port_is_not_checked_if_no_page_is_enabled(self) -> None:
-        found = await port_check(load_settings(environ={}))
+        found = await check_port(load_settings(environ={}))
         assert (found.ok, "presagio serve --web" in (found.fix or "")) == (None, True)
         assert "unless serve has no chat" in found.detail
 
     async def test_free_port_is_ok(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-        found = await port_check(opened(port))
+        found = await check_port(opened(port))
         assert (found.ok, found.detail) == (True, f"127.0.0.1:{port} is free")
 
     async def test_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("bot.cli.doctor._HEALTH_SECONDS", 0.1)  # it will not answer
+        monkeypatch.setattr("bot.checks._HEALTH_SECONDS", 0.1)  # it will not answer
         with socket.create_server(("127.0.0.1", 0)) as taken:
             taken.setblocking(False)
             port = taken.getsockname()[1]
-            found = await port_check(opened(port))
+            found = await check_port(opened(port))
         assert (found.ok, found.detail) == (False, f"127.0.0.1:{port}: address already in use")
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
     async def test_port_served_by_presagio_is_ok(self, served: int, host: str) -> None:
-        found = await port_check(opened(served, host=host))
+        found = await check_port(opened(served, host=host))
         assert (found.ok, found.detail) == (True, f"presagio serves at {host}:{served}")
 
     async def test_address_foreign_to_this_machine_fails(self) -> None:
-        found = await port_check(
+        found = await check_port(
             opened(0).model_copy(
                 update={"web": WebSettings(enabled=True, host="192.0.2.1", port=9)}
             )
@@ -117,7 +117,7 @@ class TestPort:
         assert found.ok is False
 
     async def test_port_zero_is_ok(self) -> None:
-        assert (await port_check(opened(0))).ok is True
+        assert (await check_port(opened(0))).ok is True
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_telegram_webhook_url_is_checked_without_printing_its_path(
     settings = load_settings(environ={}).model_copy(
         update={"telegram": TelegramSettings(webhook_url=url)}
     )
-    found = public_address_check(settings)
+    found = check_public_address(settings)
     assert (found.ok if found else None) is ok
     assert found is None or "s3cret" not in f"{found.detail} {found.fix}"
 
@@ -174,7 +174,7 @@ OPEN = "is open to others, and web.public_url is not set"
 def test_page_address_check_requires_a_public_url_for_open_hosts(
     web: WebSettings, ok: bool | None, said: str
 ) -> None:
-    found = page_address_check(load_settings(environ={}).model_copy(update={"web": web}))
+    found = check_page_address(load_settings(environ={}).model_copy(update={"web": web}))
     assert (found.detail if found else "") == said
     if found:
         assert found.ok is ok

@@ -1,7 +1,6 @@
 """Reads sources whole, for tests."""
 
 import io
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from engine.errors import RecordError
 from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import list_exports, open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import ExportPart
+from engine.ingest.records import SourceRequest
 
 TWEET = {
     "id_str": "1131393056299786240",
@@ -29,15 +28,10 @@ def records(
 ) -> tuple[list[SourceRecord], list[Reject]]:
     """Return what a path, or bytes on standard input, holds."""
     found: list[SourceRecord | Reject] = []
-    if isinstance(source, bytes):
-        parts: Sequence[ExportPart] = [ExportPart(where="-", format=form)]
-        stdin = io.BytesIO(source)
-    else:
-        parts, stdin = list_exports(str(source), format=form, defaults=defaults).exports, None
-    for part in parts:
-        with open_source(
-            part.where, format=part.format, defaults=defaults, stdin=stdin, shared=part.shared
-        ) as stream:
+    stdin = io.BytesIO(source) if isinstance(source, bytes) else None
+    request = SourceRequest("-" if stdin else str(source), form, defaults or Defaults())
+    for part in list_exports(request).exports:
+        with open_source(part, stdin=stdin) as stream:
             found += stream
     good = [item for item in found if isinstance(item, SourceRecord)]
     return good, [item for item in found if isinstance(item, Reject)]

@@ -12,6 +12,7 @@ import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.detect import READERS, open_source
+from engine.ingest.records import SourceRequest
 from engine.ingest.sources import source_at
 from engine.ingest.streams import refused_by_system
 from tests.engine.ingest.formats.test_trump_archive import (
@@ -53,11 +54,11 @@ PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}
 )
 def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path: Path) -> None:
     for content in (data, b"\xef\xbb\xbf" + data, b"\n " + data, gzip.compress(data)):
-        with open_source("-", stdin=io.BytesIO(content)) as stream:
+        with open_source(SourceRequest("-"), stdin=io.BytesIO(content)) as stream:
             assert stream.opened.format == form
             found = list(stream)
         (tmp_path / "file").write_bytes(content)
-        with open_source(str(tmp_path / "file")) as stream:
+        with open_source(SourceRequest(str(tmp_path / "file"))) as stream:
             assert (stream.opened.format, len(list(stream))) == (form, len(found))
 
 
@@ -125,7 +126,7 @@ def test_a_database_of_sqlite_is_named(tmp_path: Path) -> None:
     for name in ("chats.db", "chats.json"):
         (tmp_path / name).write_bytes(b"SQLite format 3\0" + bytes(200))
         with pytest.raises(UnknownFormat, match="is a database of SQLite"):
-            open_source(str(tmp_path / name))
+            open_source(SourceRequest(str(tmp_path / name)))
 
 
 def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             records(path)
     with pytest.raises(InputError, match="'' is no path"):  # rather than the working folder
-        open_source("")
+        open_source(SourceRequest(""))
     assert "may not be read" in str(refused_by_system("f", PermissionError()))
     assert "Input/output error" in str(refused_by_system("f", OSError(5, os.strerror(5))))
 
@@ -168,7 +169,7 @@ def test_a_damaged_gzip_is_named_and_what_came_before_is_good(
     path.write_bytes(damage(gzip.compress(b"\n".join(lines), 1)))  # type: ignore[operator]  # above
     read = 0
     with pytest.raises(InputError, match=r"a\.jsonl\.gz is damaged or cut off"):  # noqa: SIM117 - the error is raised inside
-        with open_source(str(path)) as stream:
+        with open_source(SourceRequest(str(path))) as stream:
             for _record in stream:
                 read += 1
     assert read < len(lines)
@@ -215,19 +216,19 @@ def test_a_zip_that_unpacks_to_too_much_is_stopped(
 def test_progress_of_a_file_counts_its_own_bytes(pack: object, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(pack(b"\n".join([orjson.dumps(PLAIN)] * 50_000)))  # type: ignore[operator]
-    with open_source(str(path)) as stream:
+    with open_source(SourceRequest(str(path))) as stream:
         next(stream)
-        assert 0 < stream.bytes_read <= path.stat().st_size == stream.opened.total_bytes
+        assert 0 < stream.source.bytes_read <= path.stat().st_size == stream.opened.total_bytes
         assert sum(1 for _ in stream) == 49_999
-        assert stream.bytes_read == stream.opened.total_bytes
+        assert stream.source.bytes_read == stream.opened.total_bytes
 
 
 def test_standard_input_has_no_known_length_and_stays_open() -> None:
     data = orjson.dumps(PLAIN)
     stdin = io.BytesIO(data)
-    with open_source("-", stdin=stdin) as stream:
+    with open_source(SourceRequest("-"), stdin=stdin) as stream:
         assert len(list(stream)) == 1
-        assert (stream.opened.total_bytes, stream.bytes_read) == (None, len(data))
+        assert (stream.opened.total_bytes, stream.source.bytes_read) == (None, len(data))
     assert not stdin.closed
 
 
@@ -243,9 +244,9 @@ def test_stopping_early_closes_all_files(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress((orjson.dumps(PLAIN) + b"\n") * 3))
     before = _open_files()
     for path in (archive, packed):
-        with open_source(str(path)) as stream:
+        with open_source(SourceRequest(str(path))) as stream:
             next(stream)
-        with open_source(str(path)):
+        with open_source(SourceRequest(str(path))):
             pass
     assert _open_files() == before
-    assert source_at(str(archive), io.BytesIO()).holds("data/tweets.js")
+    assert source_at(str(archive)).holds("data/tweets.js")

@@ -19,6 +19,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import READERS, open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
+from engine.ingest.records import SourceRequest
 from engine.text.clean import guard_cell, make_searchable, unguard_cell
 from engine.values import DateKind, Flag, Kind
 from tests.engine.ingest.formats.test_trump_archive import COLUMNS as COLUMNS_OF_ARCHIVE
@@ -174,7 +175,7 @@ def test_a_book_of_several_megabytes_is_one_record() -> None:
 def test_an_export_states_the_kind_of_its_corpus(kind: Kind, write: object, tmp_path: Path) -> None:
     document = Document(external_id="1", text="a", search_text="a", created_at=MOMENT, digest=0)
     (tmp_path / "export").write_bytes(write([document], kind))  # type: ignore[operator]
-    with open_source(str(tmp_path / "export")) as stream:
+    with open_source(SourceRequest(str(tmp_path / "export"))) as stream:
         assert stream.opened.kinds[0] is kind
         assert (stream.opened.kinds == (kind,)) == (kind is Kind.PERSONAL)
         assert stream.opened.table

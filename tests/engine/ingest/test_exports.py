@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from engine.ingest.detect import list_exports
-from engine.ingest.records import Contents
+from engine.ingest.records import Contents, SourceRequest
 from tests.engine.ingest.formats import test_claude, test_mastodon, test_telegram, test_whatsapp
 from tests.engine.ingest.formats.test_chatgpt import BRANCHED, OF_DEEPSEEK
 from tests.engine.ingest.reading import TWEET, documents, javascript
@@ -48,7 +48,7 @@ def formats(contents: Contents) -> set[str]:
 
 
 def test_every_export_of_a_folder_is_read(downloads: Path) -> None:
-    contents = list_exports(str(downloads))
+    contents = list_exports(SourceRequest(str(downloads)))
     assert formats(contents) == {
         *("x-archive", "mastodon", "telegram", "chatgpt", "claude", "deepseek", "whatsapp"),
         *("documents", "auto"),
@@ -61,7 +61,9 @@ def test_every_export_of_a_folder_is_read(downloads: Path) -> None:
 
 
 def test_what_is_there_and_not_read_is_named_with_its_records(downloads: Path) -> None:
-    unread = {file.name: file.records for file in list_exports(str(downloads)).unread}
+    unread = {
+        file.name: file.records for file in list_exports(SourceRequest(str(downloads))).unread
+    }
     assert unread == {"twitter/data/ad-engagements.js": 2, "broken.csv": None, "book.pdf": None}
 
 
@@ -69,7 +71,7 @@ def test_a_folder_of_one_export_has_no_loose_files(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "tweets.js").write_bytes(TWEETS)
     (tmp_path / "README.txt").write_text("This is your archive.")
-    contents = list_exports(str(tmp_path))
+    contents = list_exports(SourceRequest(str(tmp_path)))
     assert formats(contents) == {"x-archive"}
     assert [file.name for file in contents.unread] == ["README.txt"]
 
@@ -77,7 +79,7 @@ def test_a_folder_of_one_export_has_no_loose_files(tmp_path: Path) -> None:
 def test_what_came_with_a_chat_is_no_document(tmp_path: Path) -> None:
     (tmp_path / "_chat.txt").write_text(test_whatsapp.IOS, encoding="utf-8")
     (tmp_path / "00000013-map.pdf").write_bytes(b"%PDF-1.4")
-    contents = list_exports(str(tmp_path))
+    contents = list_exports(SourceRequest(str(tmp_path)))
     assert formats(contents) == {"whatsapp"}
     assert [file.name for file in contents.unread] == ["00000013-map.pdf"]
 
@@ -87,7 +89,7 @@ def test_posts_to_a_circle_are_private_and_those_to_a_community_are_not(tmp_path
         variable = f"window.YTD.{name.replace('-', '_')}.part0"
         tweet = TWEET | {"id_str": str(number), "full_text": name}
         (tmp_path / f"{name}.js").write_bytes(javascript(variable, [{"tweet": tweet}]))
-    contents = list_exports(str(tmp_path))
+    contents = list_exports(SourceRequest(str(tmp_path)))
     assert [part.format for part in contents.exports] == ["x-circle", "x-archive"]
     assert {d.text for d in documents(tmp_path)[0]} == {
         *("tweets", "community-tweet", "twitter-circle-tweet"),
@@ -95,4 +97,4 @@ def test_posts_to_a_circle_are_private_and_those_to_a_community_are_not(tmp_path
     (tmp_path / "twitter-circle-tweet.js").write_bytes(
         b"window.YTD.twitter_circle_tweet.part0 = [ ]"
     )
-    assert formats(list_exports(str(tmp_path))) == {"x-archive"}
+    assert formats(list_exports(SourceRequest(str(tmp_path)))) == {"x-archive"}

@@ -167,9 +167,9 @@ class TestOrdinaryFiles:
     ) -> None:
         file = write(tmp_path / "a.jsonl", *(line(str(n)) for n in range(9)))
         source = await open_first(reader, str(file))
-        assert (source.total_bytes, source.bytes_read) == (file.stat().st_size, 0)
+        assert (source.opened.total_bytes, source.bytes_read) == (file.stat().st_size, 0)
         await everything(source)
-        assert source.bytes_read == source.total_bytes
+        assert source.bytes_read == source.opened.total_bytes
 
     async def test_a_reject_names_a_file_with_an_undecodable_name(
         self, reader: SourceReader, tmp_path: Path
@@ -425,7 +425,7 @@ class TestStandardInput:
         content = b"\n".join(line(str(n), text="x" * 500) for n in range(6_000))
         content = gzip.compress(content, 0) if packed else content
         source = await open_first(reader, "-", stdin=io.BytesIO(content))
-        assert (source.name, source.total_bytes) == ("standard input", None)
+        assert (source.opened.name, source.opened.total_bytes) == ("standard input", None)
         documents, rejects = await everything(source)
         assert (len(documents), rejects) == (6_000, [])
 

@@ -3,7 +3,6 @@
 A test that opened a pipe would wait for ever, so each of these ends by not doing so.
 """
 
-import io
 import os
 import socket
 import stat
@@ -15,6 +14,8 @@ import orjson
 import pytest
 
 from engine.errors import InputError
+from engine.ingest.detect import list_exports
+from engine.ingest.records import SourceRequest
 from engine.ingest.sources import source_at
 from engine.ingest.streams import regular_file
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
@@ -84,7 +85,7 @@ def test_a_link_or_pipe_inside_a_folder_is_rejected_by_name(
     expected = [] if (folder / "notes.md").is_dir() else [(f"{folder}/notes.md", reason)]
     assert [(reject.file, reject.reason) for reject in rejects] == expected
     with pytest.raises(InputError, match=reason):
-        source_at(str(folder), io.BytesIO()).open("notes.md")
+        source_at(str(folder)).open("notes.md")
 
 
 def test_a_link_through_another_folder_is_followed_to_its_end(folder: Path) -> None:
@@ -173,7 +174,7 @@ def test_a_link_or_device_in_a_zip_is_refused_by_name(
 
 
 def test_a_file_replaced_by_a_link_or_pipe_since_listing_is_refused(folder: Path) -> None:
-    source = source_at(str(folder), None)  # type: ignore[arg-type]  # standard input is not read
+    source = source_at(str(folder))
     assert source.names() == ["good.md"]
     (folder / "good.md").unlink()
     (folder / "good.md").symlink_to("../secret.md")
@@ -195,3 +196,15 @@ def test_javascript_of_an_export_is_read_where_it_is_a_file(tmp_path: Path) -> N
     )
     (document,), rejects = documents(tmp_path)
     assert (document.author, rejects) == ("ana", [])
+
+
+def test_a_link_beside_exports_is_told_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_bytes(orjson.dumps(TWEET | {"full_text": "a secret"}))
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "tweets.jsonl").write_bytes(orjson.dumps(TWEET))
+    (tmp_path / "sent" / "more.jsonl").symlink_to("../secret.jsonl")
+    contents = list_exports(SourceRequest(str(tmp_path / "sent")))
+    assert [part.where for part in contents.exports] == [f"{tmp_path}/sent/tweets.jsonl"]
+    assert [(file.name, LEAVES in file.reason) for file in contents.unread] == [
+        ("more.jsonl", True)
+    ]

@@ -10,6 +10,7 @@ from engine.errors import InputError, UnknownFormat
 from engine.ingest import Defaults
 from engine.ingest.chat_lines import looks_like_chat
 from engine.ingest.detect import list_exports, open_source
+from engine.ingest.records import SourceRequest
 from engine.values import Kind
 from tests.engine.ingest.reading import documents
 
@@ -53,13 +54,13 @@ def test_a_text_that_looks_like_a_chat_is_refused(tmp_path: Path, chat: str) -> 
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UnknownFormat):
-            open_source(str(tmp_path / name))
+            open_source(SourceRequest(str(tmp_path / name)))
 
 
 def test_a_page_of_bubbles_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(BUBBLES)
     with pytest.raises(UnknownFormat, match="looks like a chat"):
-        open_source(str(tmp_path / "a.html"))
+        open_source(SourceRequest(str(tmp_path / "a.html")))
 
 
 def test_who_says_what_it_is_may_store_it(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_who_says_what_it_is_may_store_it(tmp_path: Path) -> None:
 def test_a_text_without_messages_is_a_document(tmp_path: Path, text: str) -> None:
     assert not looks_like_chat(text)
     (tmp_path / "a.txt").write_text(text)
-    with open_source(str(tmp_path / "a.txt")) as stream:
+    with open_source(SourceRequest(str(tmp_path / "a.txt"))) as stream:
         assert (stream.opened.format, stream.opened.kinds[0]) == ("documents", Kind.LIBRARY)
         assert "--kind personal" in stream.opened.guesses[0]
 
@@ -125,10 +126,10 @@ def test_messages_that_are_not_read_are_refused_by_name(tmp_path: Path, what: st
     for name in ("export.json", "export.txt", "export.csv"):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=what):
-            open_source(str(tmp_path / name))
+            open_source(SourceRequest(str(tmp_path / name)))
     (tmp_path / "export.txt").unlink()
     with pytest.raises(InputError):
-        list_exports(str(tmp_path))
+        list_exports(SourceRequest(str(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -144,5 +145,5 @@ def test_messages_that_are_not_read_are_refused_by_name(tmp_path: Path, what: st
 )
 def test_a_table_of_messages_is_personal(tmp_path: Path, table: str, kind: Kind) -> None:
     (tmp_path / "a.csv").write_text(table)
-    with open_source(str(tmp_path / "a.csv")) as stream:
+    with open_source(SourceRequest(str(tmp_path / "a.csv"))) as stream:
         assert stream.opened.kinds[0] is kind

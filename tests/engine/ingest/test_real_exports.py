@@ -7,6 +7,7 @@ import pytest
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.records import SourceRequest
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 
@@ -37,7 +38,7 @@ def test_every_record_of_a_real_export_becomes_a_document(
     stored, rejects = documents(shared_data / path)
     assert rejects == []
     assert len(stored) == len({document.external_id for document in stored}) == number
-    with open_source(str(shared_data / path)) as stream:
+    with open_source(SourceRequest(str(shared_data / path))) as stream:
         assert stream.opened.format == form
         assert not [d for d in stored if "&amp;" in d.text or "t.co/" in d.search_text]
 

@@ -1,6 +1,5 @@
 """Files that cannot be read are not left open."""
 
-import io
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # no type information
@@ -19,7 +18,7 @@ def is_open(file: Path) -> bool:
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
     (tmp_path / "damaged.gz").write_bytes(DAMAGED)
-    return source_at(str(tmp_path / "damaged.gz"), io.BytesIO())
+    return source_at(str(tmp_path / "damaged.gz"))
 
 
 def test_a_damaged_file_is_closed_while_its_error_is_still_referenced(
@@ -31,11 +30,11 @@ def test_a_damaged_file_is_closed_while_its_error_is_still_referenced(
     assert not is_open(tmp_path / "damaged.gz"), kept
 
 
-def test_a_file_that_was_looked_at_is_closed_with_its_source(tmp_path: Path) -> None:
+def test_a_file_that_was_looked_at_is_closed(tmp_path: Path) -> None:
     file = tmp_path / "tweets.jsonl"
     file.write_bytes(b"{}\n")
-    source = source_at(str(file), io.BytesIO())
+    source = source_at(str(file))
+    with source.open("tweets.jsonl"):
+        assert is_open(file)
     assert source.head("tweets.jsonl") == b"{}\n"
-    assert is_open(file)
-    source.close()
     assert not is_open(file)

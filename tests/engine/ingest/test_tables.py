@@ -10,7 +10,7 @@ import pytest
 from engine.errors import UnknownFormat, UsageError
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.records import TableLayout
+from engine.ingest.records import SourceRequest, TableLayout
 from engine.ingest.streams import find_encoding
 from engine.ingest.table_cells import read_count
 from engine.values import Flag
@@ -37,7 +37,7 @@ HAND = "2015-03-02, Bread will be dear, very dear\n2015-03-03, A canal is narrow
 
 
 def layout_of(path: Path, defaults: Defaults | None = None) -> TableLayout:
-    with open_source(str(path), defaults=defaults) as stream:
+    with open_source(SourceRequest(str(path), defaults=defaults or Defaults())) as stream:
         assert stream.opened.table
         return stream.opened.table
 

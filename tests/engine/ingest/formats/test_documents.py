@@ -10,7 +10,7 @@ from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from tests.engine.ingest.reading import moment_of
 from tests.fakes.documents import epub, pdf, word
 
@@ -25,7 +25,7 @@ _PAGE = (
 
 def _read(where: Path) -> tuple[list[Document], list[Reject]]:
     documents, rejects = [], []
-    with open_source(str(where)) as stream:
+    with open_source(SourceRequest(str(where))) as stream:
         assert stream.opened.format == "documents"
         for found in stream:
             if isinstance(found, Reject):
@@ -134,9 +134,9 @@ def test_a_folder_counts_as_documents_if_they_prevail(names: list[str], document
 def test_an_explicit_documents_format_includes_markdown(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A")
     (tmp_path / "b.pdf").write_bytes(pdf(["Hello."], date=_DATE))
-    with open_source(str(tmp_path), format="documents") as stream:
+    with open_source(SourceRequest(str(tmp_path), format="documents")) as stream:
         assert len(list(stream)) == 2
-    with open_source(str(tmp_path)) as stream:
+    with open_source(SourceRequest(str(tmp_path))) as stream:
         assert stream.opened.format == "markdown"
 
 

@@ -9,6 +9,7 @@ import pytest
 from engine.errors import InputError
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
+from engine.ingest.records import SourceRequest
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
 
 LONG = "A text about pigs & cows that goes on for so long that X has cut it"
@@ -196,10 +197,10 @@ def test_a_damaged_tweet_does_not_hide_the_rest_of_its_file_or_the_next(tmp_path
 
 def test_progress_reaches_its_end(tmp_path: Path) -> None:
     for source in (write(tmp_path / "export", NEWEST), packed(tmp_path, NEWEST)):
-        with open_source(str(source)) as stream:
-            assert stream.bytes_read <= (stream.opened.total_bytes or 0)
+        with open_source(SourceRequest(str(source))) as stream:
+            assert stream.source.bytes_read <= (stream.opened.total_bytes or 0)
             assert len(list(stream)) == 4
-            assert stream.bytes_read == stream.opened.total_bytes
+            assert stream.source.bytes_read == stream.opened.total_bytes
 
 
 @pytest.mark.parametrize("order", [1, -1])
