@@ -1,6 +1,5 @@
 """What the bot may do in the stand-in, asked for by python-telegram-bot's own Bot."""
 
-import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -10,10 +9,6 @@ import pytest
 from telegram import (
     Bot,
     BotCommand,
-    BotCommandScopeAllChatAdministrators,
-    BotCommandScopeAllGroupChats,
-    BotCommandScopeAllPrivateChats,
-    BotCommandScopeChat,
     InlineKeyboardButton,
     InlineKeyboardMarkup,
     InlineQueryResultArticle,
@@ -74,17 +69,6 @@ def keyboard(**button: Any) -> InlineKeyboardMarkup:
 # Sending
 
 
-async def test_a_sent_message_is_what_people_see(bot: Bot, chat: Chat) -> None:
-    link = '<a href="https://x.example/1">tweet</a>'
-    sent = await bot.send_message(chat.id, f"<b>Old</b> {link} &lt;3", "HTML", reply_markup=UP)
-    (seen,) = chat.messages
-    assert (seen.text, seen.from_bot, seen.id) == ("Old tweet <3", True, sent.message_id)
-    assert seen.links == [("tweet", "https://x.example/1")]
-    assert seen.body.marked("bold") == ["Old"]
-    assert [(b.text, b.data) for b in seen.buttons] == [("Up", "up")]
-    assert sent.text_html.startswith("<b>Old</b>")
-
-
 @pytest.mark.parametrize(
     ("text", "parse_mode", "refusal"),
     [
@@ -136,19 +120,6 @@ async def test_invalid_keyboards_are_refused(
 ) -> None:
     with pytest.raises(BadRequest, match=refusal):
         await bot.send_message(chat.id, "x", reply_markup=markup)
-
-
-async def test_photos_can_be_uploaded_reused_by_id_and_downloaded(bot: Bot, chat: Chat) -> None:
-    picture = png(1200, 630)
-    sent = await bot.send_photo(chat.id, io.BytesIO(picture), caption="<i>x</i>", parse_mode="HTML")
-    assert (sent.photo[-1].width, sent.photo[-1].height, sent.caption) == (1200, 630, "x")
-    await bot.send_photo(chat.id, sent.photo[-1].file_id)
-    assert [message.photo and message.photo.content for message in chat.messages] == [
-        picture,
-        picture,
-    ]
-    file = await bot.get_file(sent.photo[-1].file_id)
-    assert bytes(await file.download_as_bytearray()) == picture
 
 
 @pytest.mark.parametrize(
@@ -204,13 +175,6 @@ async def test_topics_are_addressed_by_id_and_the_general_topic_by_none(
             await bot.send_message(forum.id, "x", message_thread_id=thread)
 
 
-async def test_a_reply_stays_in_its_topic(telegram: TelegramServer, bot: Bot, alice: User) -> None:
-    forum = telegram.group("News", admins=[alice], forum=True)
-    asked = await alice.says(forum, "x", thread=forum.topic("Sport"))
-    sent = await bot.send_message(forum.id, "y", reply_to_message_id=asked.id)
-    assert sent.message_thread_id == asked.thread_id
-
-
 async def test_sending_to_an_unavailable_chat_is_refused(
     telegram: TelegramServer, bot: Bot, alice: User, chat: Chat
 ) -> None:
@@ -234,36 +198,7 @@ async def test_sending_to_an_unavailable_chat_is_refused(
     await bot.send_message(chat.id, "x")
 
 
-async def test_a_bot_can_leave_a_group_but_not_a_private_chat(
-    telegram: TelegramServer, bot: Bot, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice])
-    assert await bot.leave_chat(group.id)
-    with pytest.raises(Forbidden, match="bot is not a member of the supergroup chat"):
-        await bot.send_message(group.id, "x")
-    with pytest.raises(BadRequest, match="can't be changed in private chats"):
-        await bot.leave_chat(telegram.private_chat(alice).id)
-
-
 # Editing
-
-
-async def test_edits_change_what_people_see(bot: Bot, chat: Chat) -> None:
-    sent = await bot.send_message(chat.id, "one", reply_markup=UP)
-    with pytest.raises(BadRequest, match="Message is not modified"):
-        await sent.edit_text("<b></b>one", "HTML", reply_markup=UP)
-    await sent.edit_text("<b>two</b>", "HTML", reply_markup=UP)
-    with pytest.raises(BadRequest, match="Message is not modified"):
-        await sent.edit_reply_markup(UP)
-    await sent.edit_reply_markup(None)
-    (seen,) = chat.messages
-    assert (seen.text, seen.buttons, seen.edits) == ("two", [], 2)
-    assert await sent.delete()
-    assert chat.messages == []
-    with pytest.raises(BadRequest, match="Message to edit not found"):
-        await sent.edit_text("three")
-    with pytest.raises(BadRequest, match="Message to delete not found"):
-        await sent.delete()
 
 
 async def test_only_own_messages_of_the_same_kind_are_edited(
@@ -297,55 +232,12 @@ async def test_reactions_are_validated_and_stored(
         await bot.set_message_reaction(chat.id, 999, "👀")
 
 
-async def test_chat_actions_are_recorded(bot: Bot, chat: Chat) -> None:
-    await bot.send_chat_action(chat.id, "typing")
-    assert chat.actions == ["typing"]
-    with pytest.raises(BadRequest, match="Wrong parameter action"):
-        await bot.send_chat_action(chat.id, "juggling")
-
-
 # Buttons and inline mode
-
-
-async def test_a_pressed_button_is_answered_once(bot: Bot, chat: Chat, alice: User) -> None:
-    await bot.send_message(chat.id, "x", reply_markup=UP)
-    press = await alice.presses(chat.messages[0], "Up")
-    (update,) = await bot.get_updates(timeout=1)
-    assert update.callback_query
-    assert update.callback_query.data == "up"
-    with pytest.raises(BadRequest, match="Message_too_long"):
-        await update.callback_query.answer("x" * 201)
-    await update.callback_query.answer("Counted", show_alert=True)
-    answer = await press.answered()
-    assert (answer.text, answer.alert) == ("Counted", True)
-    with pytest.raises(BadRequest, match="Query is too old"):
-        await update.callback_query.answer()
 
 
 def article(number: int, text: str = "<b>x</b>") -> InlineQueryResultArticle:
     content = InputTextMessageContent(text, "HTML")
     return InlineQueryResultArticle(str(number), f"t{number}", content, reply_markup=UP)
-
-
-async def test_an_inline_result_becomes_a_message_with_an_id_of_its_own(
-    telegram: TelegramServer, bot: Bot, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice])
-    query = await alice.asks_inline("man bites dog", where="group")
-    (update,) = await bot.get_updates(timeout=1)
-    assert update.inline_query
-    await update.inline_query.answer([article(1), article(2)], cache_time=0)
-    assert [result.title for result in (await query.answered()).results] == ["t1", "t2"]
-    message = await alice.chooses(query, 1, group)
-    assert (message.text, message.body.marked("bold")) == ("x", ["x"])
-    await alice.presses(message, "up")
-    shown, pressed = await bot.get_updates(update.update_id + 1, timeout=1)
-    assert shown.message
-    assert shown.message.via_bot == bot.bot
-    assert pressed.callback_query
-    assert pressed.callback_query.message is None
-    assert await pressed.callback_query.edit_message_text("counted")
-    assert (message.text, message.buttons) == ("counted", [])
 
 
 @pytest.mark.parametrize(
@@ -378,65 +270,7 @@ async def test_inline_queries_expire() -> None:
             await bot.answer_inline_query(query.id, [])
 
 
-@pytest.mark.parametrize("personal", [True, False])
-async def test_inline_answers_are_repeated_from_the_cache(
-    telegram: TelegramServer, bot: Bot, alice: User, personal: bool
-) -> None:
-    query = await alice.asks_inline("x")
-    await bot.answer_inline_query(query.id, [article(1)], cache_time=60, is_personal=personal)
-    assert (await alice.asks_inline("x")).from_cache
-    assert (await telegram.user("Bob").asks_inline("x")).from_cache is not personal
-    assert not (await alice.asks_inline("y")).from_cache
-
-
 # Chats, members, menus
-
-
-async def test_chats_and_members_are_described(
-    telegram: TelegramServer, bot: Bot, alice: User
-) -> None:
-    bob, eve = telegram.user("Bob"), telegram.user("Eve")
-    other_bot = telegram.user("Other", is_bot=True)
-    group = telegram.group("News", admins=[alice, other_bot], members=[bob], forum=True)
-    described = await bot.get_chat(group.id)
-    assert (described.title, described.type, described.is_forum) == ("News", "supergroup", True)
-    statuses = [(await bot.get_chat_member(group.id, one.id)).status for one in (alice, bob, eve)]
-    assert statuses == ["creator", "member", "left"]
-    administrators = await bot.get_chat_administrators(group.id)
-    assert [administrator.user.id for administrator in administrators] == [alice.id]
-    assert await bot.get_chat_member_count(group.id) == 4
-    with pytest.raises(BadRequest, match="no administrators in the private chat"):
-        await bot.get_chat_administrators(telegram.private_chat(bob).id)
-
-
-async def test_menus_are_kept_for_each_scope_and_language(
-    telegram: TelegramServer, bot: Bot, alice: User, chat: Chat
-) -> None:
-    english, spanish = [BotCommand("p", "Find")], [BotCommand("p", "Buscar")]
-    await bot.set_my_commands(english)
-    await bot.set_my_commands(spanish, language_code="es")
-    assert await bot.get_my_commands() == tuple(english)
-    assert telegram.menu(alice, chat) == {"p": "Buscar"}
-    await bot.set_my_commands([BotCommand("w", "All")], BotCommandScopeAllPrivateChats())
-    assert telegram.menu(alice, chat) == {"w": "All"}
-    here = BotCommandScopeChat(chat.id)
-    await bot.set_my_commands([BotCommand("v", "Here")], here)
-    assert telegram.menu(alice, chat) == {"v": "Here"}
-    await bot.delete_my_commands(here)
-    await bot.delete_my_commands(BotCommandScopeAllPrivateChats())
-    assert telegram.menu(alice, chat) == {"p": "Buscar"}
-
-
-async def test_administrators_of_a_group_see_their_own_menu(
-    telegram: TelegramServer, bot: Bot, alice: User
-) -> None:
-    bob = telegram.user("Bob")
-    group = telegram.group("News", admins=[alice], members=[bob])
-    await bot.set_my_commands([BotCommand("p", "Find")], BotCommandScopeAllGroupChats())
-    admins = [BotCommand("settings", "Change")]
-    await bot.set_my_commands(admins, BotCommandScopeAllChatAdministrators())
-    assert telegram.menu(alice, group) == {"settings": "Change"}
-    assert telegram.menu(bob, group) == {"p": "Find"}
 
 
 @pytest.mark.parametrize(

@@ -112,58 +112,6 @@ async def test_an_absent_bot_receives_only_its_removal(
     assert [update.kind for update in telegram.updates.values()] == ["my_chat_member"]
 
 
-async def test_adding_the_bot_sends_two_updates_and_promoting_it_one(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], bot_status="left")
-    group.add_bot()
-    group.add_bot(status="administrator")
-    kinds = [update.kind for update in telegram.updates.values()]
-    assert kinds == ["my_chat_member", "message", "my_chat_member"]
-
-
-async def test_service_messages_pass_privacy_mode(telegram: TelegramServer, alice: User) -> None:
-    basic = telegram.group("News", admins=[alice], basic=True)
-    new = basic.migrate()
-    old_event, new_event = [update.content for update in telegram.updates.values()]
-    assert old_event["migrate_to_chat_id"] == new.id
-    assert new_event["migrate_from_chat_id"] == basic.id
-    assert (old_event["chat"]["id"], new_event["chat"]["id"]) == (basic.id, new.id)
-
-
-async def test_a_topic_message_without_a_reply_replies_to_the_topic_start(
-    telegram: TelegramServer, alice: User
-) -> None:
-    forum = telegram.group("News", admins=[alice], forum=True, privacy_mode=False)
-    topic = forum.topic("Sport")
-    inside = await alice.says(forum, "x", thread=topic)
-    general = await alice.says(forum, "y")
-    payload = inside.payload()
-    assert (payload["is_topic_message"], payload["message_thread_id"]) == (True, topic.id)
-    assert payload["reply_to_message"]["forum_topic_created"]["name"] == "Sport"
-    assert "message_thread_id" not in general.payload()
-    assert topic.id != 1
-
-
-async def test_a_reply_outside_topics_has_a_thread_but_no_topic_flag(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice])
-    root = await alice.says(group, "x")
-    reply = await alice.says(group, "y", reply_to=await alice.says(group, "z", reply_to=root))
-    assert reply.payload()["message_thread_id"] == root.id
-    assert "is_topic_message" not in reply.payload()
-
-
-async def test_an_anonymous_administrator_writes_as_the_group(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], privacy_mode=False)
-    payload = (await alice.says(group, "x", anonymous=True)).payload()
-    assert payload["sender_chat"]["id"] == group.id
-    assert payload["from"]["username"] == "GroupAnonymousBot"
-
-
 # Which answer belongs to which update
 
 

@@ -1,7 +1,6 @@
 """The stand-in over plain HTTP: paths, bodies, polls, webhooks and trouble."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -9,7 +8,7 @@ import httpx
 import pytest
 from aiohttp import web
 
-from tests.fakes.telegram import Chat, TelegramServer, User, png
+from tests.fakes.telegram import Chat, TelegramServer, User
 from tests.patience import PATIENCE
 
 Answer = dict[str, Any]
@@ -57,15 +56,6 @@ def chat(telegram: TelegramServer, alice: User) -> Chat:
 # Paths and bodies
 
 
-@pytest.mark.parametrize("path", ["/", "/bot/getMe", "/getMe", "/bot1:A/getMe/x", "/robots.txt"])
-async def test_a_path_outside_the_bot_api_fails_and_is_recorded(
-    telegram: TelegramServer, client: Client, path: str
-) -> None:
-    answer = await client.http.get(telegram.root + path)
-    assert answer.status_code == 404
-    assert telegram.errors == [f"GET {path} is no path of the Bot API"]
-
-
 @pytest.mark.parametrize(("token", "status"), [("1:AAAA", 401), ("nonsense", 404)])
 async def test_another_token_is_unauthorised_and_a_malformed_one_unknown(
     telegram: TelegramServer, client: Client, token: str, status: int
@@ -97,73 +87,7 @@ async def test_a_mistyped_parameter_is_refused_and_noted(
     assert chat.messages == []
 
 
-async def test_an_internal_error_of_the_stand_in_is_recorded(
-    telegram: TelegramServer, client: Client
-) -> None:
-    headers = {"Content-Type": "application/json"}
-    answer = await client.http.post(f"{client.base}/getMe", content=b"{", headers=headers)
-    assert answer.status_code == 500
-    assert len(telegram.errors) == 1
-    assert telegram.errors[0].startswith("the stand-in failed in getMe: JSONDecodeError")
-
-
-async def test_every_content_type_of_request_bodies_is_read(
-    telegram: TelegramServer, client: Client, chat: Chat
-) -> None:
-    url = f"{client.base}/sendMessage"
-    parameters = {"chat_id": str(chat.id), "text": "ñ & 😀"}
-    await client.http.get(url, params=parameters)
-    await client.http.post(url, data=parameters)
-    await client.http.post(url, json=parameters)
-    await client.http.post(url, files={name: (None, text) for name, text in parameters.items()})
-    await client.http.post(url, params={"chat_id": chat.id}, json={"text": "ñ & 😀"})
-    assert [message.text for message in chat.messages] == ["ñ & 😀"] * 5
-    assert telegram.errors == []
-
-
-async def test_a_file_attached_under_another_name_is_found(
-    telegram: TelegramServer, client: Client, chat: Chat
-) -> None:
-    form = {"chat_id": str(chat.id), "photo": "attach://picture"}
-    await client.http.post(f"{client.base}/sendPhoto", data=form, files={"picture": png(3, 3)})
-    assert chat.messages[0].photo
-    assert chat.messages[0].photo.content == png(3, 3)
-    assert telegram.errors == []
-
-
-async def test_files_are_served_to_their_bot_only(
-    telegram: TelegramServer, client: Client, alice: User, chat: Chat
-) -> None:
-    photo = (await alice.sends_photo(chat)).photo
-    assert photo
-    path = (await client("getFile", file_id=photo.file.id))["result"]["file_path"]
-    ours = await client.http.get(f"{telegram.base_file_url}{telegram.token}/{path}")
-    assert ours.content == photo.content
-    for wrong in (f"1:AAAA/{path}", f"{telegram.token}/{path}x"):
-        answer = await client.http.get(f"{telegram.base_file_url}{wrong}")
-        assert answer.status_code in (401, 404)
-
-
 # Polls
-
-
-async def test_a_poll_is_held_until_something_happens(
-    telegram: TelegramServer, client: Client, alice: User, chat: Chat
-) -> None:
-    poll = asyncio.create_task(client.updates(timeout=30))
-    await telegram.until_called("getUpdates")
-    done, _ = await asyncio.wait([poll], timeout=0.05)
-    assert not done
-    asked = await alice.says(chat, "x")
-    assert asked.update
-    assert await asyncio.wait_for(poll, PATIENCE) == [asked.update.id]
-
-
-async def test_a_poll_ends_empty_after_its_timeout(client: Client) -> None:
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    assert await client.updates(timeout=1) == []
-    assert loop.time() - began >= 0.95
 
 
 async def test_updates_come_again_until_an_offset_acknowledges_them(
@@ -181,15 +105,6 @@ async def test_updates_come_again_until_an_offset_acknowledges_them(
     assert [telegram.updates[one].deliveries for one in (first, second, third)] == [2, 3, 4]
 
 
-async def test_the_limit_of_getupdates_holds_back_later_updates(
-    client: Client, alice: User, chat: Chat
-) -> None:
-    for text in "abc":
-        await alice.says(chat, text)
-    answer = await client("getUpdates", limit=2)
-    assert [one["message"]["text"] for one in answer["result"]] == ["a", "b"]
-
-
 async def test_a_newer_poll_ends_the_older(
     telegram: TelegramServer, client: Client, alice: User, chat: Chat
 ) -> None:
@@ -204,17 +119,6 @@ async def test_a_newer_poll_ends_the_older(
     assert await asyncio.wait_for(newer, PATIENCE) == [asked.update.id]
 
 
-async def test_an_acknowledged_update_can_be_redelivered(
-    telegram: TelegramServer, client: Client, alice: User, chat: Chat
-) -> None:
-    await alice.says(chat, "x")
-    (first,) = await client.updates()
-    assert await client.updates(offset=first + 1) == []
-    telegram.redeliver(first)
-    assert await client.updates(offset=first + 1) == [first]
-    assert await client.updates(offset=first + 1) == []
-
-
 async def test_only_allowed_update_kinds_are_queued(
     telegram: TelegramServer, client: Client, alice: User, chat: Chat
 ) -> None:
@@ -227,14 +131,6 @@ async def test_only_allowed_update_kinds_are_queued(
     await alice.edits(asked, "z")
     assert len(await client.updates()) == 2
     assert not (await client("getUpdates", allowed_updates=["massage"]))["ok"]
-
-
-async def test_a_malformed_update_is_handed_out_as_it_is(
-    telegram: TelegramServer, client: Client
-) -> None:
-    update = telegram.malformed_update("message", {"text": 5})
-    answer = await client("getUpdates")
-    assert answer["result"] == [{"update_id": update.id, "message": {"text": 5}}]
 
 
 # Webhooks
@@ -353,66 +249,3 @@ async def test_planned_refusals_happen_the_planned_number_of_times(
     assert (await client("getMe"))["ok"]
     assert (await client("sendMessage", chat_id=chat.id, text="x"))["ok"]
     assert [call.error is None for call in telegram.called("sendMessage")] == [False, False, True]
-
-
-async def test_planned_faults_can_be_limited_to_one_chat(
-    telegram: TelegramServer, client: Client, chat: Chat
-) -> None:
-    other = telegram.private_chat(telegram.user("Bob"))
-    telegram.fail("*", error=403, chat=other)
-    assert (await client("sendMessage", chat_id=chat.id, text="x"))["ok"]
-    assert not (await client("sendMessage", chat_id=other.id, text="x"))["ok"]
-
-
-@pytest.mark.parametrize(
-    ("trouble", "error", "sent"),
-    [
-        ("hang", httpx.ReadTimeout, 0),
-        ("drop_connection_before", httpx.RemoteProtocolError, 0),
-        ("drop_connection_after_processing", httpx.RemoteProtocolError, 1),
-        ("bad_gateway", json.JSONDecodeError, 0),
-    ],
-)
-async def test_connections_can_be_broken_on_demand(
-    telegram: TelegramServer,
-    client: Client,
-    chat: Chat,
-    trouble: Any,
-    error: type[Exception],
-    sent: int,
-) -> None:
-    client.http.timeout = httpx.Timeout(PATIENCE, read=0.2 if trouble == "hang" else PATIENCE)
-    telegram.fail("sendMessage", error=trouble)
-    with pytest.raises(error):
-        await client("sendMessage", chat_id=chat.id, text="x")
-    assert len(chat.messages) == sent
-
-
-@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x", "application/json"])
-async def test_a_bot_that_dies_in_the_middle_of_a_request_is_no_error(
-    telegram: TelegramServer, client: Client, kind: str
-) -> None:
-    path = f"/bot{telegram.token}/sendPhoto"
-    address = httpx.URL(client.base)
-    _, writer = await asyncio.open_connection(address.host, address.port)
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 999\r\n"
-    part = '--x\r\nContent-Disposition: form-data; name="photo"; filename="a.png"\r\n\r\nhalf'
-    writer.write(f"{head}\r\n{part}".encode())
-    await writer.drain()
-    assert (await client("getMe"))["ok"]
-    writer.transport.abort()
-    assert (await client("getMe"))["ok"]
-    await telegram.stop()
-    assert telegram.errors == []
-
-
-async def test_a_server_that_comes_back_has_kept_what_was_not_acknowledged(
-    telegram: TelegramServer, client: Client, alice: User, chat: Chat
-) -> None:
-    asked = await alice.says(chat, "x")
-    await telegram.stop()
-    with pytest.raises(httpx.ConnectError):
-        await client.updates()
-    await telegram.start()
-    assert asked.update
-    assert await client.updates() == [asked.update.id]

@@ -15,37 +15,11 @@ from tests.scenarios.stage import Stage, Surroundings, staged, surroundings
 MANIFEST = Path(__file__).parents[2] / "deploy" / "slack-manifest.json"
 
 
-# What the platforms do in ways of their own; the rest is the same code for all of them.
-ON_EACH_PLATFORM = frozenset(
-    {
-        "test_a_restart_in_the_middle_posts_nothing_twice",
-        "test_a_pasted_headline_is_answered_with_three_dated_tweets",
-        "test_a_picture_comes_by_button_and_by_command",
-        "test_a_slow_answer_shows_its_step_which_the_answer_replaces",
-        "test_a_vote_counts_once_and_can_be_changed",
-        "test_after_a_restart_buttons_work",
-        "test_an_announcement_becomes_the_tweet",
-        "test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared",
-        "test_every_command_gets_its_answer",
-        "test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one",
-        "test_its_buttons_work",
-        "test_more_shows_the_next_ones_by_button_and_by_command",
-        "test_questions_about_the_last_answer_are_answered",
-        "test_settings_are_changed_by_button_and_by_command",
-        "test_stop_ends_it",
-        "test_start_greets_shortly_and_sets_up_by_buttons",
-        "test_the_answer_to_a_deleted_headline_goes",
-        "test_the_answer_to_an_edited_headline_is_edited",
-        "test_what_is_delivered_again_is_answered_once",
-    }
-)
-
-
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave scenarios to `make test-slow` that another platform plays in the same way."""
     for item in items:
-        if isinstance(item, pytest.Function) and item.originalname not in ON_EACH_PLATFORM:
+        if not item.get_closest_marker("each_platform"):
             chosen = item.callspec.params if hasattr(item, "callspec") else {}
             if chosen.get("talk", "telegram") != "telegram":
                 item.add_marker(pytest.mark.slow)

@@ -35,6 +35,7 @@ def is_answer(shown: Shown) -> bool:
     return len(read_years(shown.text)) == 3
 
 
+@pytest.mark.each_platform
 async def test_a_pasted_headline_is_answered_with_three_dated_tweets(adapter: Talk) -> None:
     answer = await adapter.says(HEADLINE)
     assert is_answer(answer)
@@ -63,6 +64,7 @@ async def test_a_command_gives_the_same_answer_as_plain_text(adapter: Talk, comm
     assert is_answer(await adapter.commands(command))
 
 
+@pytest.mark.each_platform
 async def test_every_command_gets_its_answer(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     item = f"<item><title>{HEADLINE}</title><guid>1</guid></item>"
@@ -84,6 +86,7 @@ async def test_help_names_every_command(adapter: Talk) -> None:
     assert adapter.stage.model.calls == 0
 
 
+@pytest.mark.each_platform
 async def test_start_greets_shortly_and_sets_up_by_buttons(adapter: Talk) -> None:
     await adapter.stage.rows(
         "UPDATE corpus SET display_name = 'Ana Ruiz', author = 'ana' RETURNING id"
@@ -133,6 +136,7 @@ async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(
         assert "No text says" not in found, "one of them does"
 
 
+@pytest.mark.each_platform
 async def test_questions_about_the_last_answer_are_answered(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     assert "ana · October 28, 2010" in (await adapter.says("source?")).text
@@ -142,6 +146,7 @@ async def test_questions_about_the_last_answer_are_answered(adapter: Talk) -> No
     assert does.strip().endswith("settings language en")
 
 
+@pytest.mark.each_platform
 async def test_more_results_come_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     second = await adapter.presses("More")
@@ -163,6 +168,7 @@ async def test_why_is_explained_by_button_and_by_command(adapter: Talk) -> None:
     assert "judged by stand-in/model" in (await adapter.commands("/why")).text
 
 
+@pytest.mark.each_platform
 async def test_a_vote_counts_once_and_can_be_changed(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     assert (await adapter.presses("👍")).buttons[:2] == ["👍 1", "👎"]
@@ -178,6 +184,7 @@ async def test_a_vote_counts_once_and_can_be_changed(adapter: Talk) -> None:
     assert "👎 1" not in top, "what was voted down is no favourite"
 
 
+@pytest.mark.each_platform
 async def test_settings_are_changed_by_button_and_by_command(adapter: Talk) -> None:
     shown = await adapter.commands("/settings")
     assert "language: auto" in shown.text
@@ -187,6 +194,7 @@ async def test_settings_are_changed_by_button_and_by_command(adapter: Talk) -> N
     assert await adapter.stage.rows("SELECT language FROM chat") == [("en",)]
 
 
+@pytest.mark.each_platform
 async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.presses("Share")
@@ -258,6 +266,7 @@ class SlowModel:
         return (1.0, 0.0)
 
 
+@pytest.mark.each_platform
 async def test_an_answer_comes_at_once_and_is_edited_after_reranking(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +323,7 @@ async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> N
     assert "Its number in the log is " in said
 
 
+@pytest.mark.each_platform
 async def test_a_redelivered_message_is_answered_once(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.presses("👍")
@@ -323,14 +333,7 @@ async def test_a_redelivered_message_is_answered_once(adapter: Talk) -> None:
     assert adapter.stage.model.calls == 1, "a judgment is kept"
 
 
-async def test_after_a_restart_commands_know_the_last_answer(talk: Talk) -> None:
-    async with talk.serving():
-        await talk.says(HEADLINE)
-    async with talk.serving():
-        assert "The model read it" in (await talk.commands("/why")).text
-        assert "4. " in (await talk.commands("/more")).text
-
-
+@pytest.mark.each_platform
 async def test_after_a_restart_buttons_work(talk: Talk) -> None:
     if isinstance(talk, ConsoleTalk):
         pytest.skip("ConsoleTalk: what its buttons ask for is gone with the process")
@@ -400,23 +403,6 @@ async def test_a_tweet_of_this_month_is_news_and_no_prophecy(adapter: Talk) -> N
     assert "mark my words" not in answer.text
 
 
-async def test_an_exhausted_quota_still_allows_uncounted_commands(talk: Talk) -> None:
-    talk.stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
-    async with talk.serving():
-        assert is_answer(await talk.says(HEADLINE))
-        assert "4. " in (await talk.presses("More")).text
-        for command, said in {
-            "/why": "The model read it as ",
-            "/settings threshold foretold": "threshold: foretold",
-            "/subscribe daily 9": "at 9:00",
-            "/unsubscribe": "This chat is told nothing unasked.",
-            "/help": "There is always a tweet.",
-        }.items():
-            assert said in (await talk.commands(command)).text
-        if not isinstance(talk, ConsoleTalk):  # whoever sits there has no quota
-            assert "That was enough for today: " in (await talk.says(HEADLINE)).text
-
-
 async def test_the_picture_command_draws_the_tweet_of_a_given_number(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     first, third = [await adapter.commands(f"/picture {number}") for number in (1, 3)]
@@ -429,6 +415,7 @@ async def test_the_picture_command_draws_the_tweet_of_a_given_number(adapter: Ta
 OTHER_HEADLINE = "A festival of the moon draws thousands to London"
 
 
+@pytest.mark.each_platform
 async def test_more_why_and_picture_in_reply_refer_to_the_quoted_answer(adapter: Talk) -> None:
     first = await adapter.says(HEADLINE)
     assert "mark my words" in first.text
@@ -491,17 +478,20 @@ async def test_a_short_answer_has_no_lines_of_links(adapter: Talk) -> None:
     assert "1. 👍 0" in (await adapter.says(HEADLINE)).buttons
 
 
+@pytest.mark.each_platform
 async def test_the_answer_to_an_edited_headline_is_edited(adapter: Talk) -> None:
     await adapter.says("Zebras xylophone quietly")
     assert is_answer(await adapter.edits(HEADLINE))
 
 
+@pytest.mark.each_platform
 async def test_deleting_a_headline_deletes_its_answer(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     assert await adapter.deletes()
 
 
 @pytest.mark.slow
+@pytest.mark.each_platform
 async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk) -> None:
     talk.stage.model.script = [slow(4.0, talk.stage.model.script[-1])]
     async with talk.serving():

@@ -43,6 +43,7 @@ async def adapter(talk: Talk) -> AsyncIterator[Talk]:
         yield talk
 
 
+@pytest.mark.each_platform
 async def test_the_announcement_is_edited_into_the_tweet(adapter: Talk) -> None:
     _, shown = await adapter.composes("/compose coffee prices")
     assert "[1]" in shown.text
@@ -51,6 +52,7 @@ async def test_the_announcement_is_edited_into_the_tweet(adapter: Talk) -> None:
     assert "\u2060" not in shown.text
 
 
+@pytest.mark.each_platform
 async def test_buttons_of_a_composed_tweet_work(adapter: Talk) -> None:
     await adapter.composes("/tweet coffee prices")
     assert "Variant 2 of 3" in (await adapter.presses("Next variant")).text
@@ -103,6 +105,7 @@ async def test_composing_speaks_spanish(adapter: Talk) -> None:
     assert list(shown.buttons) == ["Otra variante", "Hilo", "Fuentes", "¿Por qué?"]
 
 
+@pytest.mark.each_platform
 async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWriter) -> None:
     if isinstance(adapter, ConsoleTalk):
         pytest.skip("ConsoleTalk: Ctrl-C stops it there")
@@ -118,6 +121,7 @@ async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWrit
     assert await adapter.stage.rows("SELECT state FROM composition") == [("stopped",)]
 
 
+@pytest.mark.each_platform
 async def test_a_restart_in_the_middle_posts_nothing_twice(
     talk: Talk, model: JudgeAndWriter
 ) -> None:

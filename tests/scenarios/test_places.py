@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.ages import read_years
 from tests.fakes.model import failure
 from tests.fakes.slack import App, SlackServer
 from tests.scenarios.seats import Seat, SlackSeat, TelegramSeat
@@ -85,21 +84,6 @@ async def test_small_talk_is_ignored_but_gets_a_hint_if_addressed_by_name(place:
     assert place.stage.model.calls == 0
 
 
-async def test_a_listening_bot_answers_only_when_a_tweet_fits(place: Place) -> None:
-    await place.member.says(HEADLINE, answers=0)
-    assert "headlines: on" in await place.admin.commands("/settings listening all")
-    await place.member.says("shall we meet at nine?", answers=0)
-    assert "mark my words" in await place.member.says(HEADLINE)
-
-
-async def test_settings_are_for_admins_and_answers_for_all(place: Place) -> None:
-    for command in ("/settings threshold foretold", "/subscribe daily 9", "/corpus demo"):
-        assert "Only admins of this " in await place.member.commands(command)
-    assert "threshold: foretold" in await place.admin.commands("/settings threshold foretold")
-    assert "This chat is told nothing unasked." in await place.admin.commands("/unsubscribe")
-    assert read_years(await place.member.commands(f"/prophecy {HEADLINE}"))
-
-
 async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
     place: Place,
 ) -> None:
@@ -113,15 +97,6 @@ async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
     assert "Whose texts shall I search?" in await place.admin.calls(HEADLINE)
     assert "said Luis" in await place.admin.presses("luis")
     assert await place.stage.rows("SELECT corpus FROM chat") == [("luis",)]
-
-
-async def test_votes_of_two_people_are_counted_and_withdrawn(place: Place) -> None:
-    await place.member.commands(f"/prophecy {HEADLINE}")
-    await place.member.presses("👍")
-    await place.admin.presses("👍 1")
-    assert place.member.buttons[:2] == ["👍 2", "👎"]
-    await place.member.presses("👍 2")
-    assert place.member.buttons[:2] == ["👍 1", "👎"]
 
 
 MOON, PRICES = "What did she say about the harvest moon?", "What did she say about prices?"
@@ -156,22 +131,6 @@ async def test_a_question_in_reply_to_an_answer_follows_its_question(place: Plac
     assert PRICES not in model.requests[-1].prompt
 
 
-async def test_why_and_more_in_reply_refer_to_the_quoted_answer(place: Place) -> None:
-    alice, bob = place.admin, place.member
-    assert read_years(await alice.calls(HEADLINE))
-    about_coffee = alice.said[-1]
-    assert read_years(await bob.calls("A festival of the moon draws thousands to London"))
-    about_moon = bob.said[-1]
-    for seat, answer, word, other in (
-        (bob, about_coffee, "prices", "moon"),
-        (alice, about_moon, "moon", "prices"),
-    ):
-        said = await seat.replies("/why 1", answer)
-        assert word in said
-        assert other not in said
-    assert "4. " in await bob.replies("/more", about_coffee)
-
-
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
     assert "write it in one" in await place.admin.commands("/subscribe topic daily 9")
     own = await place.aside.calls("/subscribe topic daily 9:00 silent on")
@@ -182,14 +141,3 @@ async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
     assert await place.stage.rows(rows) == [(False, "off"), (True, "daily")]
     assert "told nothing unasked" in await place.aside.calls("/unsubscribe")
     assert await place.stage.rows(rows) == [(False, "off"), (True, "off")]
-
-
-async def test_an_answer_stays_in_its_topic_or_thread(place: Place) -> None:
-    assert read_years(await place.aside.calls(HEADLINE))
-    answer = place.aside.said[-1]
-    asked = place.aside.asked
-    assert asked
-    if isinstance(place.aside, TelegramSeat):
-        assert answer.thread_id == asked.thread_id
-    else:
-        assert answer.thread_ts == asked.thread_ts

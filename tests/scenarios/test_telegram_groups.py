@@ -107,15 +107,6 @@ async def test_laughter_at_an_answer_is_left_alone_and_thanks_get_a_smiley(
     assert group.actions == ["typing"], "nobody sees the bot type for laughter"
 
 
-async def test_privacy_mode_hides_messages_not_addressed_to_the_bot(
-    bot: Stage, alice: User, bob: User
-) -> None:
-    group = bot.telegram.group("Private", admins=[alice], members=[bob], privacy_mode=True)
-    await bob.says(group, HEADLINE)
-    await (await bob.says(group, f"/p {HEADLINE}")).answer()
-    assert len(group.bot_messages) == 1
-
-
 async def test_a_listening_bot_answers_only_above_the_threshold(
     bot: Stage, group: Chat, alice: User, bob: User
 ) -> None:

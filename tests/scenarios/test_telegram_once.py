@@ -19,20 +19,6 @@ from tests.scenarios.stage import (
 )
 
 
-async def test_a_redelivered_message_is_answered_once(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    asked = await alice.says(chat, HEADLINE)
-    await asked.answer()
-    assert asked.update
-    for _ in range(2):
-        await bot.telegram.until_acknowledged()
-        bot.telegram.redeliver(asked.update.id)
-    await bot.telegram.until_acknowledged()
-    assert asked.update.deliveries >= 3
-    assert (len(chat.bot_messages), bot.model.calls) == (1, 1)
-
-
 async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: Stage) -> None:
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
@@ -45,17 +31,6 @@ async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: 
     async with stage.serving():
         await stage.telegram.until_acknowledged()
     assert len(chat.bot_messages) == 1
-
-
-async def test_a_stop_finishes_what_is_under_way(stage: Stage) -> None:
-    stage.model.script = [slow(1.0, scoring(judged_by_words))]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
-    async with stage.serving():
-        await alice.says(chat, HEADLINE)
-        await stage.model.until_asked(1)
-    assert len(chat.bot_messages) == 1
-    assert stage.telegram.pending == 0
 
 
 @pytest.mark.slow  # waits for most of the ten seconds

@@ -6,24 +6,6 @@ from tests.ages import read_years
 from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
-async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    asked = await alice.says(chat, HEADLINE)
-    answer = await asked.answer()
-    assert HEADLINE not in answer.text, "it stands right above"
-    assert answer.text.count("before ·") == 3
-    assert "Coffee prices will hit a record high, mark my words." in answer.text
-    assert "October 28, 2010" in answer.text
-    assert "not judged" not in answer.text
-    votes = ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
-    assert [button.text for button in answer.buttons] == [*votes, "More", "Why?", "Share"]
-    assert chat.actions == ["typing"]
-    assert bot.model.calls == 1
-    await bot.telegram.until_acknowledged()
-    assert len(chat.bot_messages) == 1
-
-
 async def test_answers_name_their_headline_if_several_were_pasted(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
@@ -90,24 +72,6 @@ async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
     luz = bot.telegram.user("Luz", language="es-AR")
     asked = await luz.says(bot.telegram.private_chat(luz), HEADLINE)
     assert "28 de octubre de 2010" in (await asked.answer()).text
-
-
-async def test_the_corpora_are_listed(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    asked = await alice.says(bot.telegram.private_chat(alice), "/corpus")
-    assert "demo: 8 texts" in (await asked.answer()).text
-
-
-async def test_a_setting_is_changed_by_its_button_in_place(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    settings = await (await alice.says(chat, "/settings")).answer()
-    assert (await (await alice.presses(settings, "es")).answered()).text == "Anotado."
-    await bot.telegram.until_acknowledged()
-    assert settings.edits == 1
-    assert "language: es" in settings.text
-    answer = await (await alice.says(chat, HEADLINE)).answer()
-    assert "28 de octubre de 2010" in answer.text
 
 
 async def test_a_forwarded_post_and_a_photos_caption_are_headlines(bot: Stage) -> None:

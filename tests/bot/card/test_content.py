@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, drop_mentions, readable_tweet
 from tests.conftest import FEW_EXAMPLES
-from tests.patterns import grows_faster, needs_timer
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -76,12 +75,6 @@ def test_a_huge_text_is_not_read_to_its_end() -> None:
 )
 def test_readable_tweet_removes_short_and_truncated_links(tweet: str, read: str) -> None:
     assert readable_tweet(tweet) == read
-
-
-@needs_timer
-@pytest.mark.parametrize("piece", ["http", "http…", "https://t.co/", "…", "http …", "t.co/a"])
-def test_readable_tweet_takes_linear_time(piece: str) -> None:
-    assert not grows_faster(lambda size: piece * (size // len(piece)), readable_tweet)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from engine.compose.composition import DraftSentence
 from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
 from engine.compose.write import read_drafts, read_sentences, without_counters
 from tests.engine.compose.bench import passage
-from tests.patterns import grows_faster, needs_timer
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 POEM = "故人西辞黄鹤楼，烟花三月下扬州。" * 10
@@ -84,14 +83,6 @@ NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
 )
 def test_tweet_length_follows_the_rules_of_x(text: str, length: int) -> None:
     assert tweet_length(text) == length
-
-
-@needs_timer
-@pytest.mark.parametrize(
-    "piece", ["a.", "a?", "日", "日.", "http://", "a.co/(", "a.co?", "_-", "é", "👨\u200d", "1"]
-)
-def test_tweet_length_takes_linear_time(piece: str) -> None:
-    assert not grows_faster(lambda size: piece * (size // len(piece)), tweet_length)
 
 
 def test_sentences_are_read_with_their_citations() -> None:

@@ -38,7 +38,6 @@ from tests.fakes.web import (
     reply,
 )
 from tests.isolation import InThisProcess
-from tests.patterns import grows_faster, needs_timer
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HERE = InThisProcess()
@@ -91,14 +90,6 @@ def test_the_first_link_of_a_message_is_found(text: str, link: str | None) -> No
 def test_a_link_between_blanks_is_found_in_any_text(before: str, link: str, after: str) -> None:
     if first_link(before) is None:
         assert first_link(f"{before} {link} {after}") == link
-
-
-@needs_timer
-@pytest.mark.parametrize(
-    ("start", "piece"), [("http://a", ")"), ("", "http://"), ("", "www."), ("http://a.", "(")]
-)
-def test_first_link_takes_linear_time_on_hostile_messages(start: str, piece: str) -> None:
-    assert not grows_faster(lambda size: start + piece * (size // len(piece)), first_link, 100_000)
 
 
 async def test_an_article_becomes_a_headline(web: WebServer, fetcher: Fetcher) -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from engine.query.filters import KINDS
 from engine.query.parser import LONGEST_NAME, LONGEST_PART, MAX_PARTS, parse_query
 from engine.query.query import Filter, Phrase, Query, Word
-from tests.patterns import grows_faster, needs_timer
 from tests.query_texts import query_texts
 
 
@@ -182,16 +181,6 @@ def test_a_quoted_value_comes_back_whole(name: str, value: str, negated: bool) -
     written = f'{"-" if negated else ""}{name}:"{plain}"'
     for one in parse_query(written).filters:
         assert parse_query(str(one)).filters == (Filter(one.name, one.value, negated),)
-
-
-@needs_timer
-@pytest.mark.parametrize(
-    "piece", ["#.", "- ", "-", 'x"', '" ', "@", "a ", "a-", "(", "from:", "#a"]
-)
-def test_parsing_takes_linear_time_on_hostile_queries(piece: str) -> None:
-    """Of half a million characters fifty thousand count."""
-    assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 50_000)
-    assert not grows_faster(lambda size: piece * (size // len(piece)), parse_query, 500_000)
 
 
 def test_a_query_at_the_limit_of_parts_is_kept_whole() -> None:

@@ -15,9 +15,7 @@ METHOD_SCOPES = {
     "files.getUploadURLExternal": "files:write",
     "files.completeUploadExternal": "files:write",
     "users.info": "users:read",
-    "conversations.open": "im:write",
     "conversations.info": "{kind}:read",
-    "conversations.members": "{kind}:read",
     "conversations.history": "{kind}:history",
     "conversations.replies": "{kind}:history",
 }

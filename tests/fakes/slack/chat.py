@@ -9,7 +9,7 @@ from tests.fakes.slack.conversation import Channel, Message
 from tests.fakes.slack.events import message_json
 from tests.fakes.slack.mrkdwn import escaped, unescaped
 from tests.fakes.slack.web_api import Method, WebApi, required
-from tests.fakes.slack.wire import DOMAIN, Json, Refusal
+from tests.fakes.slack.wire import Json, Refusal
 from tests.fakes.slack.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ class Chat:
             "chat.postEphemeral": self.post_ephemeral,
             "chat.update": self.update,
             "chat.delete": self.delete,
-            "chat.getPermalink": self.permalink,
             "reactions.add": self.add_reaction,
         }
 
@@ -84,13 +83,6 @@ class Chat:
         message = self._own(arguments, "cant_delete_message")
         self.workspace.delete(message)
         return {"channel": message.channel.id, "ts": message.ts}
-
-    def permalink(self, arguments: Json) -> Json:
-        channel = self.workspace.channel(*required(arguments, "channel"))
-        message = channel.find(*required(arguments, "message_ts"))
-        link = f"https://{DOMAIN}.slack.com/archives/{channel.id}/p{message.ts.replace('.', '')}"
-        thread = f"?thread_ts={message.thread_ts}&cid={channel.id}" if message.thread_ts else ""
-        return {"channel": channel.id, "permalink": link + thread}
 
     def add_reaction(self, arguments: Json) -> Json:
         message, name = self._reaction(arguments)

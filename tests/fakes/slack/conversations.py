@@ -27,9 +27,7 @@ class Conversations:
         return {
             "auth.test": self.auth_test,
             "users.info": self.user,
-            "conversations.open": self.open,
             "conversations.info": self.info,
-            "conversations.members": self.members,
             "conversations.history": self.history,
             "conversations.replies": self.replies,
         }
@@ -70,13 +68,6 @@ class Conversations:
         locale = {"locale": person.locale} if flag(arguments, "include_locale") else {}
         return {"user": user | locale}
 
-    def open(self, arguments: Json) -> Json:
-        (users,) = required(arguments, "users")
-        person = self.workspace.people.get(users)
-        if person is None:
-            raise Refusal("user_not_found")
-        return {"channel": {"id": self.workspace.im(person).id}}
-
     def info(self, arguments: Json) -> Json:
         channel = self._readable(arguments, "conversations.info")
         shown = {
@@ -98,10 +89,6 @@ class Conversations:
         if flag(arguments, "include_locale"):
             shown["locale"] = "en-US"
         return {"channel": shown}
-
-    def members(self, arguments: Json) -> Json:
-        channel = self._readable(arguments, "conversations.members")
-        return _page([person.id for person in channel.members], arguments, "members")
 
     def history(self, arguments: Json) -> Json:
         """What was said outside of threads, newest first."""

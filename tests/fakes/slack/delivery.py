@@ -61,9 +61,6 @@ class Envelope:
         """The type of the event inside; empty for commands and interactions."""
         return str(self.payload.get("event", {}).get("type", ""))
 
-    async def until_acked(self, within: float = PATIENCE) -> Ack:
-        return (await self._answers.until(lambda: self.acks, within))[0]
-
     async def until_settled(self, within: float = PATIENCE) -> None:
         """Return when it was acknowledged or given up."""
         await self.changes.until(lambda: self.settled, within)

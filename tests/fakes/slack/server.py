@@ -207,10 +207,6 @@ class SlackServer:
         """
         self.faults.add(method, fault, times)
 
-    def mend(self, method: str) -> None:
-        """Drop what is left of the planned faults."""
-        self.faults.clear(method)
-
     def refuse_connections(self, times: int = 1) -> None:
         """Refuse the next handshakes; the addresses are used up all the same."""
         self.sockets.refusals += times

@@ -74,11 +74,6 @@ class Processes:
         process.send_signal(signal.SIGSTOP)
 
     @staticmethod
-    async def thaw(process: "asyncio.subprocess.Process") -> None:
-        """Let one go on that was frozen."""
-        process.send_signal(signal.SIGCONT)
-
-    @staticmethod
     def ports(process: "asyncio.subprocess.Process") -> set[int]:
         """Return the local ports of one's connections."""
         connections = psutil.Process(process.pid).net_connections("tcp")

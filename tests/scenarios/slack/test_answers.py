@@ -138,21 +138,6 @@ async def test_messages_of_bots_and_the_system_are_not_answered(slack_bot: Slack
     assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
 
 
-async def test_an_answer_changes_and_goes_with_its_headline(slack_bot: SlackStage) -> None:
-    slack = slack_bot.slack
-    asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    before = answer.visible
-    await slack_bot.alice.edits(asked, f"{slack.bot.mention} The harvest moon", raw=True)
-    await slack.until(lambda: answer.visible != before)
-    assert "The harvest moon is high." in answer.visible
-    await slack_bot.replies(1)
-    await slack_bot.alice.deletes(asked)
-    await slack.until(lambda: slack.bot_messages == [])
-    await slack_bot.replies(0)
-    assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
-
-
 async def test_a_shared_file_with_words_is_answered(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
     await slack_bot.alice.shares_file(direct, "page.png", HEADLINE)
@@ -221,13 +206,6 @@ async def test_the_shortcut_answers_in_the_thread_of_the_message(slack_bot: Slac
     await slack_bot.alice.uses_shortcut(said, "find_prophecy")
     (answer,) = await slack_bot.replies(1)
     assert is_below_its_headline(answer, said)
-
-
-async def test_each_person_is_answered_in_their_language(slack_bot: SlackStage) -> None:
-    direct = slack_bot.slack.im(slack_bot.bob)
-    await slack_bot.bob.says(direct, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    assert "28 de octubre de 2010" in answer.visible
 
 
 async def test_a_bare_mention_in_a_thread_asks_about_its_first_message(

@@ -49,28 +49,6 @@ async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: Slac
     await slack_bot.replies(2)
 
 
-async def test_repeating_a_vote_withdraws_it(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    slack, alice = slack_bot.slack, slack_bot.alice
-    await alice.clicks(answer, "👍")
-    await slack.until(lambda: "👍 1" in labels(answer))
-    await alice.clicks(answer, "👍 1")
-    await slack.until(lambda: "👍" in labels(answer))
-    assert await slack_bot.rows("SELECT person FROM vote") == []
-    await slack_bot.replies(1)
-
-
-async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    await slack_bot.alice.clicks(answer, "👍")
-    await slack_bot.slack.until(lambda: "👍 1" in labels(answer))
-    await slack_bot.bob.commands(slack_bot.general, "/presagio", "top")
-    listed = await slack_bot.general.until(lambda message: "👍 1 👎 0" in message.visible)
-    assert HEADLINE in listed.visible
-    assert "Coffee prices will hit a record high" in listed.visible
-    await slack_bot.replies(2)
-
-
 async def test_the_more_button_shows_further_tweets_in_the_thread(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     await slack_bot.bob.clicks(answer, "More")
@@ -121,16 +99,6 @@ async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStag
     await slack.until(lambda: "language: es" in shown.visible)
     assert await slack_bot.rows("SELECT language FROM chat") == [("es",)]
     await slack_bot.replies(2)
-
-
-async def test_the_corpora_are_listed_and_chosen(slack_bot: SlackStage) -> None:
-    direct = slack_bot.slack.im(slack_bot.alice)
-    await slack_bot.alice.commands(direct, "/presagio", "corpus")
-    (listed,) = await slack_bot.replies(1)
-    assert "demo: 8 texts" in listed.visible
-    await slack_bot.alice.clicks(listed, "demo")
-    await slack_bot.slack.until(lambda: "Here I search: demo." in listed.visible)
-    assert await slack_bot.rows("SELECT corpus FROM chat") == [("demo",)]
 
 
 async def test_a_button_of_somebody_else_is_acknowledged_and_left_alone(

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.formats.markdown import split_front_matter
-from engine.text.clean import clean_for_display
 from tests.engine.ingest.reading import documents, moment_of, records
-from tests.patterns import grows_faster, needs_timer
 
 ARTICLE = """---
 title: The storm
@@ -136,18 +134,6 @@ def test_a_yaml_bomb_rejects_only_its_own_file(tmp_path: Path) -> None:
         "the front matter is no valid YAML: line 2 has an alias: write its text out",
         "the front matter is no valid YAML: a number is too large: put quotes around it",
     ]
-
-
-@needs_timer
-def test_reading_a_heading_takes_linear_time(tmp_path: Path) -> None:
-    def use(heading: str) -> None:
-        document = one(tmp_path, f"# {heading} # \n\nIt is coming.")
-        assert (document.title, document.text) == (
-            clean_for_display(heading).strip(),
-            "It is coming.",
-        )
-
-    assert not grows_faster(lambda size: "a" + " \t#" * (size // 3) + "x", use, 600_000)
 
 
 @pytest.mark.parametrize("line", ["# The storm", "#\tThe storm ##  ", "  # The storm#"])
