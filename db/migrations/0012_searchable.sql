@@ -84,3 +84,13 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+-- When a chat could first see a story, which may be long after something was found for it.
+CREATE OR REPLACE VIEW visible_headline AS
+SELECT c.id AS chat_id, h.id, h.story_id, h.title, h.link, h.published, f.title AS source,
+       coalesce(own.category, f.category) AS category, h.seen_at
+  FROM chat c
+ CROSS JOIN headline h
+  JOIN feed f ON f.id = h.feed_id
+  LEFT JOIN chat_feed own ON own.feed_id = h.feed_id AND own.chat_id = c.id
+ WHERE f.configured_url IS NOT NULL OR own.added_at <= h.seen_at;
