@@ -92,6 +92,7 @@ async def matching(
 
 def scores(rows: Sequence[Row], terms: Sequence[Term], bm25: Bm25) -> dict[int, float]:
     """Return BM25 of every document over the terms."""
+    rows = [row for row in rows if row.positions]  # no other can be searched
     frequency = Counter(name for row in rows for name in row.positions)
     average = sum(row.length for row in rows) / len(rows)
     weights = {

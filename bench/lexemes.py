@@ -81,10 +81,11 @@ class Reference:
         keys = lexemes.tokens.astype(np.int64) * lexemes.documents + numbers
         postings, tf = np.unique(keys, return_counts=True)
         token, self._document = np.divmod(postings, lexemes.documents)
-        norm = bm25.k1 * (1 - bm25.b + bm25.b * lengths / lengths.mean())
+        norm = bm25.k1 * (1 - bm25.b + bm25.b * lengths / lengths[lengths > 0].mean())
         part = tf * (bm25.k1 + 1) / (tf + norm[self._document])
         self._first = np.searchsorted(token, np.arange(len(lexemes.names) + 1))
-        weights = [idf(lexemes.documents, int(df)) for df in np.diff(self._first)]
+        searchable = np.count_nonzero(lengths)
+        weights = [idf(searchable, int(df)) for df in np.diff(self._first)]
         self._impact = part * np.array(weights)[token]
         self._documents = lexemes.documents
 

@@ -43,6 +43,7 @@ from bench.timing import Output, progress
 from bench.tweets import DATA
 from bot.app import App, open_app
 from bot.settings import load_settings
+from db.corpus.documents import Documents
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRequest
@@ -276,7 +277,8 @@ async def load(url: str, data: Path, archives: Mapping[str, str]) -> None:
             documents: Iterator[Document] = (
                 normalise(record, Defaults()) for record in stream if not isinstance(record, Reject)
             )
-            await filled(database, name, language, documents)
+            corpus = await filled(database, name, language, documents)
+        await Documents(database).stitch_threads(corpus)
     await database.close()
 
 

@@ -85,6 +85,7 @@ class Corpus:
     postings: bool = False  # whether all its documents have postings, which long texts are found by
     in_parts: bool = False  # whether some of its documents are parts of items
     placed: bool = False  # whether its documents are on another machine than the statistics
+    empty: int = 0  # documents without a lexeme, such as those that go on from another one
 
     @property
     def is_outdated(self) -> bool:
@@ -107,9 +108,14 @@ class Corpus:
         return self.languages or (self.language,)
 
     @property
+    def searchable(self) -> int:
+        """How many of its documents have lexemes: those that BM25 counts."""
+        return self.documents - self.empty
+
+    @property
     def average_length(self) -> float:
-        """Mean document length in tokens; 1.0 for an empty corpus."""
-        return self.tokens / self.documents if self.documents and self.tokens else 1.0
+        """Mean length in tokens of the documents that have any; 1.0 if none has."""
+        return self.tokens / self.searchable if self.tokens and self.documents else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

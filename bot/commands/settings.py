@@ -12,6 +12,7 @@ from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.subscription_parser import (
+    SPANISH_THRESHOLDS,
     THRESHOLD_LABELS,
     THRESHOLD_OPTION,
     read_threshold,
@@ -65,6 +66,7 @@ _SPANISH_VALUES = {
     "all": "todo",
     "mentions": "menciones",
     "commands": "comandos",
+    **{kind: word for word, kind in SPANISH_THRESHOLDS.items()},
 }
 _NAMES = {fold_case_and_accents(name): key for key, name in _SPANISH_NAMES.items()} | {
     "zona horaria": "timezone",
@@ -319,14 +321,22 @@ def _set_to(request: Request, chat: Chat, key: str) -> Reply:
     """Return the line that answers a change, as the list of all settings has it."""
     keys = LISTENING_NAMES if key == _LISTENING else (key,)
     lines = (
-        f"{_CORPUS}: {chat.corpus or '-'}" if name == _CORPUS else _show_value(chat, name, request)
+        _show_archive(chat.corpus or "-", request)
+        if name == _CORPUS
+        else _show_value(chat, name, request)
         for name in keys
     )
     return Reply(words=request.words, text="\n".join(lines), ephemeral=True)
 
 
+def _show_archive(name: str, request: Request) -> str:
+    return f"{_translate_name(_CORPUS, request.words)}: {name}"
+
+
 def _show_value(chat: Chat, name: str, request: Request) -> str:
-    return f"{name}: {shown_value(chat, name)} · {explain_value(chat, name, request)}"
+    words = request.words
+    value = _translate_value(shown_value(chat, name), words)
+    return f"{_translate_name(name, words)}: {value} · {explain_value(chat, name, request)}"
 
 
 async def _list_limits(request: Request, chat: Chat, services: Services) -> list[str]:
@@ -378,8 +388,8 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [_show_value(chat, name, request) for name in SETTINGS_BY_NAME]
-    corpus = await name_archive(chat, services, words)
-    lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
+    lines.append(_show_archive(await name_archive(chat, services, words), request))
+    lines += await _list_limits(request, chat, services)
     buttons = tuple(
         tuple(
             _build_button(words.say(label), name, value)

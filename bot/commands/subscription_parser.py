@@ -95,7 +95,7 @@ _SPANISH = {name.translate(_ACCENTS): option for option, name in _SPANISH_NAMES.
     "todas": ANY,
 }
 _SPANISH_SWITCHES = {"si": "on", "no": "off"}
-_SPANISH_THRESHOLDS = {
+SPANISH_THRESHOLDS = {
     "anunciado": "foretold",
     "pedido": "demands",
     "espejos": "mirrors",
@@ -137,14 +137,14 @@ def read_subscription(
 def read_threshold(value: str, words: Words) -> HitKind:
     """Return the kind that a word means, English or Spanish. Raises UsageError."""
     word = value.lower()
-    if kind := THRESHOLDS.get(_SPANISH_THRESHOLDS.get(word, word)):
+    if kind := THRESHOLDS.get(SPANISH_THRESHOLDS.get(word, word)):
         return kind
-    names = _SPANISH_THRESHOLDS if words.language == "es" else THRESHOLDS
+    spanish = words.language == "es"
     message = words.say(
         "{value} does not fit {name}. Use one of: {known}.",
         value=_format_echo(value),
-        name="threshold",
-        known=", ".join(names),
+        name="umbral" if spanish else "threshold",
+        known=", ".join(SPANISH_THRESHOLDS if spanish else THRESHOLDS),
     )
     raise UsageError(message)
 

@@ -258,6 +258,8 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
             f"{row['documents']:,} documents and {row['tokens']:,} tokens,"
             f" kept as {row['kept_documents']:,} and {row['kept_tokens']:,}"
         )
+    if row["empty"] != row["kept_empty"]:
+        wrong.append(f"{row['empty']:,} documents without words, kept as {row['kept_empty']:,}")
     if row["lexemes"]:
         wrong.append(f"{row['lexemes']:,} lexemes with wrong figures")
     if postings := await Postings(database).count_differences(corpus):

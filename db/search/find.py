@@ -71,7 +71,7 @@ class DialectIndex(Readings):
 
         With `profiled`, returns as many of the newest and of the most liked ones as well.
         """
-        lexemes = weighted_lexemes(terms, corpus.documents)
+        lexemes = weighted_lexemes(terms, corpus.searchable)
         wanted = {query.language: _build_tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())

@@ -79,12 +79,12 @@ class _Ranking:
         weights = [(lexeme.weight, lexeme.probability) for lexeme in self.lexemes]
         lengths = (1.0,) if self.corpus.postings else _LENGTHS
         parts = [bm25.part(1, length, 1.0) for length in lengths]
-        return expected_threshold(weights, self.corpus.documents * share, self.limit, parts)
+        return expected_threshold(weights, self.corpus.searchable * share, self.limit, parts)
 
     @property
     def postings(self) -> float:
         """The number of entries that a plain OR would read."""
-        return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.documents
+        return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.searchable
 
 
 class LexicalIndex(Readings):
@@ -99,7 +99,7 @@ class LexicalIndex(Readings):
         """
         words = text.split()
         readings = await self.read_headline(corpus, words)
-        terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
+        terms = headline_terms(words, corpus.read_in, readings, corpus.searchable)
         language = find_own_language(words, readings)
         misspelt = find_misspelt(terms) if language is None or language in corpus.read_in else []
         if not misspelt:
@@ -116,7 +116,7 @@ class LexicalIndex(Readings):
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> list[Candidate]:
         """Return the exact best `limit` documents by BM25, ties by date then id."""
-        lexemes = weighted_lexemes(terms, corpus.documents)
+        lexemes = weighted_lexemes(terms, corpus.searchable)
         if not lexemes or limit < 1:
             return []
         async with self._database.connection() as connection:
@@ -133,7 +133,7 @@ class LexicalIndex(Readings):
         turns = asyncio.Semaphore(_AT_ONCE)
 
         async def rank_ids(terms: Sequence[Term]) -> list[int]:
-            lexemes = weighted_lexemes(terms, corpus.documents)
+            lexemes = weighted_lexemes(terms, corpus.searchable)
             if not lexemes or limit < 1:
                 return []
             ranking = _Ranking(corpus, lexemes, filters, limit, ids_alone=True)
@@ -155,7 +155,7 @@ class LexicalIndex(Readings):
                 if first <= reading.unit < first + len(words)
             ]
             terms.append(
-                headline_terms(words, corpus.read_in, readings_of_phrase, corpus.documents)
+                headline_terms(words, corpus.read_in, readings_of_phrase, corpus.searchable)
             )
             first += len(words)
         return terms
@@ -170,7 +170,7 @@ class LexicalIndex(Readings):
             Term(
                 word=row["lexeme"],
                 lexemes=(row["lexeme"],),
-                document_frequency=min(corpus.documents, row["document_frequency"]),
+                document_frequency=min(corpus.searchable, row["document_frequency"]),
                 max_tf=row["max_tf"],
                 weight=row["similarity"] / 2,
                 neighbour_of=unknown.word,
@@ -363,7 +363,7 @@ class AliasedSearch(LexicalIndex):
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
         words = make_searchable(alias.alias).split()
         readings = await self.read(corpus, words)
-        terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
+        terms = headline_terms(words, corpus.read_in, readings, corpus.searchable)
         share = self._weight / max(1, len(terms))
         return [
             replace(term, weight=share, neighbour_of=alias.written, alias=True) for term in terms
@@ -382,7 +382,7 @@ class CandidateReader:
         """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
         if not ids:
             return []
-        lexemes = weighted_lexemes(terms, corpus.documents)
+        lexemes = weighted_lexemes(terms, corpus.searchable)
         values: Sequence[object]
         if corpus.postings:
             statement = described_by_postings(corpus.id)

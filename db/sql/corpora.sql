@@ -1,6 +1,6 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
-       c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
+       c.empty, c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
        coalesce(c.postings_to = 9223372036854775807, c.placed_postings, false) AS postings,
        c.placed_postings IS NOT NULL AS placed,
        EXISTS (SELECT FROM item i WHERE i.corpus_id = c.id) AS in_parts,

@@ -37,12 +37,14 @@ WITH counted AS (
     SELECT lexeme, document_frequency, max_tf FROM lexeme
      WHERE corpus_id = $1 AND document_frequency <> 0
 ), totals AS (
-    SELECT count(*) AS documents, coalesce(sum(length), 0)::bigint AS tokens
+    SELECT count(*) AS documents, coalesce(sum(length), 0)::bigint AS tokens,
+           count(*) FILTER (WHERE length = 0) AS empty
       FROM {document} WHERE corpus_id = $1
 ), languages AS (
     SELECT language, count(*) AS documents FROM {document} WHERE corpus_id = $1 GROUP BY 1
 )
-SELECT t.documents, t.tokens, c.documents AS kept_documents, c.tokens AS kept_tokens,
+SELECT t.documents, t.tokens, t.empty, c.documents AS kept_documents, c.tokens AS kept_tokens,
+       c.empty AS kept_empty,
        -- The stored max_tf is an upper bound; retrieval is exact as long as it is not too low.
        (SELECT count(*) FROM counted FULL JOIN kept USING (lexeme)
          WHERE counted.document_frequency IS DISTINCT FROM kept.document_frequency

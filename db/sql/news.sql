@@ -271,9 +271,10 @@ UPDATE find SET state = 'dull'
  WHERE state = 'promising' AND found_at < $1 AND coverage < $2
 
 -- name: finds_for_chat(chat_id, corpus, found_from)
--- The story in the words of the chat's own feeds.
+-- The story in the words of the chat's own feeds. They may tell it days after a feed that the chat did
+-- not have yet: what was found for it counts from then on.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.language, v.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
        s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
@@ -281,13 +282,14 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
        SELECT (array_agg(title ORDER BY id))[1] AS title,
               (array_agg(link ORDER BY id))[1] AS link,
               (array_agg(source ORDER BY id))[1] AS source,
-              min(published) AS published,
+              min(published) AS published, min(seen_at) AS first_seen_at,
               coalesce(array_agg(DISTINCT category ORDER BY category)
                            FILTER (WHERE category IS NOT NULL), '{}') AS categories
          FROM visible_headline WHERE chat_id = $1 AND story_id = s.id
        HAVING count(*) > 0) v
- WHERE f.corpus = $2 AND f.found_at >= $3 AND f.state IN ('judged', 'unjudged')
-   AND f.prophecy IS NOT NULL
+ WHERE f.corpus = $2 AND f.found_at >= $3::timestamptz - interval '7 days'
+   AND greatest(f.found_at, v.first_seen_at) >= $3
+   AND f.state IN ('judged', 'unjudged') AND f.prophecy IS NOT NULL
  ORDER BY f.found_at, f.id
 
 -- name: postable_finds(chat_ids, corpora, least_best, found_from)
@@ -296,7 +298,7 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
 SELECT w.chat_id, f.id AS find_id, f.corpus,
        CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
             THEN f.prophecy::text END AS prophecy,
-       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
+       s.id, s.text, s.language, v.first_seen_at, v.title, v.link, v.published, v.source,
        v.categories, s.words, s.link_key
   FROM unnest($1::bigint[], $2::text[]) AS w (chat_id, corpus)
   JOIN find f ON f.corpus = w.corpus
@@ -305,12 +307,15 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
        SELECT (array_agg(title ORDER BY id))[1] AS title,
               (array_agg(link ORDER BY id))[1] AS link,
               (array_agg(source ORDER BY id))[1] AS source,
-              min(published) AS published,
+              min(published) AS published, min(seen_at) AS first_seen_at,
               coalesce(array_agg(DISTINCT category ORDER BY category)
                            FILTER (WHERE category IS NOT NULL), '{}') AS categories
          FROM visible_headline h WHERE h.chat_id = w.chat_id AND h.story_id = s.id
        HAVING count(*) > 0) v
- WHERE f.found_at >= $4 AND f.prophecy IS NOT NULL
+ WHERE f.found_at >= $4::timestamptz - interval '7 days'
+   AND greatest(f.found_at, v.first_seen_at) >= $4 AND f.prophecy IS NOT NULL
+   AND (f.found_at >= $4
+        OR s.id IN (SELECT story_id FROM headline WHERE last_seen_at >= $4 AND seen_at >= $4))
    AND (f.state = 'unjudged' OR f.state = 'judged' AND f.best >= $3::integer)
    AND NOT EXISTS (SELECT FROM posted p WHERE p.chat_id = w.chat_id AND p.story_id = s.id)
  ORDER BY w.chat_id, f.found_at, f.id
@@ -318,7 +323,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
 -- name: shared_finds(corpora, found_from)
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
-       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
+       s.language, v.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
        s.words, s.link_key
   FROM find f
   JOIN story s ON s.id = f.story_id
@@ -326,7 +331,7 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
        SELECT (array_agg(h.title ORDER BY h.id))[1] AS title,
               (array_agg(h.link ORDER BY h.id))[1] AS link,
               (array_agg(feed.title ORDER BY h.id))[1] AS source,
-              min(h.published) AS published,
+              min(h.published) AS published, min(h.seen_at) AS first_seen_at,
               coalesce(array_agg(DISTINCT feed.category ORDER BY feed.category)
                            FILTER (WHERE feed.category IS NOT NULL), '{}') AS categories
          FROM headline h JOIN feed ON feed.id = h.feed_id
@@ -357,9 +362,10 @@ SELECT judged, waits,
        SELECT coalesce(bool_or(f.state = 'judged'), false) AS judged,
               coalesce(bool_or(f.state IN ('promising', 'unjudged')), false) AS waits
          FROM find f
-        WHERE f.corpus = w.corpus AND f.found_at >= $4
+        WHERE f.corpus = w.corpus AND f.found_at >= $4::timestamptz - interval '7 days'
           AND EXISTS (SELECT FROM visible_headline v
-                       WHERE v.chat_id = w.chat_id AND v.story_id = f.story_id)) AS seen
+                       WHERE v.chat_id = w.chat_id AND v.story_id = f.story_id
+                         AND greatest(f.found_at, v.seen_at) >= $4)) AS seen
  ORDER BY w.number
 
 -- name: forget_finds(before)

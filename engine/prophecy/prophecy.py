@@ -132,7 +132,7 @@ class Prophet:
         scorer = Scorer(
             settings=self._settings,
             terms=retrieved.terms,
-            documents=corpus.documents,
+            documents=corpus.searchable,
             average_length=corpus.average_length,
             asked_at=_date_headline(request),  # the judge may have told the date
             means=retrieved.model not in WORD_COUNTERS,
@@ -286,7 +286,7 @@ def _build_prophecy(
         verdict=verdict,
         coverage=max(
             (
-                lexical_part(candidate, scorer.terms, corpus.documents, corpus.average_length)
+                lexical_part(candidate, scorer.terms, corpus.searchable, corpus.average_length)
                 for candidate in pool.candidates
             ),
             default=0.0,

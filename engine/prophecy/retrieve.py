@@ -85,7 +85,7 @@ class Coincidences:
 
     def _weigh(self, matched: Mapping[int, int]) -> float:
         terms = [self.terms[at] for at in matched]
-        documents = self.corpus.documents
+        documents = self.corpus.searchable
         return sum(term.weight * idf(documents, term.document_frequency) for term in terms)
 
     def _find_language(self, candidate: Candidate) -> str:

@@ -164,7 +164,7 @@ class Receipts:
             DEFAULT.part, length=document.candidate.length, average=corpus.average_length
         )
         matches = (
-            _build_match(sought, document, norm, corpus.documents) for sought in self.plan.sought
+            _build_match(sought, document, norm, corpus.searchable) for sought in self.plan.sought
         )
         return FindHit(
             rank=rank,

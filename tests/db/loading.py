@@ -126,6 +126,7 @@ class Statistics:
 
     documents: int
     tokens: int
+    empty: int
     document_frequencies: Mapping[str, int]
     languages: Mapping[str, int]
 
@@ -136,6 +137,7 @@ async def recounted(database: Database, corpus: Corpus) -> Statistics:
     return Statistics(
         documents=len(stored),
         tokens=sum(sum(s.frequencies.values()) for s in stored),
+        empty=sum(not s.frequencies for s in stored),
         document_frequencies=Counter(name for s in stored for name in s.frequencies),
         languages=Counter(s.language for s in stored),
     )
@@ -157,6 +159,7 @@ async def kept(database: Database, corpus: Corpus) -> Statistics:
     return Statistics(
         documents=row["documents"],
         tokens=row["tokens"],
+        empty=row["empty"],
         document_frequencies=dict(map(tuple, lexemes)),
         languages=dict(map(tuple, languages)),
     )

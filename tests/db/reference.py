@@ -29,7 +29,8 @@ class Counted:
 
     @classmethod
     def of(cls, documents: Sequence[Stored]) -> "Counted":
-        """Count once what many queries ask for."""
+        """Count once what many queries ask for. Documents without lexemes are none."""
+        documents = [d for d in documents if d.frequencies]
         lengths = [sum(d.frequencies.values()) for d in documents]
         return cls(documents, lengths, Counter(name for d in documents for name in d.frequencies))
 

@@ -22,7 +22,6 @@ async def yes() -> bool:
 @pytest.mark.parametrize(
     ("typed", "field", "expected", "shown"),
     [
-        ("language es", "language", "es", "es"),
         ("LANGUAGE EN", "language", "en", "en"),
         ("language auto", "language", None, "auto"),
         ("mentions off", "listening", Listening(replies=True), "off"),
@@ -60,35 +59,57 @@ async def test_a_setting_is_changed_and_shown(
 
 @pytest.mark.parametrize("language", ["en", "es"])
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "english", "spanish"),
     [
-        ("idioma español", "language: es"),
-        ("idioma: inglés", "language: en"),
-        ("language spanish", "language: es"),
-        ("silencio de 23 a 7", "quiet: 23:00-07:00"),
-        ("silencio de 11 de la noche a 7 y media de la mañana", "quiet: 23:00-07:30"),
-        ("quiet hours from 11pm to 7am", "quiet: 23:00-07:00"),
-        ("quiet between 10 pm and noon", "quiet: 22:00-12:00"),
-        ("horas de silencio entre las 22hs y las 8hs", "quiet: 22:00-08:00"),
-        ("silencio no", "quiet: off"),
-        ("umbral espejos", "threshold: mirrors"),
-        ("umbral a anunciado", "threshold: foretold"),
-        ("Umbral = anteriores", "threshold: earlier"),
-        ("zona horaria Buenos Aires", "timezone: America/Argentina/Buenos_Aires"),
-        ("time zone New York", "timezone: America/New_York"),
-        ("menciones no", "mentions: off"),
-        ("réplicas no", "replies: off"),
-        ("respuestas no", "replies: off"),
-        ("respuestas completas", "answers: full"),
-        ("titulares sí", "headlines: on"),
-        ("archivo demo", "corpus: demo"),
+        ("idioma español", "idioma: es", "idioma: es"),
+        ("idioma: inglés", "language: en", "language: en"),
+        ("language spanish", "idioma: es", "idioma: es"),
+        ("silencio de 23 a 7", "quiet: 23:00-07:00", "silencio: 23:00-07:00"),
+        (
+            "silencio de 11 de la noche a 7 y media de la mañana",
+            "quiet: 23:00-07:30",
+            "silencio: 23:00-07:30",
+        ),
+        ("quiet hours from 11pm to 7am", "quiet: 23:00-07:00", "silencio: 23:00-07:00"),
+        ("quiet between 10 pm and noon", "quiet: 22:00-12:00", "silencio: 22:00-12:00"),
+        (
+            "horas de silencio entre las 22hs y las 8hs",
+            "quiet: 22:00-08:00",
+            "silencio: 22:00-08:00",
+        ),
+        ("silencio no", "quiet: off", "silencio: no"),
+        ("umbral espejos", "threshold: mirrors", "umbral: espejos"),
+        ("umbral a anunciado", "threshold: foretold", "umbral: anunciado"),
+        ("Umbral = anteriores", "threshold: earlier", "umbral: anteriores"),
+        (
+            "zona horaria Buenos Aires",
+            "timezone: America/Argentina/Buenos_Aires",
+            "zona: America/Argentina/Buenos_Aires",
+        ),
+        ("time zone New York", "timezone: America/New_York", "zona: America/New_York"),
+        ("menciones no", "mentions: off", "menciones: no"),
+        ("réplicas no", "replies: off", "réplicas: no"),
+        ("respuestas no", "replies: off", "réplicas: no"),
+        ("respuestas completas", "answers: full", "respuestas: completas"),
+        ("titulares sí", "headlines: on", "titulares: sí"),
+        ("archivo demo", "corpus: demo", "archivo: demo"),
     ],
 )
 async def test_settings_are_understood_in_both_languages(
-    bot: Bot, language: str, typed: str, said: str
+    bot: Bot, language: str, typed: str, english: str, spanish: str
 ) -> None:
     reply = await bot.say(f"/settings {typed}", person=Person(id="x", language=language))
-    assert (reply.text or "").startswith(said)
+    assert (reply.text or "").startswith(spanish if language == "es" else english)
+
+
+async def test_shown_settings_are_spanish_and_can_be_typed_back(bot: Bot) -> None:
+    await bot.say("/settings idioma español")
+    before, shown = await bot.chat(), (await bot.say("/settings")).text or ""
+    _, *lines, archive = [line.partition(" · ")[0] for line in shown.splitlines()]
+    assert (lines[4], archive) == ("umbral: espejos", "archivo: demo")
+    for line in lines:
+        assert ((await bot.say(f"/settings {line}")).text or "").startswith(line)
+    assert await bot.chat() == before
 
 
 async def test_setting_errors_name_words_of_the_language(bot: Bot) -> None:
@@ -210,7 +231,7 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
 
 
 async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
-    assert (await bot.say("/settings language es")).text == "language: es · hablo español"
+    assert (await bot.say("/settings language es")).text == "idioma: es · hablo español"
     assert ((await bot.say("/settings")).text or "").startswith("Ajustes de este chat;")
     assert (await bot.say("/top")).text == "Todavía nadie votó una profecía de este chat."
     await bot.say("/settings language auto")
@@ -229,14 +250,14 @@ async def test_shown_setting_values_can_be_typed_back(bot: Bot) -> None:
 
 async def test_every_button_changes_what_it_says(bot: Bot) -> None:
     shown = await bot.say("/settings")
-    for row in shown.buttons:
+    for row in reversed(shown.buttons):  # Spanish last
         for button in row:
             reply = await bot.say(str(button.action), trigger=Trigger.BUTTON)
             assert reply.replaces
             assert reply.toast in ("Noted.", "Anotado.")
             name, _, value = button.action.value.partition("=")
             lines = [line.partition(" · ")[0] for line in (reply.text or "").splitlines()]
-            assert f"{name}: {value}" in lines
+            assert ("idioma: es" if value == "es" else f"{name}: {value}") in lines
             assert str(button.action) not in [str(b.action) for r in reply.buttons for b in r]
 
 

@@ -30,7 +30,7 @@ async def test_a_command_is_understood_as_the_bot_wrote_it(
     async with running(start()):
         copied = "/settings @\u2060our_news language es"
         answer = await (await alice.says(chat, copied)).answer()
-        assert plain(answer).startswith("@our_news: language: es ")
+        assert plain(answer).startswith("@our_news: idioma: es ")
 
 
 @pytest.mark.parametrize("by", ["name", "number"])

@@ -40,6 +40,7 @@ async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Da
     [
         ("UPDATE corpus SET documents = 4", "3 documents and 12 tokens, kept as 4 and 12"),
         ("UPDATE corpus SET tokens = 11", "3 documents and 12 tokens, kept as 3 and 11"),
+        ("UPDATE corpus SET empty = 1", "0 documents without words, kept as 1"),
         (
             "UPDATE lexeme SET document_frequency = 9 WHERE lexeme = 'canal'",
             "1 lexemes with wrong figures",

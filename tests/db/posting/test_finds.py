@@ -229,6 +229,35 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     assert mine.story.categories == ("all", "club")
 
 
+async def test_a_find_counts_from_when_a_feed_of_the_chat_tells_its_story(
+    database: Database,
+) -> None:
+    feeds, finds = Feeds(database), Finds(database)
+    one, two = await subscribed(database, "1"), await subscribed(database, "2")
+    first, second = "https://own.test/first", "https://own.test/second"
+    await feeds.add(one.chat, first, category=None, now=NOW)
+    (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
+    _, (story,) = await brought(database, feed, make_headline(STORM))
+    find = await found(database, story, [tweet(1)])
+    async with database.connection() as connection:
+        await connection.execute("UPDATE find SET best = 6")
+    later = NOW + 30 * HOUR
+    for url in (first, second):
+        await feeds.add(two.chat, url, category=None, now=later)
+    claimed = await feeds.claim_due(now=later, limit=9, lease=MINUTE)
+    (feed,) = [each for each in claimed if each.url == second]
+    _, stories = await brought(database, feed, make_headline(STORM, link=URL), now=later)
+    assert stories == []
+    since, wanted = later - 25 * HOUR, [(one, "demo"), (two, "demo")]
+    assert await seen(database, one, since=since) == []  # it could be told at its time
+    (told,) = await seen(database, two, since=since)
+    assert (told.id, told.story.link, told.story.first_seen_at) == (find.id, URL, later)
+    assert await finds.postable(wanted, since=since) == {two.chat.id: [told]}
+    assert [day.judged for day in await finds.quiet_days(wanted, since=since)] == [False, True]
+    assert await seen(database, two, since=later + SECOND) == []
+    assert await finds.postable(wanted, since=later + SECOND) == {}
+
+
 async def test_a_chat_sees_nothing_that_a_feed_brought_before_it_came(database: Database) -> None:
     feeds = Feeds(database)
     one, two = await subscribed(database, "1"), await subscribed(database, "2")

@@ -1,6 +1,7 @@
 """The best documents are exactly those of BM25, whatever the threshold does on the way."""
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from db.connection import Connection
 from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
@@ -156,6 +158,27 @@ async def test_the_top_150_match_a_reference_implementation(large: Database, bm2
         await checked.assert_exact(headline)
 
 
+async def test_only_texts_with_words_count(database: Database) -> None:
+    """Written down by hand: three texts of 4, 1 and 1 words, 6 in all, and two without any."""
+    thread = [
+        document("1", "storm over the", author="ana", shown="Storm over the..."),
+        document("2", "harbour", author="ana", day=0.001, shown="...harbour"),
+    ]
+    alone = [document("3", "calm", day=1), document("4", "storm", day=2), document("5", "", day=3)]
+    corpus = await load(database, "c", [*thread, *alone])
+    await Documents(database).stitch_threads(corpus)
+    checked = await Checked.of(database, "c")
+    assert (checked.corpus.documents, checked.corpus.searchable) == (5, 3)
+    assert checked.corpus.average_length == 2.0
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    short, long = (idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 4))
+    found = await checked.assert_exact("storm")
+    assert [(c.external_id, c.bm25) for c in found] == [
+        ("4", pytest.approx(short)),
+        ("1", pytest.approx(long)),
+    ]
+
+
 async def test_the_order_matches_the_bm25s_library(large: Database) -> None:
     checked = await Checked.of(large, "large")
     tokens = [
@@ -169,7 +192,8 @@ async def test_the_order_matches_the_bm25s_library(large: Database) -> None:
         expected = np.sort(given_by_peer[given_by_peer > 0])[::-1][:150]
         found = await checked.assert_exact(headline)
         assert [c.bm25 for c in found] == pytest.approx(expected.tolist(), abs=CLOSE)
-        own = [given_by_peer[int(c.external_id)] for c in found]
+        by_id = dict(zip((s.external_id for s in checked.stored), given_by_peer, strict=True))
+        own = [by_id[c.external_id] for c in found]
         assert [c.bm25 for c in found] == pytest.approx(own, abs=CLOSE)
 
 
