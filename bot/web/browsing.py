@@ -109,6 +109,7 @@ async def _show_corpus(
     corpus, words = await shared.app.corpora.get(name), visitor.words
     years = await _list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
+    lately = [view_post(*posted, visitor) for posted in await list_posted(shared, [corpus])]
     return render_template(
         request,
         "corpus.html",
@@ -119,8 +120,8 @@ async def _show_corpus(
         facts=_say_facts(corpus, await _say_span(shared, corpus, words), years, words),
         this_day=await find_this_day(shared, corpus, words),
         liked=_describe_archived(liked[0], corpus, words) if liked else None,
-        lately=[view_post(*posted, visitor) for posted in await list_posted(shared, [corpus])],
-        examples=await choose_examples(shared, corpus, words),
+        lately=lately,
+        examples=() if lately else await choose_examples(shared, corpus, words),
     )
 
 
@@ -285,7 +286,7 @@ def _group_by_day(texts: Sequence[ArchiveText], corpus: Corpus, words: Words) ->
         moment = text.candidate.created_at
         day = format_day(moment)
         if not days or (not text.continues and days[-1].day != day):
-            title = words.date(moment.astimezone(UTC)) if moment else ""
+            title = words.day(moment.astimezone(UTC)) if moment else ""
             days.append(ArchiveDay(day=day, title=title))
         entry = _describe_archived(text, corpus, words)
         if Flag.REPLY in text.candidate.flags and not text.continues:

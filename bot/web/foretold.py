@@ -7,7 +7,9 @@ from functools import partial
 from urllib.parse import quote
 
 from bot.replies.dates import say_age
+from bot.replies.limits import cut
 from bot.reply import format_signature, name_flags, say_date
+from bot.web.rendering import Piece, link_pieces, name_links
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day
 from db.posting.outbox import Outbox
@@ -15,9 +17,10 @@ from db.search.shown import DocumentLookup
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.values import Corpus
+from engine.values import Corpus, Flag
 
 MAX_POSTS = 30
+_LONGEST_QUOTE = 280
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,7 @@ class ForetoldView:
     text_path: str
     picture_path: str
     quote: str
+    pieces: Sequence[Piece]  # of its beginning
     author: str | None
     day: str  # of the text, ISO
     date_text: str
@@ -95,6 +99,11 @@ def view_foretold(
         text_path=visitor.link(f"/documents/{corpus}/{quote(text.external_id)}"),
         picture_path=visitor.link("/picture.png", **parameters),
         quote=text.text,
+        pieces=name_links(
+            link_pieces(cut(text.text, _LONGEST_QUOTE), None),
+            words,
+            has_media=Flag.MEDIA in text.flags,
+        ),
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
         day=format_day(text.created_at),
         date_text=say_date(text.created_at, text.dated_by, words),

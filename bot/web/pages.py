@@ -32,6 +32,8 @@ from bot.web.rendering import (
     draw_axis,
     has_picture,
     is_foretold,
+    link_pieces,
+    name_links,
     render_fragment,
     render_template,
     web_address,
@@ -60,7 +62,7 @@ from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
 from engine.search import Hit, Prophecy, SearchRequest
-from engine.values import Corpus
+from engine.values import Corpus, Flag
 
 _ON_HOME = 5  # of what was lately foretold
 _LASTING = "public, max-age=31536000, immutable"
@@ -91,6 +93,9 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         question=question,
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
+        examples=()
+        if question or chosen == ALL
+        else await choose_examples(shared, await shared.app.corpus(chosen), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
 
@@ -117,6 +122,7 @@ def _describe_source(source: CitedSource, words: Words, quote: str) -> dict[str,
     """Return what the template shows of a source; of a long one, its `quote` or its beginning."""
     candidate = source.passage.hit.candidate
     is_long = len(candidate.text) > _LONGEST_SOURCE
+    text = (quote or cut(candidate.text, _LONGEST_SOURCE)) if is_long else candidate.text
     return {
         "number": source.number,
         "corpus": source.passage.corpus,
@@ -128,7 +134,10 @@ def _describe_source(source: CitedSource, words: Words, quote: str) -> dict[str,
         ),
         "labels": name_flags(candidate.flags.names, words),
         "place": place_text(candidate.place, words) if candidate.place else None,
-        "text": (quote or cut(candidate.text, _LONGEST_SOURCE)) if is_long else candidate.text,
+        "text": text,
+        "pieces": name_links(
+            link_pieces(text, None), words, has_media=Flag.MEDIA in candidate.flags
+        ),
         "lang": candidate.lang,
         "url": web_address(candidate.url),
     }

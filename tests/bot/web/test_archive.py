@@ -62,10 +62,8 @@ async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
     archive: WebStage,
 ) -> None:
     page = read(await archive.get("/corpora/ana/2016/07"))
-    assert texts(page, "h2.day") == ["July 1, 2016"]
-    assert [*texts(page, ".entries > li > .meta")] == [
-        "09:00", "11:00", "July 10, 2016", "10:00",
-    ]  # fmt: skip
+    assert texts(page, "h2.day") == ["July 1"]
+    assert texts(page, ".entries time") == ["09:00", "11:00", "July 10, 2016", "10:00"]
     assert one(page, ".entries time").attributes["datetime"] == "2016-07-01T09:00Z"
     assert "Times are in UTC." in texts(page, ".note")
     spanish = read(await archive.get("/corpora/ana/on-this-day", lang="es"))

@@ -107,7 +107,7 @@ async def test_atom_and_json_feeds_have_the_same_entries(web: WebStage) -> None:
 async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     empty = LexborHTMLParser((await web.client.get("/feed.xml", headers=browser)).text)
-    assert one(empty, ".nothing a").attributes["href"] == "/", "where one may ask meanwhile"
+    assert one(empty, ".actions a").attributes["href"] == "/", "where one may ask meanwhile"
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen)
     for path in ("/feed.xml", "/feed.json"):
@@ -167,7 +167,8 @@ def test_strange_characters_produce_valid_feeds() -> None:
     strange = "a\x0b & <b> ]]> 🌍 العربية"
     found = ForetoldView(
         title=strange, path="/?a=1&b=2", text_path="/t", picture_path="/p", quote=strange,
-        author=None, day="", date_text="", age="", labels=(), news_day="2020-01-01", news_date="",
+        pieces=(), author=None, day="", date_text="", age="", labels=(), news_day="2020-01-01",
+        news_date="",
     )  # fmt: skip
     entry = PostedEntry(
         id="urn:x", foretold=found, original=None, source="", link=None,

@@ -60,7 +60,8 @@ def test_card_figures_are_the_existing_score_parts() -> None:
          [("3", "", 0), ("1, 4", "2011", 42)]),
         ([EARLIEST, UNTIL - YEAR / 10], [("1", "", 0), ("2", "", 91)]),
         ([EARLIEST] * 3, [("1, 2…", "", 0)]),
-        ([EARLIEST, EARLIEST + YEAR], [("1", "", 0), ("2", "", 25)]),
+        ([EARLIEST, EARLIEST + YEAR], [("1", "", 0), ("2", "2011", 25)]),
+        ([EARLIEST, EARLIEST + YEAR * 0.6], [("1", "", 0), ("2", "", 15)]),
     ],
 )  # fmt: skip
 def test_marks_of_a_time_axis_neither_overlap_nor_hide_its_ends(
