@@ -6,7 +6,7 @@ page.png to docs/pictures. It needs Chromium, and the extra `pictures`.
 
 import argparse
 import asyncio
-import subprocess
+import base64
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -27,6 +27,7 @@ from bot.settings import load_settings
 from bot.web.metrics import Metrics
 from bot.web.service import WebAdapter
 from engine.fetch.client import Fetcher
+from tests.bot.web.browser import browsing
 from tests.programs import find_program
 
 ASKED = {
@@ -40,7 +41,6 @@ _SETTINGS = {
     "PRESAGIO_WEB__JUDGE": "true",
     "PRESAGIO_WEB__PORT": "0",
 }
-_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en")
 
 
 @asynccontextmanager
@@ -72,19 +72,19 @@ async def page(app: App) -> AsyncIterator[str]:
             await service.stop(1)
 
 
-def photograph(chromium: str, address: str, file: Path) -> None:
-    """Write a picture of the page at `address`."""
-    with tempfile.TemporaryDirectory(prefix="chromium-") as profile:
-        width, height = _SIZE
-        command = [
-            chromium,
-            *_FLAGS,
-            f"--user-data-dir={profile}",
-            f"--window-size={width},{height}",
-            f"--screenshot={file}",
-            address,
-        ]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+async def photograph(chromium: str, address: str, file: Path) -> None:
+    """Write a picture of the page at `address`.
+
+    It is opened twice, as a browser that gets the typeface late shows another.
+    """
+    width, height = _SIZE
+    async with browsing(chromium) as browser:
+        await browser.look_like(width=width, height=height)
+        await browser.call("Emulation.setScrollbarsHidden", hidden=True)
+        for _ in range(2):
+            await browser.open(address)
+        taken = await browser.call("Page.captureScreenshot")
+    file.write_bytes(base64.b64decode(taken["data"]))
 
 
 async def draw(folder: Path, data_dir: str, chromium: str) -> None:
@@ -93,8 +93,8 @@ async def draw(folder: Path, data_dir: str, chromium: str) -> None:
         async with httpx.AsyncClient(base_url=address, timeout=60) as client:
             answer = (await client.get("/picture.png", params=ASKED)).raise_for_status()
         (folder / "answer.png").write_bytes(answer.content)
-        shown = f"{address}prophecy?{urlencode(ASKED)}"
-        await asyncio.to_thread(photograph, chromium, shown, folder / "page.png")
+        shown = f"{address}prophecy?{urlencode(ASKED | {'lang': 'en'})}"
+        await photograph(chromium, shown, folder / "page.png")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
