@@ -95,10 +95,18 @@ class ArchiveDay:
 @browsing.get("/corpora")
 async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
+    words = visitor.words
     return render_template(
         request,
         "corpora.html",
-        corpora=[(corpus, await _say_span(shared, corpus, visitor.words)) for corpus in corpora],
+        corpora=[
+            (
+                corpus,
+                await _say_span(shared, corpus, words),
+                await _list_years(shared, corpus, words),
+            )
+            for corpus in corpora
+        ],
     )
 
 
