@@ -59,7 +59,7 @@ async def write_finds(
     found = await look(app, query, corpus=corpus, limit=limit, voice=json, mode=mode)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if csv or json:
-        from engine.contracts.documents import FindAnswer
+        from engine.contracts.results import FindAnswer
 
         answer = FindAnswer.of(query, found, elapsed_ms=elapsed_ms).to_json()
         if csv:

@@ -44,7 +44,7 @@ from bot.web.shared_state import (
 )
 from db.search.shown import ArchiveText, DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyHit, QuestionAnswer, text_values
-from engine.contracts.documents import DocumentAnswer, FindAnswer
+from engine.contracts.results import DocumentAnswer, FindAnswer, FoundHit
 from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound
 from engine.messages import Message
@@ -294,19 +294,22 @@ async def find_texts(
         voice=True,
         mode=parameters.mode,
     )
-    page = replace(found, hits=found.hits[skipped:])
-    answer = FindAnswer.of(
-        parameters.query, page, elapsed_ms=(time.perf_counter() - started) * 1000
-    )
-    hits = [
-        hit | addresses.of_text(hit["corpus"] or answer.corpus, hit["id"]) for hit in answer.hits
-    ]
+    hits = found.hits[skipped:]
+    page = replace(found, hits=hits, counts=replace(found.counts, returned=len(hits)))
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    answer = FindAnswer.of(parameters.query, page, elapsed_ms=elapsed_ms)
     more = parameters.mode is not FindMode.RERANK and _goes_on(found, end)
     return FindPage.model_validate(
         dict(answer)
-        | {"hits": hits, "counts": answer.counts | {"returned": len(hits)}}
+        | {"hits": _add_links(answer.hits, answer.corpus, addresses)}
         | {"next": parameters.turn_page(end) if more else None}
     )
+
+
+def _add_links(
+    hits: Sequence[ProphecyHit | FoundHit], corpus: str, addresses: Addresses
+) -> list[dict[str, object]]:
+    return [{**dict(hit), **addresses.of_text(hit.corpus or corpus, hit.id)} for hit in hits]
 
 
 def _goes_on(found: QueryAnswer, end: int) -> bool:
@@ -344,15 +347,13 @@ async def answer_headline(
     prophecy = await shared.prophesy_from(corpora, request, shared.app.prophet)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
-
-    def add_links(hits: Sequence[ProphecyHit]) -> list[dict[str, object]]:
-        return [
-            {**dict(hit), **addresses.of_text(hit.corpus or answer.corpus, hit.id)} for hit in hits
-        ]
-
+    links = {
+        name: _add_links(hits, answer.corpus, addresses)
+        for name, hits in (("hits", answer.hits), ("near", answer.near))
+    }
     return HeadlineAnswer.model_validate(
         dict(answer)
-        | {"hits": add_links(answer.hits), "near": add_links(answer.near)}
+        | links
         | addresses.of_prophecy(prophecy, parameters.headline, parameters.date or now)
     )
 

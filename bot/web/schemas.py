@@ -25,7 +25,7 @@ from engine.contracts.answers import (
     ProphecyHit,
     QuestionAnswer,
 )
-from engine.contracts.documents import DocumentAnswer, FindAnswer
+from engine.contracts.results import DocumentAnswer, FindAnswer, FoundHit
 from engine.errors import NotAnswerable
 from engine.messages import Message
 from engine.query.find import DEFAULT_LIMIT
@@ -235,8 +235,14 @@ class HeadlineAnswer(ProphecyAnswer, _Addressed):
     )
 
 
+class AddressedFind(FoundHit, _Addressed):
+    """A text that meets a query."""
+
+
 class FindPage(FindAnswer, _Paged):
     """A page of what `presagio find --json` prints, each hit with addresses."""
+
+    hits: list[AddressedFind]  # type: ignore[assignment]  # each has some names more
 
 
 class AddressedDocument(DocumentAnswer, _Addressed):

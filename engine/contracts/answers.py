@@ -29,7 +29,9 @@ _SILENCE = "The sources do not say."
 class AnswerModel(BaseModel):
     """The base class of what programs read."""
 
-    model_config = ConfigDict(extra="forbid", protected_namespaces=(), defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, protected_namespaces=(), defer_build=True
+    )
 
     @classmethod
     def copy_fields(cls, source: object, **values: Any) -> Self:

@@ -1,27 +1,30 @@
-"""Search results: snippets that quote the documents verbatim, with receipts."""
+"""What a query finds, as programs read it: hits as JSON, by the contract of their kind and as the
+receipt, and a document by its id.
 
-from dataclasses import asdict
+`hit_values` says what there is to tell of a hit; each view of it lists the fields that it has.
+"""
+
 from datetime import UTC, datetime
 from mimetypes import guess_type
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from engine.contracts.answers import AnswerModel, FoundText, round_figure, text_values
 from engine.contracts.requests import SearchContract
 from engine.query.results import Comment, FindHit, FoundDocument, Match, QueryAnswer
 from engine.values import DateKind, Flag
 
-_DIGITS = 4
 _FILE_KINDS = frozenset({"image", "video", "audio", "text"})
+_OF_HIT = ("rank", "alike", "elsewhere", "voice_terms")
+_OF_DOCUMENT = (
+    *("title", "role", "thread", "attribution", "tags", "mentions", "engagement"),
+    *("participants", "domain"),
+)
+_OF_CANDIDATE = ("context", "beside", "platform", "lang", "corpus")
 
 
-class Value(BaseModel):
-    """The base class of all results."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class MatchedTerm(Value):
+class MatchedTerm(AnswerModel):
     """One part of the query in one hit. `alias_of`: what was asked for, where an alias stood."""
 
     term: str
@@ -33,11 +36,11 @@ class MatchedTerm(Value):
 
     @classmethod
     def of(cls, match: Match) -> Self:
-        """Return the contract's form of a match."""
-        return cls(**{**asdict(match), "score": round(match.score, _DIGITS)})
+        """Return a match."""
+        return cls.copy_fields(match, score=round_figure(match.score))
 
 
-class StageCounts(Value):
+class StageCounts(AnswerModel):
     """How many documents were left after each stage; docs/find.md tells what each is."""
 
     corpus: int
@@ -49,71 +52,8 @@ class StageCounts(Value):
     distinct: int
     returned: int
 
-    @classmethod
-    def of(cls, answer: QueryAnswer) -> Self:
-        """Return the counts of a find."""
-        return cls.model_validate(asdict(answer.counts))
 
-
-class HitReceipt(Value):
-    """Why one document was found."""
-
-    rank: int
-    score: float | None
-    bm25: float | None
-    parts: dict[str, float | None]
-    matched: tuple[MatchedTerm, ...]
-
-
-class Receipt(Value):
-    """How an answer came about. It holds no text of any document."""
-
-    canonical: str
-    expanded: str
-    filters: tuple[str, ...]
-    corpus: str
-    plan: str
-    counts: StageCounts
-    hits: tuple[HitReceipt, ...]
-
-    @classmethod
-    def of(cls, answer: QueryAnswer) -> Self:
-        """Return the receipt of a find."""
-        return cls(
-            **query_values(answer),
-            counts=StageCounts.of(answer),
-            hits=tuple(
-                HitReceipt.model_validate({"rank": hit.rank, **receipt_values(hit)})
-                for hit in answer.hits
-            ),
-        )
-
-
-def query_values(answer: QueryAnswer) -> dict[str, Any]:
-    """Return what was asked, how it was read, and where it was looked for."""
-    return {
-        "canonical": str(answer.query),
-        "expanded": str(answer.expanded),
-        "filters": tuple(map(str, answer.query.filters)),
-        "corpus": answer.corpus,
-        "plan": answer.plan.value,
-    }
-
-
-def receipt_values(hit: FindHit) -> dict[str, object]:
-    """Return why a document was found."""
-    return {
-        "score": None if hit.score is None else round(hit.score, _DIGITS),
-        "bm25": None if hit.score is None else round(hit.document.candidate.bm25, _DIGITS),
-        "parts": {
-            name: None if value is None else round(value, _DIGITS)
-            for name, value in hit.parts.items()
-        },
-        "matched": tuple(map(MatchedTerm.of, hit.matched)),
-    }
-
-
-class Attachment(Value):
+class Attachment(AnswerModel):
     """A file of a message or post. `kind` is image, video, audio, text or file, by its name."""
 
     name: str
@@ -126,12 +66,142 @@ class Attachment(Value):
         return cls(name=name, kind=kind if kind in _FILE_KINDS else "file")
 
 
-def attachments_of(document: FoundDocument) -> tuple[Attachment, ...]:
-    """Return the files of a document."""
-    return tuple(map(Attachment.of, document.attachments))
+class PostComment(AnswerModel):
+    """An answer to a post."""
+
+    text: str
+    author: str | None
+    date: datetime
+    post_id: str
+    url: str | None
+    engagement: int
+
+    @classmethod
+    def of(cls, comment: Comment) -> Self:
+        """Return a comment."""
+        date = comment.created_at.astimezone(UTC)
+        return cls.copy_fields(comment, date=date, post_id=comment.external_id)
 
 
-class Snippet(Value):
+def _document_values(document: FoundDocument) -> dict[str, Any]:
+    """Return what there is to tell of a document, by the names of DocumentText."""
+    candidate = document.candidate
+    return {
+        **{name: getattr(document, name) for name in _OF_DOCUMENT},
+        **{name: getattr(candidate, name) for name in _OF_CANDIDATE},
+        **text_values(candidate),
+        "attachments": tuple(map(Attachment.of, document.attachments)),
+    }
+
+
+def hit_values(hit: FindHit) -> dict[str, Any]:
+    """Return what there is to tell of a hit, by the names of FoundHit, the receipt and the
+    contracts."""
+    candidate, place = hit.document.candidate, hit.document.candidate.place
+    return {
+        **_document_values(hit.document),
+        **{name: getattr(hit, name) for name in _OF_HIT},
+        "score": round_figure(hit.score),
+        "bm25": None if hit.score is None else round_figure(candidate.bm25),
+        "similarity": round_figure(hit.similarity),
+        "parts": {name: round_figure(value) for name, value in hit.parts.items()},
+        "matched": tuple(map(MatchedTerm.of, hit.matched)),
+        "snippet": hit.excerpt.text if hit.excerpt else candidate.text,
+        "date": candidate.created_at and candidate.created_at.astimezone(UTC),
+        "notes": _list_notes(hit),
+        "thread_id": hit.document.thread,
+        **dict.fromkeys(("message_id", "post_id", "article_id"), candidate.external_id),
+        "comments": tuple(map(PostComment.of, hit.comments)),
+        "heading": place and place.heading,
+        "page": place and place.page,
+        "last_page": place and place.last_page,
+    }
+
+
+def _list_notes(hit: FindHit) -> tuple[str, ...]:
+    """Return what a reader should know about a hit besides its text."""
+    flags = hit.document.candidate.flags & ~Flag.THREAD
+    cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)
+    alike = f"{hit.alike} near-identical left out"
+    elsewhere = f"{hit.elsewhere} more places in it"
+    return (
+        *flags.names,
+        *(("excerpt of a longer text",) if cut else ()),
+        *((alike,) if hit.alike else ()),
+        *((elsewhere,) if hit.elsewhere else ()),
+    )
+
+
+class _HitModel(AnswerModel):
+    """The base class of the views of a hit."""
+
+    @classmethod
+    def of(cls, hit: FindHit) -> Self:
+        """Return what this view tells of a hit."""
+        values = hit_values(hit)
+        return cls.model_validate(
+            {name: values[name] for name in cls.model_fields if name in values}
+        )
+
+
+class HitReceipt(_HitModel):
+    """Why one document was found."""
+
+    rank: int
+    score: float | None
+    bm25: float | None
+    parts: dict[str, float | None]
+    matched: tuple[MatchedTerm, ...]
+
+
+class DocumentText(FoundText):
+    """A text with all that is known about it."""
+
+    context: str | None = Field(description="The message that it answers.")
+    beside: list[str] = Field(
+        description="What is searched beside the text: descriptions of pictures, polls, links."
+    )
+    title: str | None
+    role: str | None
+    platform: str | None
+    domain: str | None = Field(description="Of its page, without www.")
+    thread: str | None
+    attribution: str = Field(description="Where it comes from, else author, source and date.")
+    lang: str | None
+    tags: list[str]
+    mentions: list[str]
+    engagement: int
+    attachments: list[Attachment]
+    participants: list[str] = Field(description="Of its conversation.")
+
+
+class DocumentAnswer(DocumentText):
+    """One text with the names that `presagio find --json` gives its hits."""
+
+    corpus: str
+
+    @classmethod
+    def of(cls, corpus: str, document: FoundDocument) -> Self:
+        """Return a document of the corpus."""
+        return cls(**_document_values(document) | {"corpus": corpus})
+
+
+class FoundHit(_HitModel, DocumentText):
+    """A text that meets a query."""
+
+    rank: int
+    corpus: str | None = Field(description="Its corpus, in an answer from all of them.")
+    score: float | None
+    bm25: float | None = Field(description="What the matched terms add up to.")
+    parts: dict[str, float | None] = Field(description="Of the score, where a profile ranks.")
+    similarity: float | None
+    matched: list[MatchedTerm]
+    voice_terms: list[str] = Field(description="Pairs of words that its corpus says seldom.")
+    alike: int = Field(description="Near-identical texts that are left out for it.")
+    elsewhere: int = Field(description="Other places in its document that are left out for it.")
+
+
+class Snippet(_HitModel):
     """A window of the text around its best match, to the letter, and where it stands.
 
     `source` is the kind of search that found it, `platform` the app, network or format.
@@ -153,14 +223,6 @@ class Snippet(Value):
     parts: dict[str, float | None]
     matched: tuple[MatchedTerm, ...]
 
-    @classmethod
-    def of(cls, hit: FindHit) -> Self:
-        """Return the contract's form of a hit."""
-        values = _snippet_values(hit)
-        return cls.model_validate(
-            {name: values[name] for name in cls.model_fields if name in values}
-        )
-
 
 class PersonalSnippet(Snippet):
     """A message of a thread."""
@@ -171,29 +233,6 @@ class PersonalSnippet(Snippet):
     role: str | None
     attachments: tuple[Attachment, ...]
     participants: tuple[str, ...]
-
-
-class PostComment(Value):
-    """An answer to a post."""
-
-    text: str
-    author: str | None
-    date: datetime
-    post_id: str
-    url: str | None
-    engagement: int
-
-    @classmethod
-    def of(cls, comment: Comment) -> Self:
-        """Return the contract's form of a comment."""
-        return cls(
-            text=comment.text,
-            author=comment.author,
-            date=comment.created_at.astimezone(UTC),
-            post_id=comment.external_id,
-            url=comment.url,
-            engagement=comment.engagement,
-        )
 
 
 class SocialSnippet(Snippet):
@@ -221,66 +260,68 @@ class PublishedSnippet(Snippet):
     last_page: int | None
 
 
-def _snippet_values(hit: FindHit) -> dict[str, object]:
-    """Return the fields that snippets of every kind share."""
-    document, candidate = hit.document, hit.document.candidate
-    return {
-        "snippet": hit.excerpt.text if hit.excerpt else candidate.text,
-        "date": candidate.created_at and candidate.created_at.astimezone(UTC),
-        "dated_by": candidate.dated_by,
-        "author": candidate.author,
-        "tags": document.tags,
-        "voice_terms": hit.voice_terms,
-        "attribution": document.attribution,
-        "notes": _list_notes(hit),
-        **receipt_values(hit),
-        "thread_id": document.thread,
-        "message_id": candidate.external_id,
-        "role": document.role,
-        "platform": document.candidate.platform,
-        "post_id": candidate.external_id,
-        "url": candidate.url,
-        "engagement": document.engagement,
-        "mentions": document.mentions,
-        "attachments": attachments_of(document),
-        "participants": document.participants,
-        "comments": tuple(map(PostComment.of, hit.comments)),
-        "title": document.title,
-        "domain": document.domain,
-        "article_id": candidate.external_id,
-        "heading": candidate.place and candidate.place.heading,
-        "page": candidate.place and candidate.place.page,
-        "last_page": candidate.place and candidate.place.last_page,
-    }
+class _QueryModel(AnswerModel):
+    """How a query was read, and where it was looked for."""
 
-
-def _list_notes(hit: FindHit) -> tuple[str, ...]:
-    """Return what a reader should know about a hit besides its text."""
-    flags = hit.document.candidate.flags & ~Flag.THREAD
-    cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)
-    alike = f"{hit.alike} near-identical left out"
-    elsewhere = f"{hit.elsewhere} more places in it"
-    return (
-        *flags.names,
-        *(("excerpt of a longer text",) if cut else ()),
-        *((alike,) if hit.alike else ()),
-        *((elsewhere,) if hit.elsewhere else ()),
-    )
-
-
-S = TypeVar("S", bound=Snippet)
-
-
-class SearchResult(Value, Generic[S]):
-    """What a search found, with its receipt; no items means that nothing is there."""
-
-    query: str
     canonical: str
     expanded: str
     filters: tuple[str, ...]
     corpus: str
     plan: str
     counts: StageCounts
+
+    @classmethod
+    def copy_answer(cls, answer: QueryAnswer, **values: Any) -> Self:
+        """Return what was found, with `values`."""
+        return cls(
+            canonical=str(answer.query),
+            expanded=str(answer.expanded),
+            filters=tuple(map(str, answer.query.filters)),
+            corpus=answer.corpus,
+            plan=answer.plan,
+            counts=StageCounts.copy_fields(answer.counts),
+            **values,
+        )
+
+
+class Receipt(_QueryModel):
+    """How an answer came about. It holds no text of any document."""
+
+    hits: tuple[HitReceipt, ...]
+
+    @classmethod
+    def of(cls, answer: QueryAnswer) -> Self:
+        """Return the receipt of a find."""
+        return cls.copy_answer(answer, hits=tuple(map(HitReceipt.of, answer.hits)))
+
+
+class FindAnswer(_QueryModel):
+    """What `presagio find --json` prints."""
+
+    query: str
+    elapsed_ms: int
+    notice: str | None
+    hits: list[FoundHit]
+
+    @classmethod
+    def of(cls, text: str, answer: QueryAnswer, *, elapsed_ms: float) -> Self:
+        """Return what a query found."""
+        return cls.copy_answer(
+            answer,
+            query=text,
+            elapsed_ms=round(elapsed_ms),
+            notice=" ".join(answer.notices) or None,
+            hits=list(map(FoundHit.of, answer.hits)),
+        )
+
+
+S = TypeVar("S", bound=Snippet)
+
+
+class SearchResult(_QueryModel, Generic[S]):
+    """What a search found, with its receipt; no items means that nothing is there."""
+
+    query: str
     notice: str | None
     items: tuple[S, ...]
 
@@ -292,10 +333,9 @@ PublishedResult = SearchResult[PublishedSnippet]
 
 def result_of(search: SearchContract, answer: QueryAnswer, snippet: type[S]) -> SearchResult[S]:
     """Return a find in the contract's form."""
-    return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
+    return SearchResult[snippet].copy_answer(  # type: ignore[valid-type]  # pydantic makes the class here
+        answer,
         query=search.query,
-        **query_values(answer),
-        counts=StageCounts.of(answer),
         notice=" ".join(answer.notices) or None,
         items=tuple(map(snippet.of, answer.hits)),
     )

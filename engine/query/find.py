@@ -24,11 +24,11 @@ from engine.query.query import (
 )
 from engine.query.results import (
     Counts,
+    FindHit,
     FoundDocument,
     FoundDocuments,
     QueryAnswer,
     Receipts,
-    ScoredDocument,
 )
 from engine.ranking import (
     Parts,
@@ -131,7 +131,7 @@ def _join_letters(text: str) -> str:
 
 def rank_documents(
     documents: Sequence[FoundDocument], context: FeatureContext, profile: KindProfile
-) -> list[ScoredDocument]:
+) -> list[FindHit]:
     """Return the documents by score, best first, ties by date then id."""
     threads = Counter(document.thread for document in documents)
     context = replace(context, threads=threads)
@@ -142,7 +142,7 @@ def rank_documents(
         for document, its in zip(documents, parts, strict=True)
     ]
     scored.sort(key=lambda ranked: best_first(ranked[0], ranked[1].candidate))
-    return [ScoredDocument(document, score, its) for score, document, its in scored]
+    return [FindHit(document=document, score=score, parts=its) for score, document, its in scored]
 
 
 def compute_features(
@@ -204,11 +204,11 @@ class FindIndex(Reads, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """What was fetched, how many of it were compared, and the distinct ones kept."""
+    """What was fetched, how many of it were compared, and the distinct ones."""
 
     retrieved: FoundDocuments
-    kept: list[ScoredDocument]
-    looked_at: int
+    distinct: list[FindHit]
+    compared: int
 
 
 class Finder:
@@ -246,9 +246,9 @@ class Finder:
             stages = await self._rank_by_profile(
                 corpus, plan, required, limit, context=context, profile=profile
             )
-        retrieved, distinct = stages.retrieved, stages.kept
+        retrieved, distinct = stages.retrieved, stages.distinct
         receipts = Receipts(corpus, plan)
-        hits = [receipts.hit(rank, hit) for rank, hit in enumerate(distinct[:limit], start=1)]
+        hits = [receipts.explain(rank, hit) for rank, hit in enumerate(distinct[:limit], start=1)]
         return QueryAnswer(
             query=query,
             expanded=looked_for,
@@ -259,7 +259,7 @@ class Finder:
                 corpus=corpus.documents,
                 matching=retrieved.matching,
                 passing=retrieved.passing,
-                fetched=stages.looked_at,
+                fetched=stages.compared,
                 distinct=len(distinct),
                 elsewhere=sum(hit.elsewhere for hit in distinct),
                 returned=len(hits),
@@ -285,7 +285,7 @@ class Finder:
             score = plan.plan is Plan.RANKED
             distinct = self._choose_distinct_hits(
                 [
-                    ScoredDocument(document, document.candidate.bm25 if score else None)
+                    FindHit(document=document, score=document.candidate.bm25 if score else None)
                     for document in documents
                 ]
             )
@@ -333,12 +333,12 @@ class Finder:
             case Plan.NOTHING | Plan.NEAREST:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
-    def _choose_distinct_hits(self, documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+    def _choose_distinct_hits(self, hits: Sequence[FindHit]) -> list[FindHit]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
-        by_id = {hit.document.candidate.id: hit for hit in documents}
+        by_id = {hit.document.candidate.id: hit for hit in hits}
         groups = group_alike(
-            [hit.document.candidate for hit in documents], similarity=self._settings.similarity
+            [hit.document.candidate for hit in hits], similarity=self._settings.similarity
         )
         distinct = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
         items = Counter(_find_item(hit) for hit in distinct)
@@ -348,7 +348,7 @@ class Finder:
         ]
 
 
-def _find_item(hit: ScoredDocument) -> int | None:
+def _find_item(hit: FindHit) -> int | None:
     place = hit.document.candidate.place
     return place.item if place else None
 

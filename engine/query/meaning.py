@@ -20,7 +20,6 @@ from engine.query.results import (
     FindHit,
     FoundDocuments,
     QueryAnswer,
-    ScoredDocument,
     attribute_document,
 )
 from engine.search import FIRST_MOMENT, Candidate, order_by_date
@@ -163,16 +162,13 @@ class MeaningFinder(Finder):
             corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
         )
         distinct = self._choose_distinct_hits(
-            [ScoredDocument(document, None) for document in retrieved.documents]
+            [FindHit(document=document) for document in retrieved.documents]
         )
         hits = tuple(
-            FindHit(
+            replace(
+                hit,
                 rank=rank,
                 document=attribute_document(hit.document, corpus),
-                score=None,
-                matched=(),
-                alike=hit.alike,
-                elsewhere=hit.elsewhere,
                 similarity=similarity(hit.document.candidate.similarity or 0.0),
             )
             for rank, hit in enumerate(distinct[:limit], start=1)

@@ -59,17 +59,6 @@ class FoundDocuments:
     documents: Sequence[FoundDocument]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredDocument:
-    """A scored document: its score, the parts of the score, and how many others it represents."""
-
-    document: FoundDocument
-    score: float | None
-    parts: Mapping[str, float | None] = field(default_factory=dict)
-    alike: int = 0
-    elsewhere: int = 0  # other parts of the same item
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """One part of the query in one hit."""
@@ -98,10 +87,10 @@ class Comment:
 class FindHit:
     """One found document, and why it was found."""
 
-    rank: int
+    rank: int = 0  # from 1; 0 until the order is final
     document: FoundDocument
-    score: float | None  # BM25, or the profile's; None if no words were searched
-    matched: tuple[Match, ...]
+    score: float | None = None  # BM25, or the profile's; None if no words were searched
+    matched: tuple[Match, ...] = ()
     parts: Mapping[str, float | None] = field(default_factory=dict)  # of a profile's score, 0..1
     alike: int = 0  # near-identical documents left out in its favour
     elsewhere: int = 0  # other parts of its item left out in its favour
@@ -157,23 +146,20 @@ class Receipts:
     corpus: Corpus
     plan: PlannedSearch
 
-    def hit(self, rank: int, scored: ScoredDocument) -> FindHit:
-        """Return the hit for a scored document."""
-        document, corpus = scored.document, self.corpus
+    def explain(self, rank: int, hit: FindHit) -> FindHit:
+        """Return a hit with its rank, its attribution and what matched."""
+        document, corpus = hit.document, self.corpus
         norm = partial(
             DEFAULT.part, length=document.candidate.length, average=corpus.average_length
         )
         matches = (
             _build_match(sought, document, norm, corpus.searchable) for sought in self.plan.sought
         )
-        return FindHit(
+        return replace(
+            hit,
             rank=rank,
             document=attribute_document(document, corpus),
-            score=scored.score,
             matched=tuple(match for match in matches if match.count),
-            parts=scored.parts,
-            alike=scored.alike,
-            elsewhere=scored.elsewhere,
         )
 
     def notices(self) -> list[Message]:

@@ -17,7 +17,7 @@ from bot.queries.find import find
 from bot.web.schemas import AskAnswer, SearchAnswer, SearchHit
 from db.pool import Database
 from engine.contracts.answers import ProphecyAnswer, ProphecyHit, QuestionAnswer
-from engine.contracts.documents import DocumentAnswer, FindAnswer
+from engine.contracts.results import DocumentAnswer, FindAnswer
 from engine.errors import UsageError
 from engine.values import Kind
 from tests.ages import say_years
@@ -111,7 +111,7 @@ class TestNames:
 
     async def test_document_has_the_fields_of_a_find_hit(self, coffee_web: WebStage) -> None:
         found = await find(coffee_web.app, "harvest moon", corpus="demo")
-        hit = FindAnswer.of("harvest moon", found, elapsed_ms=1).hits[0]
+        hit = FindAnswer.of("harvest moon", found, elapsed_ms=1).hits[0].to_json()
         document = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
         corpus = document.pop("corpus")
         for address in ("page_url", "picture_url"):
