@@ -23,10 +23,9 @@ from bench.measures import JudgedHeadline, read_headlines, read_qrels
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
-from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Reject, SourceRequest
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom
 

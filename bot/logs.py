@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from bot.console.screen import make_printable
-from bot.settings.sections import LoggingSettings
+from bot.settings.model import LoggingSettings
 
 _MAXIMUM = 5  # times per window that the same message is written
 _WINDOW = 60.0  # seconds

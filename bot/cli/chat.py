@@ -21,7 +21,7 @@ from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.wiring import chat_services, composing_of, open_news_services, writing_of
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.chats import Access, Chats, Quotas
 from db.chat.events import EventClaims
 from db.pool import Database

@@ -18,7 +18,7 @@ from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.chats import Chats, Quotas
 from engine.chat import Chat, say_city, zone_named, zone_or_utc
 

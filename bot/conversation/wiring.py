@@ -35,7 +35,7 @@ from bot.jobs.troubles import ignore
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.find import find
 from bot.reply import MAX_HITS
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions

@@ -12,8 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bot.retired import explain_retired_setting
-from bot.settings.model import Sections, Settings
-from bot.settings.sections import masked_url
+from bot.settings.model import Sections, Settings, masked_url
 from bot.settings.sources import (
     DATA_DIR_VARIABLE,
     ENVIRONMENT_FILE,
@@ -198,7 +197,7 @@ def _suggest_default(keys: tuple[str, ...]) -> str | None:
     return f"The default is {toml_value(default)}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SettingOrigin:
     """One setting: its value, safe to show, and its source.
 
@@ -212,68 +211,34 @@ class SettingOrigin:
     source: str
 
 
-def settings_with_origins(config: Path | None = None) -> list[SettingOrigin]:
-    """Return the data folder, every setting in the order of config.example.toml, and the secrets.
+def settings_with_origins(config: Path | None = None) -> Iterator[SettingOrigin]:
+    """Yield the data folder, every setting in the order of config.example.toml, and the secrets.
 
     `config` is that of load_settings. Raises SettingsError.
     """
-    environ = os.environ
     settings = load_settings(config)
-    path = settings.config_file
-    beside = read_variables(path)
-    sources = _Sources(
-        file=str(path),
-        written=read_file(path) if path else {},
-        overrides=tuple(read_environment({**beside, **environ})),
-        variables={name: name for name in environ}
-        | {name: f"{name} in {ENVIRONMENT_FILE}" for name in beside if name not in environ},
-    )
-    return [
-        *_list_keys(settings, sources),
-        *_list_feeds(settings, sources),
-        *_list_secrets(settings, sources),
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
-    file: str
-    written: Mapping[str, object]
-    overrides: tuple[Override, ...]
-    variables: Mapping[str, str]  # how each is called in a source
-
-    def of(self, section: str, key: str) -> str:
-        for override in reversed(self.overrides):
-            if (override.section, override.key) == (section, key):
-                return self.variables[override.variable]
-        table = self.written.get(section)
-        return self.file if isinstance(table, dict) and key in table else DEFAULT
-
-
-def _list_keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
-    source = sources.variables.get(DATA_DIR_VARIABLE, DEFAULT)
-    yield SettingOrigin(section="", key="data_dir", value=str(settings.data_dir), source=source)
+    path, beside = settings.config_file, read_variables(settings.config_file)
+    variables = {name: f"{name} in {ENVIRONMENT_FILE}" for name in beside}
+    variables |= {name: name for name in os.environ}
+    source = variables.get(DATA_DIR_VARIABLE, DEFAULT)
+    yield SettingOrigin("", "data_dir", str(settings.data_dir), source)
+    sources = {
+        (section, key): str(path)
+        for section, table in (read_file(path) if path else {}).items()
+        if isinstance(table, dict)
+        for key in table
+    }
+    for override in read_environment({**beside, **os.environ}):
+        sources[override.section, override.key] = variables[override.variable]
     for section, key, _ in section_fields():
         value = _mask_value(key, getattr(getattr(settings, section), key))
-        yield SettingOrigin(section=section, key=key, value=value, source=sources.of(section, key))
-
-
-def _list_feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
+        yield SettingOrigin(section, key, value, sources.get((section, key), DEFAULT))
     for number, feed in enumerate(settings.feeds, 1):
         for key, value in feed:
-            name = f"feeds {number}"
-            yield SettingOrigin(
-                section=name, key=key, value=_mask_value(key, value), source=sources.file
-            )
-
-
-def _list_secrets(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
+            yield SettingOrigin(f"feeds {number}", key, _mask_value(key, value), str(path))
     for name, secret in settings.secrets:
-        variable = name.upper()
-        source = sources.variables[variable] if secret else UNSET
-        yield SettingOrigin(
-            section=SECRETS, key=variable, value=_MASK if secret else "", source=source
-        )
+        source = variables[name.upper()] if secret else UNSET
+        yield SettingOrigin(SECRETS, name.upper(), _MASK if secret else "", source)
 
 
 def _mask_value(key: str, value: object) -> object:

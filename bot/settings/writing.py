@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot.settings.model import Secrets, Sections
-from bot.settings.sections import FeedSettings
+from bot.settings.model import FeedSettings, Secrets, Sections
 from bot.settings.sources import ASSIGNMENT, escaped_line
 from engine.errors import SettingsError
 from engine.settings import Section

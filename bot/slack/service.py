@@ -25,7 +25,7 @@ from bot.adapter import AdapterFailed, AdapterStatus
 from bot.conversation.conversation import Conversation
 from bot.listening import Webhook, read_body
 from bot.request import Request
-from bot.settings.sections import SlackSettings
+from bot.settings.model import SlackSettings
 from bot.slack.adapter import SlackAdapter
 from bot.slack.client import (
     FAILURES,

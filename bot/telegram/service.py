@@ -17,7 +17,7 @@ from bot.conversation.conversation import Conversation
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening import Webhook
 from bot.request import Place
-from bot.settings.sections import TelegramSettings
+from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot, map_telegram_errors
 from bot.telegram.events import (

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from bot.settings.sections import WebSettings
+from bot.settings.model import WebSettings
 from bot.web.failures import Refusal
 from engine.messages import Message
 from engine.settings import UNLIMITED

@@ -4,7 +4,3 @@
 each into a document. `engine.ingest.isolated_reader` does both in a separate process, and
 `engine.ingest.load` stores what changed.
 """
-
-from engine.ingest.records import Defaults, Reject, SourceRecord
-
-__all__ = ["Defaults", "Reject", "SourceRecord"]

@@ -65,8 +65,7 @@ _WITH_WORDS = (".json", ".js", ".jsonl", ".csv", ".txt", ".html", ".htm", ".xml"
 class RecordStream:
     """The records of one source, in order, and how far it is read.
 
-    Iterating may raise InputError if the file
-    turns out to be damaged; what came before it is good.
+    Iterating may raise InputError if the file turns out to be damaged; what came before is good.
     """
 
     def __init__(
@@ -184,42 +183,38 @@ def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     )
 
 
-def unknown_format(name: str, sample: Sample, format_names: str) -> UnknownFormat:
-    """Return the error for a file that no reader recognises. `format_names` lists the formats."""
-    head = sample.head
+def unknown_format(name: str, sample: Sample) -> UnknownFormat:
+    """Return the error for a file that no reader recognises."""
+    head, known = sample.head, ", ".join(READERS)
     if refusal := _refuse_encoding(name, head) or _refuse_archive(name, head):
         return refusal
-    fix = Message("Known formats, for --format: {known}.", known=format_names)
     if sample.objects:
-        return UnknownFormat(
-            Message(
-                "The format of {name} is not recognised: its records hold {fields}.",
-                name=name,
-                fields=list_names(sample.objects[0]),
-            ),
-            fix=Message(
-                "Say which hold texts and dates: --columns text=NAME,created_at=NAME. Known"
-                " formats, for --format: {known}.",
-                known=format_names,
-            ),
+        said = Message(
+            "The format of {name} is not recognised: its records hold {fields}.",
+            name=name,
+            fields=list_names(sample.objects[0]),
         )
-    if refusal := _refuse_broken_json(name, head):
+    elif refusal := _refuse_broken_json(name, head):
         return refusal
-    columns = first_row(head)
-    if len(columns) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
-        return UnknownFormat(
-            Message(
-                "The format of {name} is not recognised: its first line is {columns}.",
-                name=name,
-                columns=list_names(columns),
-            ),
-            fix=Message(
-                "Say which columns hold texts and dates: --columns text=NAME,created_at=NAME. Known"
-                " formats, for --format: {known}.",
-                known=format_names,
-            ),
+    elif len(columns := first_row(head)) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
+        said = Message(
+            "The format of {name} is not recognised: its first line is {columns}.",
+            name=name,
+            columns=list_names(columns),
         )
-    return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
+    else:
+        return UnknownFormat(
+            Message("The format of {name} is not recognised.", name=name),
+            fix=Message("Known formats, for --format: {known}.", known=known),
+        )
+    return UnknownFormat(
+        said,
+        fix=Message(
+            "Say which hold texts and dates: --columns text=NAME,created_at=NAME. Known"
+            " formats, for --format: {known}.",
+            known=known,
+        ),
+    )
 
 
 def _refuse_broken_json(name: str, head: bytes) -> UnknownFormat | None:
@@ -312,7 +307,7 @@ def open_source(
     if request.format not in (AUTO, *READERS):
         raise UsageError(
             Message("There is no format {format!r}.", format=request.format),
-            fix=Message("Formats: {known}.", known=_list_formats()),
+            fix=Message("Formats: {known}.", known=", ".join(READERS)),
         )
     source: Source
     if request.where == "-":
@@ -359,7 +354,7 @@ def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
             if reader.name in _PUBLIC and (refusal := refuse_chat(name, sample.head, defaults)):
                 raise refusal
             return reader
-    raise unknown_format(name, sample, _list_formats())
+    raise unknown_format(name, sample)
 
 
 def _choose_members(
@@ -430,7 +425,3 @@ def _refuse_folder(
         if refusal := refuse_private(label, sample.head, sample.objects, defaults):
             return refusal
     return None
-
-
-def _list_formats() -> str:
-    return ", ".join(READERS)

@@ -166,7 +166,7 @@ class SourceReader(Closable):
 
 
 class ReadSource:
-    """One source, read batch by batch; a RecordSource. `bytes_read` grows to the total."""
+    """One source, read batch by batch; for a Loader. `bytes_read` grows to the total."""
 
     def __init__(
         self, reader: SourceReader, request: SourceRequest, stdin: IO[bytes] | None

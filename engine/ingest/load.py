@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.corpora import Document
 from engine.ingest.records import Batch, Reject
@@ -12,6 +12,7 @@ from engine.text.language import detect_language
 from engine.values import Corpus
 
 if TYPE_CHECKING:  # the process that reads needs no settings
+    from engine.ingest.isolated_reader import ReadSource
     from engine.ports import DocumentStore
 
 BATCH = 10_000
@@ -20,19 +21,6 @@ _SAMPLED = 50  # texts of a batch, for telling the language of those that name n
 
 class BatchLost(Exception):
     """The reader of a batch died before translating it. The next batch starts where it did."""
-
-
-class RecordSource(Protocol):
-    """A source of records."""
-
-    async def batch(self, number: int) -> Batch:
-        """Read the next batch of at most `number` records. Raises UsageError."""
-
-    async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
-        """Return documents of the latest batch, the last usable one for each id, and the rejects.
-
-        Raises BatchLost.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +72,7 @@ class Loader:
         self._looks: Counter[str | None] = Counter()  # of batches
         self.report = IngestReport(corpus=corpus.name)
 
-    async def load(self, source: RecordSource) -> IngestReport:
+    async def load(self, source: "ReadSource") -> IngestReport:
         """Store all records of a source and return the counts so far, over all sources.
 
         Raises InputError if the source is damaged, after storing what came before the damage, and
@@ -116,7 +104,7 @@ class Loader:
         await self._store.stitch_threads(self._corpus)
         return self.report
 
-    async def _read_changes(self, source: RecordSource) -> tuple[Batch, Sequence[Document]]:
+    async def _read_changes(self, source: "ReadSource") -> tuple[Batch, Sequence[Document]]:
         """Return the next batch and the documents of its new or changed records."""
         while True:
             batch = await source.batch(self._batch)

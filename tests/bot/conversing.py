@@ -31,7 +31,7 @@ from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Access, Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions

@@ -6,7 +6,7 @@ import pytest
 
 from bot.reply import Reply
 from bot.request import Person, Request, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.logs import configure_logging
-from bot.settings.sections import LoggingSettings
+from bot.settings.model import LoggingSettings
 
 
 @pytest.fixture(autouse=True)

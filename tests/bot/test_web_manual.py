@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.sections import WebSettings
+from bot.settings.model import WebSettings
 from bot.web.application import create_application
 from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
 from bot.web.searching import MAXIMUM

@@ -12,7 +12,7 @@ from bot.app import App, open_app
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
 from bot.settings import load_settings
-from bot.settings.sections import FeedSettings
+from bot.settings.model import FeedSettings
 from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat

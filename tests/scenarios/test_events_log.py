@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.logs import configure_logging
-from bot.settings.sections import LoggingSettings
+from bot.settings.model import LoggingSettings
 from tests.scenarios.newsroom import newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, until
 

@@ -19,10 +19,9 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from engine.corpora import Document
-from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Reject, SourceRequest
+from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.judge.judge import TEXT_LENGTH, cut_around
 from engine.prophecy.headline import read_headline
 from engine.text.clean import drop_links

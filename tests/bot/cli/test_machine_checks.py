@@ -17,7 +17,7 @@ from bot.checks import (
     check_tesseract,
 )
 from bot.settings import Settings, load_settings
-from bot.settings.sections import TelegramSettings, WebSettings
+from bot.settings.model import TelegramSettings, WebSettings
 
 
 @pytest.mark.parametrize(

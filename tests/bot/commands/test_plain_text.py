@@ -11,7 +11,7 @@ from bot.commands.addressing import read_address
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, RepliedMessage, Trigger, split_around
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
 

@@ -5,7 +5,7 @@ import pytest
 from bot.commands.plain_text import split_headlines
 from bot.reply import Reply
 from bot.request import RepliedMessage, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message

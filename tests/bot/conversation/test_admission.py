@@ -10,7 +10,7 @@ from bot.adapter import DeliveryError
 from bot.commands.rights import CODE_SHOWN, CODE_VALID
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
 from engine.messages import Message

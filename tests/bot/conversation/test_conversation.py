@@ -13,7 +13,7 @@ from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Revision, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, ExtraMissing, PresagioError, StorageUnreachable
@@ -571,7 +571,7 @@ class TestDeadDatabase:
         assert "was not settled" in log.text
 
     async def test_blocked_chat_gets_no_apology(self, storage: Database) -> None:
-        from bot.settings.sections import ChatSettings
+        from bot.settings.model import ChatSettings
 
         async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
             await self._rename(storage, "turn", "turn_away")

@@ -11,7 +11,7 @@ from bot.commands import standard_commands
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Gates, RecentPastes, not_meant
 from bot.request import Person, Place, Request, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.chats import Chats, Quotas
 from db.pool import Database
 from engine.chat import Listening

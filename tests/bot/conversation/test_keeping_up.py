@@ -11,7 +11,7 @@ import pytest
 from bot.adapter import DeliveryRefused
 from bot.conversation.sending import LatestShown, steps_shown
 from bot.request import Place, Request, Revision, Trigger
-from bot.settings.sections import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound, ModelError
 from engine.search import Headline, HitKind

@@ -9,7 +9,7 @@ from bot.card import Shape
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictures, PictureSubject, card_of, file_name, picture_answer
-from bot.settings.sections import PictureSettings
+from bot.settings.model import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.isolation import InThisProcess

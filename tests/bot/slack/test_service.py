@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapter import AdapterFailed
 from bot.request import Place
-from bot.settings.sections import SlackSettings
+from bot.settings.model import SlackSettings
 from bot.slack.events import SHORTCUT
 from bot.slack.service import SlackService
 from db.pool import Database

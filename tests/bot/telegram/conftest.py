@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.commands import standard_commands
-from bot.settings.sections import TelegramSettings
+from bot.settings.model import TelegramSettings
 from bot.telegram.service import TelegramService
 from db.chat.events import Inbox
 from db.pool import Database

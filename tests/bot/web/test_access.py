@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.settings import load_settings
-from bot.settings.sections import WebSettings
+from bot.settings.model import WebSettings
 from bot.web.access import Keys, OwnNames, Right, describe_open_access
 from tests.bot.web.stage import ADDRESS, WebStage, speaking, web_stage
 from tests.bot.web.test_feeds import filled, posted

@@ -8,10 +8,9 @@ import orjson
 
 from engine.corpora import Document
 from engine.errors import RecordError
-from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import list_exports, open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import SourceRequest
+from engine.ingest.records import Defaults, Reject, SourceRecord, SourceRequest
 
 TWEET = {
     "id_str": "1131393056299786240",

@@ -7,11 +7,10 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import READERS
 from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.reader import Reader, members_named
-from engine.ingest.records import PostFields
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.ingest.worker import SourceSession
 from engine.process_worker import Owner

@@ -68,7 +68,7 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
         (b"hello", "is not recognised. Known formats"),
         (b'{"a": 1}', "is not recognised: its records hold a. Say which hold texts"),
         (b'{"id": "1", "text": "\\ud83d"}\n', "no line can be read: not valid JSON: "),
-        (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. Say which columns"),
+        (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. Say which hold"),
         ('{"a": "caf\u00e9"}'.encode("latin-1"), "is not written in UTF-8. Save it as UTF-8."),
         (b"Rar!\x1a\x07\x01\x00", "is a RAR archive. Unpack it"),
         (b"7z\xbc\xaf\x27\x1c\x00", "is a 7-Zip archive. Unpack it"),

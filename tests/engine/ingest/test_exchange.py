@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
-from engine.ingest import Defaults
 from engine.ingest.detect import READERS, open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
-from engine.ingest.records import SourceRequest
+from engine.ingest.records import Defaults, SourceRequest
 from engine.text.clean import guard_cell, make_searchable, unguard_cell
 from engine.values import DateKind, Flag, Kind
 from tests.engine.ingest.formats.test_trump_archive import COLUMNS as COLUMNS_OF_ARCHIVE

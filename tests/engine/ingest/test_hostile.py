@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
 from engine.ingest.normalise import normalise
+from engine.ingest.records import Defaults, SourceRecord
 from tests.engine.ingest.formats import (
     test_blog_feed,
     test_bluesky,

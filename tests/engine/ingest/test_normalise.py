@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
 from engine.ingest.normalise import normalise, read_language_code
+from engine.ingest.records import Defaults, SourceRecord
 from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 

@@ -4,8 +4,8 @@ import orjson
 import pytest
 
 from engine.errors import UsageError
-from engine.ingest import Defaults
 from engine.ingest.reader import is_mine, role_of
+from engine.ingest.records import Defaults
 from tests.engine.ingest.reading import TWEET, javascript, records
 
 PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}

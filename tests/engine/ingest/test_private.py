@@ -7,10 +7,9 @@ import orjson
 import pytest
 
 from engine.errors import InputError, UnknownFormat
-from engine.ingest import Defaults
 from engine.ingest.chat_lines import looks_like_chat
 from engine.ingest.detect import list_exports, open_source
-from engine.ingest.records import SourceRequest
+from engine.ingest.records import Defaults, SourceRequest
 from engine.values import Kind
 from tests.engine.ingest.reading import documents
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import SourceRequest
+from engine.ingest.records import Defaults, SourceRequest
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

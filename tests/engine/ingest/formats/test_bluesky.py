@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.corpora import Document
 from engine.errors import InputError
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, one, reason, records
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents
 

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from engine.corpora import Document
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

@@ -5,7 +5,7 @@ import pytest
 
 from engine.corpora import Document
 from engine.errors import UsageError
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

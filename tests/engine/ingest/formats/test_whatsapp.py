@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ingest import Defaults
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

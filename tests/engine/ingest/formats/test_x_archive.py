@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.records import SourceRequest
+from engine.ingest.records import Defaults, SourceRequest
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
 
 LONG = "A text about pigs & cows that goes on for so long that X has cut it"
