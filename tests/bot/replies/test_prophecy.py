@@ -12,7 +12,6 @@ from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
-from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
@@ -42,26 +41,6 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2, 2)
     undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
     assert undated.hits[0].age == say_years(10, 3)
-
-
-@pytest.mark.parametrize(
-    ("flags", "judged", "marks"),
-    [
-        (Flag.NONE, True, ("foretold",)),
-        (Flag.NONE, False, ("perhaps", "not judged")),
-        (Flag.REPOST | Flag.TRUNCATED, True, ("foretold", "repost", "cut")),
-        (Flag.QUOTE | Flag.DELETED, False, ("perhaps", "not judged", "quote", "deleted")),
-        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ("foretold", "reply")),
-    ],
-)
-def test_hit_marks_show_flags_and_missing_judgment(
-    flags: Flag, judged: bool, marks: tuple[str, ...]
-) -> None:
-    hit = make_hit(flags=flags, parts=None if judged else UNJUDGED_PARTS)
-    assert (
-        prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0].marks(ENGLISH)
-        == marks
-    )
 
 
 def test_nearest_hits_have_no_sureness_mark() -> None:
