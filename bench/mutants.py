@@ -34,9 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = {
     "engine/prophecy/score.py": (
         "engine/prophecy/test_score.py",
-        "engine/prophecy/test_coverage.py",
         "engine/prophecy/test_order.py",
-        "engine/prophecy/test_sureness.py",
     ),
     "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_merge.py"),
     "engine/query/parser.py": ("engine/query",),

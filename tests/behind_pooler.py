@@ -23,7 +23,7 @@ NOT_BEHIND: Mapping[str, str] = {
     "::test_a_server_without_pgvector_says_so_and_is_left_as_it_was": (
         "it changes a setting that only new sessions have"
     ),
-    "tests/db/search/test_shown.py::test_a_list_is_planned_for_its_span_of_time": _SESSIONS,
+    "tests/db/search/test_threads.py::test_a_list_is_planned_for_its_span_of_time": _SESSIONS,
     f"{_INDEX}test_writes_and_searches_continue_while_an_index_is_built": _BESIDE,
     f"{_INDEX}test_the_build_of_a_killed_process_is_waited_for": _BESIDE,
     f"{_INDEX}test_an_interrupted_index_build_is_repeated": _BESIDE,

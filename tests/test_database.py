@@ -4,13 +4,12 @@ import os
 import re
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from tests.behind_pooler import NOT_BEHIND, reason_against
-from tests.database import KEEPER, Clones, drop_stale, execute, with_database
+from tests.behind_pooler import NOT_BEHIND
+from tests.database import KEEPER, Clones, drop_stale, execute
 from tests.scenarios.stage import load_tweets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,19 +21,6 @@ async def names(url: str) -> set[str]:
         return {row["datname"] for row in await connection.fetch("SELECT datname FROM pg_database")}
     finally:
         await connection.close()
-
-
-async def test_every_test_gets_a_database_of_its_own_with_all_tables(
-    database_url: str, _clones: Clones
-) -> None:
-    await execute(database_url, "CREATE TABLE mine ()")
-    with _clones.clone() as other:
-        connection = await asyncpg.connect(other)
-        try:
-            assert await connection.fetchval("SELECT to_regclass('mine')") is None
-            assert await connection.fetchval("SELECT count(*) FROM migration") > 0
-        finally:
-            await connection.close()
 
 
 async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: Clones) -> None:
@@ -131,17 +117,6 @@ async def test_a_database_that_is_not_as_good_as_new_is_not_handed_on(
     assert name not in await names(server_url)
 
 
-async def test_a_clone_goes_even_while_somebody_is_connected(
-    server_url: str, _clones: Clones
-) -> None:
-    with _clones.clone() as url:
-        connection = await asyncpg.connect(url)
-        name = urlsplit(url).path.removeprefix("/")
-        assert name in await names(server_url)
-    assert name not in await names(server_url)
-    connection.terminate()
-
-
 async def test_databases_of_dead_runs_go_after_a_day(server_url: str) -> None:
     now = int(time.time())
     stale = f"presagio_test_{now - 90_000}_x_{os.getpid()}"
@@ -156,12 +131,6 @@ async def test_databases_of_dead_runs_go_after_a_day(server_url: str) -> None:
         await execute(server_url, f'DROP DATABASE "{young}"')
 
 
-def test_the_url_of_another_database_keeps_the_rest() -> None:
-    url = "postgresql://u:p@/one?host=/tmp/x&port=5432"
-    assert with_database(url, "two") == "postgresql://u:p@/two?host=/tmp/x&port=5432"
-    assert with_database("postgresql://u@h:1", "two") == "postgresql://u@h:1/two"
-
-
 def test_tests_see_no_setting_of_whoever_runs_them(run_folder: Path) -> None:
     assert Path.home().parent == run_folder
     ours = {name for name in os.environ if name.startswith("PRESAGIO_")}
@@ -174,9 +143,3 @@ def test_what_does_not_run_behind_a_pooler_exists(named: str) -> None:
     module, _, name = named.partition("::")
     source = (ROOT / module).read_text(encoding="utf-8")
     assert not name or re.search(rf"^(async def|def|class) {name}\b", source, re.MULTILINE)
-
-
-def test_what_does_not_run_behind_a_pooler_is_named_by_module_class_or_function() -> None:
-    (module,) = [name for name in NOT_BEHIND if name.endswith("db/test_backup.py")]
-    assert reason_against(f"{module}::test_any[case]") == NOT_BEHIND[module]
-    assert reason_against("tests/test_database.py::test_any") is None

@@ -1,6 +1,5 @@
 """The guard that keeps tests on this machine."""
 
-import asyncio
 import socket
 
 import pytest
@@ -23,30 +22,6 @@ def test_a_datagram_to_elsewhere_is_refused() -> None:
     datagrams = socket.socket(type=socket.SOCK_DGRAM)
     with only_loopback(), datagrams as client, pytest.raises(NetworkAccess):
         client.sendto(b"?", ("192.0.2.1", 53))
-
-
-@pytest.mark.parametrize("host", ["example.invalid", "192.0.2.1"])
-async def test_asyncio_gets_nowhere_either(host: str) -> None:
-    with only_loopback() as refused, pytest.raises(NetworkAccess):
-        await asyncio.open_connection(host, 80)
-    assert refused
-
-
-async def test_loopback_is_open() -> None:
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"hello")
-        writer.close()
-        await writer.wait_closed()
-
-    with only_loopback() as refused:
-        server = await asyncio.start_server(greet, "localhost", 0, family=socket.AF_INET)
-        port = server.sockets[0].getsockname()[1]
-        async with server:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            assert await reader.read() == b"hello"
-            writer.close()
-            await writer.wait_closed()
-    assert not refused
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from bench import (
     chat,
     chunks,
     expansion,
+    feeds,
     find,
     ingest,
     many,
@@ -300,3 +301,14 @@ def test_the_work_of_each_server_is_reported(
     rows = {(row["servers"], row["measured"]): row for row in printed()}
     assert list(rows) == [("one server", "ingest"), ("one server", "search")]
     assert rows["one server", "search"]["cpu_ms_server"]
+
+
+def test_every_round_reads_every_feed(capsys: pytest.CaptureFixture[str]) -> None:
+    feeds.main(["--quick"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *rounds, share = rows
+    assert len(rounds) == 4
+    slow = rounds[2]
+    assert slow["slow_last_s"] >= 1.0
+    assert rounds[1]["megabytes"] == pytest.approx(rounds[2]["megabytes"], rel=0.01)
+    assert 0 < share["share"] < 0.1

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import pictures
+from bench import cards, pictures
+from bot.card import Shape
+from tests.png import read_size
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,3 +40,13 @@ def test_the_pictures_command_draws_them_in_the_right_size(
     pictures.main(["--folder", str(server_folder / "drawn")])
     assert size(server_folder / "drawn" / "answer.png") == (1200, 630)
     assert size(server_folder / "drawn" / "page.png") == (1000, 1180)
+
+
+def test_each_sample_is_drawn_in_both_shapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cards, "SAMPLES", {"word": cards.SAMPLES["word"]})
+    cards.main([str(tmp_path / "new")])
+    for shape in Shape:
+        assert read_size((tmp_path / "new" / f"word-{shape}.png").read_bytes()) == shape.size
+    assert "word-chat: " in capsys.readouterr().out

@@ -15,7 +15,7 @@ from bot.i18n.words import words_for
 from bot.settings import load_settings
 from engine.chat import Chat
 from engine.feeds.lookup import OpmlFeed, write_opml
-from engine.posting.delivery import PostingMode, Subscription
+from engine.posting.delivery import Subscription
 from tests.bot.forking import forked
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page
@@ -78,11 +78,3 @@ def test_guide_settings_are_loaded(tmp_path: Path) -> None:
     assert [feed.category for feed in settings.feeds] == ["news", "research"]
     posting = tomllib.loads(written)["posting"]
     assert settings.posting.repeat_after_days == posting["repeat_after_days"]
-
-
-def test_off_keeps_what_was_chosen() -> None:
-    start = Subscription(chat=CHAT)
-    off = read_subscription(
-        "off", read_subscription("best 7", None, start, words_for("en")), start, words_for("en")
-    )
-    assert (off.mode, off.best) == (PostingMode.OFF, 7)

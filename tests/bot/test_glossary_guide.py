@@ -55,12 +55,3 @@ def test_guide_terms_called_protected_are_protected() -> None:
     assert len(documented) == 7
     assert all(explain_protection(term, is_word) for term in documented)
     assert not any(explain_protection(term, is_word) for term in ("Fed", "kubernetes", "k8s"))
-
-
-def test_every_command_exists() -> None:
-    commands = re.findall(r"^presagio glossary (\w+)", GUIDE, re.MULTILINE)
-    assert set(commands) == {
-        "add", "list", "suggest", "pending", "approve", "reject", "export", "import",
-    }  # fmt: skip
-    for command in set(commands):
-        assert "Example: presagio glossary" in forked("glossary", command, "--help").out

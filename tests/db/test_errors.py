@@ -1,13 +1,16 @@
 """Errors of the driver become one line of the project's own."""
 
 import asyncio
+import re
 import socket
 from dataclasses import replace
+from pathlib import Path
 
 import asyncpg
 import pytest
 
-from db.connection import mapped_storage_errors, storage_error
+import db
+from db.connection import load_statements, mapped_storage_errors, storage_error
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
@@ -195,3 +198,40 @@ def test_a_worker_that_does_not_answer_is_named(said: str) -> None:
     found = storage_error(asyncpg.ConnectionFailureError(said))
     assert isinstance(found, StorageInterrupted)
     assert "worker 10.0.0.7:5432 of" in str(found)
+
+
+SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
+
+
+SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)
+
+
+# The numbers of these are given by the expressions that are put into their braces.
+COMPOSED = {"described"}
+
+
+# Parts of statements, which give their parameters their numbers.
+READ = load_statements("search")["read"]
+
+
+def test_statements_contain_no_header_comment() -> None:
+    held = "\n".join(text for path in SQL for text in load_statements(path.stem).values())
+
+    assert "-- name:" not in held
+    assert load_statements("conversation")["chat"].startswith("SELECT id, platform")
+    assert load_statements("news")["settle_feed"].startswith("UPDATE feed")
+
+
+@pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
+def test_a_statement_names_each_of_its_parameters_once(path: Path) -> None:
+    signatures = {
+        name: re.findall(r"\w+", named) for name, named in SIGNATURE.findall(path.read_text())
+    }
+    for name, template in load_statements(path.stem).items():
+        if name in COMPOSED:
+            continue
+        text = template.replace("{read}", READ)
+        numbers = {int(number) for number in re.findall(r"\$(\d+)", re.sub(r"--.*", "", text))}
+        named = signatures.get(name, [])
+        assert len(set(named)) == len(named), name
+        assert numbers == set(range(1, len(named) + 1)), name

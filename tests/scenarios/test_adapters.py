@@ -229,12 +229,6 @@ async def test_a_button_of_an_answer_that_is_gone_is_too_old(adapter: Talk) -> N
         assert "This button is too old." in (await adapter.presses(button)).text
 
 
-async def test_an_empty_corpus_is_reported(talk: Talk) -> None:
-    await talk.stage.rows("DELETE FROM document RETURNING id")
-    async with talk.serving():
-        assert "Corpus demo is empty." in (await talk.says(HEADLINE)).text
-
-
 async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
     await talk.stage.rows("DELETE FROM corpus RETURNING id")
     async with talk.serving():
@@ -378,12 +372,6 @@ async def test_a_typed_date_is_used_and_shown(adapter: Talk, dated: str) -> None
     assert answer.text.count("2012") == 1
 
 
-async def test_only_tweets_before_the_typed_date_are_shown(adapter: Talk) -> None:
-    answer = await adapter.says(f"{HEADLINE} before:2011")
-    assert "October 28, 2010" in answer.text
-    assert not re.search(r"201[1-9]|202\d", answer.text)
-
-
 @pytest.mark.parametrize("command", ["/prophecy", "/find", "/ask"])
 async def test_a_command_in_reply_to_a_message_is_about_its_text(
     adapter: Talk, command: str
@@ -443,12 +431,6 @@ async def test_a_whole_question_is_not_answered_from_the_one_before(adapter: Tal
     )
 
 
-async def test_a_subscription_understands_the_time(adapter: Talk) -> None:
-    for time in ("9", "9am", "9:00", "a las 9", "las 9", "at 9"):
-        await adapter.commands("/subscribe daily 7")
-        assert "at 9:00" in (await adapter.commands(f"/subscribe daily {time}")).text, time
-
-
 async def test_a_change_is_answered_with_one_line(adapter: Talk) -> None:
     for command in ("/settings threshold mirrors", "/settings answers full", "/corpus demo"):
         shown = await adapter.commands(command)
@@ -498,15 +480,3 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
         step, shown = await talk.says_slowly(HEADLINE)
     assert step == "Searching …"
     assert is_answer(shown)
-
-
-async def test_the_forget_command_deletes_the_data_of_a_person(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    await adapter.commands("/settings threshold foretold")
-    asked = await adapter.commands("/forget")
-    assert "This deletes what I have stored about you:" in asked.text
-    assert "Delete it for good" in asked.buttons
-    gone = await adapter.presses("Delete it for good")
-    assert gone.text.startswith("Deleted.")
-    assert "threshold: mirrors" in (await adapter.commands("/settings")).text
-    assert "Send me a headline first." in (await adapter.commands("/why")).text

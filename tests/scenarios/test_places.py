@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.model import failure
 from tests.fakes.slack import App, SlackServer
 from tests.scenarios.seats import Seat, SlackSeat, TelegramSeat
 from tests.scenarios.slack.stage import SlackStage, slack_staged
@@ -100,35 +99,6 @@ async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
 
 
 MOON, PRICES = "What did she say about the harvest moon?", "What did she say about prices?"
-
-
-async def test_a_question_follows_nobody_else_s(place: Place) -> None:
-    carla, ben = place.admin, place.member
-    model = place.stage.model
-    model.script = [failure(503)]
-    assert "moon" in await carla.commands(f"/ask {MOON}")
-    answer = await ben.commands(f"/ask {PRICES}")
-    assert "prices" in answer
-    assert "moon" not in answer
-    assert "earlier" not in model.requests[-1].prompt
-    await ben.commands("/ask And in 2010?")
-    assert f'"earlier":["{PRICES}"]' in model.requests[-1].prompt
-    await carla.commands("/ask And in 2010?")
-    assert f'"earlier":["{MOON}"]' in model.requests[-1].prompt
-
-
-async def test_a_question_in_reply_to_an_answer_follows_its_question(place: Place) -> None:
-    carla, ben = place.admin, place.member
-    model = place.stage.model
-    model.script = [failure(503)]
-    await carla.calls(f"/ask {MOON}")
-    about_moon = carla.said[-1]
-    await ben.calls(f"/ask {PRICES}")
-    assert "moon" in await ben.replies("/ask And in 2010?", about_moon)
-    assert f'"earlier":["{MOON}"]' in model.requests[-1].prompt
-    await ben.replies("/ask And in 2011?", about_moon)
-    assert f'["{MOON}"' in model.requests[-1].prompt
-    assert PRICES not in model.requests[-1].prompt
 
 
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:

@@ -537,18 +537,6 @@ async def test_an_unreadable_delivery_is_given_up_and_delays_nothing(
         assert (await states(process))[0] == ("failed", 0)
 
 
-async def test_a_chat_that_fails_delays_no_other(coffee_url: str) -> None:
-    async with newsroom(coffee_url) as room:
-        process = await room.process()
-        for platform in PLATFORMS:
-            await room.subscribe(process, platform)
-        await room.news(process)
-        await process.jobs.digest()
-        room.slack.fail("chat.postMessage", Fault(status=500), times=3)
-        await room.deliver(process)
-        assert (len(room.said("telegram")), len(room.said("slack"))) == (1, 0)
-
-
 async def test_a_platform_that_does_not_answer_delays_no_other(coffee_url: str) -> None:
     async with newsroom(coffee_url) as room:
         process = await room.process()

@@ -193,29 +193,6 @@ async def test_an_exhausted_quota_still_allows_unsubscribing(stage: Stage, eve: 
     assert stage.model.calls == 1
 
 
-async def test_an_entry_of_a_person_covers_what_the_person_asks_inline(
-    stage: Stage, eve: User
-) -> None:
-    bob = stage.telegram.user("Bob")
-    stage.environment["PRESAGIO_CHAT__ALLOW"] = json.dumps([f"telegram:{eve.id}"])
-    async with stage.serving():
-        other = await bob.asks_inline("Coffee prices")
-        found = await (await eve.asks_inline("Coffee prices")).answered()
-        assert len(found.results) >= 3
-        await stage.telegram.until_acknowledged()
-    assert other.answers == []
-
-
-async def test_a_blocked_person_is_not_answered_inline(stage: Stage, eve: User) -> None:
-    bob = stage.telegram.user("Bob")
-    stage.environment["PRESAGIO_CHAT__BLOCK"] = json.dumps([f"telegram:{eve.id}"])
-    async with stage.serving():
-        blocked = await eve.asks_inline("Coffee prices")
-        await (await bob.asks_inline("Coffee prices")).answered()
-        await stage.telegram.until_acknowledged()
-    assert blocked.answers == []
-
-
 async def test_inline_queries_change_no_settings(stage: Stage, root: User) -> None:
     async with stage.serving():
         for text in ("/glossary add coffee = java", "/settings threshold foretold"):

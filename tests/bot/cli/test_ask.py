@@ -94,11 +94,6 @@ def test_empty_question_and_bad_options_are_usage_errors(
     assert invoke("ask", *arguments).complaint(2).startswith(complaint)
 
 
-@pytest.mark.parametrize("option", ["--corpus", "--kind"])
-def test_unknown_corpus_or_kind_is_refused(invoke: Invoke, demo: str, option: str) -> None:
-    assert "There is no corpus" in invoke("ask", "x", option, "library").complaint(1)
-
-
 @pytest.mark.parametrize("limit", ["0", "21", "x"])
 def test_the_limit_is_one_to_twenty(invoke: Invoke, demo: str, limit: str) -> None:
     assert invoke("ask", "x", "--limit", limit).code == 2
@@ -148,9 +143,6 @@ class TestFilters:
         assert ids("--corpus", "a", "--after", year) == {"a-now", "a-month", "a-old"}
         assert ids("--corpus", "a", "--after", year, "--period", "week") == {"a-now"}
         assert ids("--corpus", "a", "--before", year, "--period", "week") == set()
-
-    def test_several_corpora_without_a_name_are_asked(self, invoke: Invoke, filled: None) -> None:
-        assert invoke("ask", QUESTION, "--json").json["corpora"] == ["a", "b"]
 
 
 class TestModel:

@@ -82,30 +82,12 @@ async def test_variants_differ_and_report_usage_per_step(model: Writer, demo: st
     ]
 
 
-async def test_a_thread_ends_with_its_sources(model: Writer, demo: str) -> None:
-    got = (await run("compose", PROMPT, "--thread", "--json")).json
-    assert_contract(got)
-    tweets = [one["text"] for one in got["variants"][0]["tweets"]]
-    assert 2 <= len(tweets) <= 6 and tweets[-1].startswith("Sources:\n[1] https://")
-    shown = "\n".join(tweets)
-    assert set(re.findall(r"https?://\S+", shown)) <= {one["url"] for one in got["sources"]}
-
-
 async def test_as_text_with_every_step(model: Writer, demo: str) -> None:
     done = await run("compose", PROMPT, "--explain")
     assert done.code == 0
     assert re.search(r"\[1\]\n\(\d+ of 280 characters\)", done.out)
     assert "evidence: " in done.out and "7,120 tokens" in done.out
     assert "Looking into" not in done.err  # progress is for terminals
-
-
-async def test_failed_check_step_is_reported_in_the_notice(model: Writer, demo: str) -> None:
-    model.says["check"] = failure(400, "no such parameter")
-    got = (await run("compose", PROMPT, "--json")).json
-    assert_contract(got)
-    assert got["variants"][0]["unsupported"] == 1
-    assert "Not checked by a model: " in got["notice"]
-    assert got["steps"][-1]["skipped"]
 
 
 @pytest.mark.parametrize("step", ["evidence", "draft"])
@@ -120,16 +102,6 @@ async def test_model_failure_exits_1_with_one_line(model: Writer, demo: str, ste
     assert json.loads(done.out)["notice"] in done.err
     done = await run("compose", PROMPT, "--explain")
     assert done.code == 1 and "retrieve: " in done.out
-
-
-async def test_prompt_without_a_match_writes_nothing_and_calls_no_model(
-    model: Writer, demo: str
-) -> None:
-    done = await run("compose", "qwxzzy vvvkkq", "--json")
-    assert done.code == 0
-    assert_contract(done.json)
-    assert done.json["variants"] == [] and not model.calls
-    assert done.json["notice"].startswith("Nothing was written: nothing was found about this")
 
 
 def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) -> None:

@@ -87,9 +87,6 @@ class TestSet:
         changed = invoke("corpora", "set", "mine", "--author", "@you", "--json").json
         assert (changed["url_template"], changed["author"]) == (template, "you")
 
-    def test_set_refuses_an_unknown_corpus(self, invoke: Invoke, mine: str) -> None:
-        assert "There is no corpus" in invoke("corpora", "set", "no", "--author", "x").complaint()
-
 
 class TestDescribe:
     def test_describe_changes_only_the_description(self, invoke: Invoke, mine: str) -> None:
@@ -99,10 +96,6 @@ class TestDescribe:
         assert f"description: {said}" in invoke("corpora", "show", "mine").out
         taken = invoke("corpora", "describe", "mine", "--description", "", "--json").json
         assert taken["description"] is None
-
-    def test_describe_refuses_an_unknown_corpus(self, invoke: Invoke, mine: str) -> None:
-        done = invoke("corpora", "describe", "no", "--description", "x")
-        assert "There is no corpus 'no'." in done.complaint()
 
 
 class TestDrop:

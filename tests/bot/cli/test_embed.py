@@ -119,23 +119,6 @@ def test_single_text_corpus_does_not_match_an_unrelated_query(
     assert alike["parts"]["semantic"] > 0
 
 
-def test_a_text_without_a_vector_does_not_go_before_its_twin(archive: str, tmp_path: Path) -> None:
-    texts = ("Rain stops play in the final again", "Rain stops play in the final once more")
-    assert forked("ingest", written(tmp_path / "a.jsonl", *texts), "--corpus", "two").code == 0
-    assert forked("embed", "--corpus", "two").code == 0
-    ids = "SELECT d.id FROM document d JOIN corpus c ON c.id = d.corpus_id AND c.name = 'two'"
-    gone = f"DELETE FROM embedding_1 WHERE document_id = ({ids} AND external_id = '1') RETURNING 1"
-    assert ask(archive, gone) == 1
-    done = forked("search", "Rain stops play in the final", "--corpus", "two", "--json").json
-    scores = {hit["id"]: hit["score"] for hit in done["hits"]}
-    assert scores["1"] < scores["2"]
-
-
-def test_hybrid_search_without_vectors_has_a_notice(archive: str) -> None:
-    notice = search("--mode", "hybrid")["notice"]
-    assert "Searched by words alone: me has no vectors yet." in notice
-
-
 def test_without_embeddings_the_command_says_what_to_do(
     archive: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,20 +241,6 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     # Requests of one text are questions, by which the scale is measured.
     documents = [len(asked.texts) for asked in server.requests if len(asked.texts) > 1]
     assert sum(documents) <= number + batch * at_once  # what was under way
-
-
-async def test_search_falls_back_to_words_if_the_endpoint_is_down(
-    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with endpoint as server:
-        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
-        assert (await _run("embed")).code == 0
-        assert (await asyncio.to_thread(search))["mode"] == "hybrid"
-        server.script = [refusal(503)]
-        found = await asyncio.to_thread(search)
-    assert found["mode"] == "lexical"
-    assert found["hits"]
-    assert "Searched by words alone: What was asked was not embedded within 4 s." in found["notice"]
 
 
 async def test_a_refused_key_ends_embedding_with_one_line(

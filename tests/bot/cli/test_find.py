@@ -66,12 +66,6 @@ class TestJson:
 
 
 class TestQueriesLikeOptions:
-    @pytest.mark.parametrize("query", ["-hillary", "-ship", "-from:x", '-"a ship"'])
-    def test_a_minus_excludes(self, invoke: Invoke, demo: str, query: str) -> None:
-        found = find(invoke, query)
-        assert found["canonical"] == query
-        assert found["plan"] == "newest"
-
     @pytest.mark.parametrize("query", ["-clinton", "-nixon", "-vote", "-hat", "-h"])
     def test_letters_of_an_excluded_word_are_not_read_as_options(
         self, invoke: Invoke, demo: str, query: str

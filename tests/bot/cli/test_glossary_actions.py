@@ -79,29 +79,6 @@ def test_an_alias_approved_in_one_process_fires_at_once_in_another_that_runs() -
     wait_for(running())
 
 
-def test_fed_finds_the_federal_reserve_with_a_receipt() -> None:
-    assert forked("glossary", "add", "Fed", "Federal Reserve").out == (
-        "Added for all corpora: Fed | Federal Reserve\n"
-    )
-    answer_ = found("Fed")
-    assert (answer_["canonical"], answer_["expanded"]) == ("Fed", '(Fed | "Federal Reserve")')
-    assert answer_["counts"]["passing"] == 6
-    receipts = {
-        "Reserve" in hit["text"]: [(m["term"], m["alias_of"], m["fields"]) for m in hit["matched"]]
-        for hit in answer_["hits"]
-    }
-    alias = ('"Federal Reserve"', "Fed", ["text"])
-    assert receipts == {False: [("Fed", None, ["text"])], True: [alias, alias]}
-
-
-def test_headline_search_uses_aliases() -> None:
-    assert forked("search", "auth", "--no-llm", "--json").json["hits"] == []
-    forked("glossary", "add", "auth", "authentication", "--corpus", "one")
-    done = forked("search", "auth", "--no-llm", "--json")
-    assert [hit["matched"] for hit in done.json["hits"]] == [["auth → authentication"]]
-    assert done.json["notice"].startswith('For "auth" also looked for "authentication".')
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -201,21 +178,6 @@ def test_suggestions_are_pending_by_default(suggesting: Suggest) -> None:
     assert "are" not in numbers(server.requests[0])  # a stop word
     assert found("cars")["expanded"] == "cars"
     assert [group["status"] for group in groups("pending")] == ["pending", "pending"]
-
-
-def test_a_rejected_pair_never_returns_in_whatever_form(suggesting: Suggest) -> None:
-    suggesting(("cars", "automobile", True))
-    forked("glossary", "reject", "1")
-    forked("glossary", "import", "-", "--format", "csv",
-             stdin=b"corpus,status,terms\n,rejected,train | rated\n")  # fmt: skip
-    for _ in range(2):
-        done, _ = suggesting(
-            ("automobile", "cars", True),
-            ("rates", "trains", True),
-            env={"PRESAGIO_GLOSSARY__APPROVE_SURE": "true"},
-        )
-        assert (done.json["pending"], done.json["approved"], done.json["left_out"]) == ([], [], 2)
-    assert groups() == []
 
 
 def test_approve_sure_setting_approves_sure_pairs_at_once(suggesting: Suggest) -> None:

@@ -10,13 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.ages import say_years
 from tests.bot.command_line import ROOT, Done
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
-from tests.fakes.articles import BRITISH
 from tests.fakes.model import ModelServer, Step, answer, failure, judging, naming, scoring
-from tests.fakes.web import WebServer, page
+from tests.fakes.web import WebServer
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
@@ -100,12 +98,6 @@ class TestJson:
         assert_contract(found)
         assert (found["hits"], found["candidates"]) == ([], 0)
 
-    @pytest.mark.parametrize("limit", [1, 7, 1000])
-    def test_limit_bounds_the_number_of_hits(self, invoke: Invoke, demo: str, limit: int) -> None:
-        found = invoke("search", "ship bank river", "--json", "--limit", str(limit)).json
-        assert_contract(found)
-        assert min(limit, 15) <= len(found["hits"]) <= limit
-
 
 class TestFilters:
     def dates(
@@ -113,22 +105,6 @@ class TestFilters:
     ) -> Sequence[str]:
         command = ("search", headline, "--json", "--limit", "1000")
         return [hit["created_at"] for hit in invoke(*command, *options).json["hits"]]
-
-    def test_before_and_after_hold_strictly(self, invoke: Invoke, demo: str) -> None:
-        everything = self.dates(invoke)
-        some = sorted(everything)[len(everything) // 2]
-        before, after = self.dates(invoke, "--before", some), self.dates(invoke, "--after", some)
-        assert before
-        assert max(before) < some == min(after)
-        # Words that are rare among what is left may bring in others, but none is lost.
-        assert {date for date in everything if date < some} <= set(before)
-
-    def test_a_prophecy_is_older_than_its_headline(self, invoke: Invoke, demo: str) -> None:
-        dates = self.dates(invoke, "--date", "2012")
-        assert dates
-        assert max(dates) < "2012"
-        assert self.dates(invoke, "--date", "2012", "--before", "2030") == dates
-        assert max(self.dates(invoke, "--date", "2012", "--before", "2011-06")) < "2011-06"
 
     @pytest.mark.parametrize(
         ("typed", "options"),
@@ -161,10 +137,6 @@ class TestFilters:
         assert dates
         assert max(dates) < "2015-01-02" < max(self.dates(invoke, "--date", "2016"))
 
-    def test_ages_count_up_to_the_date_of_the_headline(self, invoke: Invoke, demo: str) -> None:
-        found = invoke("search", HEADLINE, "--date", "2021-03-28", "--json").json
-        assert (found["hits"][0]["id"], found["hits"][0]["age"]) == (FIRST, say_years(8, 9))
-
     def test_what_excludes_everything_leaves_no_results(self, invoke: Invoke, demo: str) -> None:
         done = invoke("search", HEADLINE, "--before", "2001")
         assert done.code == 0
@@ -175,17 +147,6 @@ class TestLink:
     @pytest.fixture(autouse=True)
     def _allowed(self, demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PRESAGIO_FETCH__ALLOW_NETWORKS", '["127.0.0.0/8"]')
-
-    async def test_link_is_fetched_for_its_title_and_date(self) -> None:
-        async with WebServer(pages={"/uk-1": page(BRITISH)}) as site:
-            found = (await search(site.url("/uk-1"), "--json")).json
-            output = await search(site.url("/uk-1"), "--date", "2012-01-01", "--near")
-        assert found["query"] == site.url("/uk-1")
-        hits = found["hits"] + found["near"]
-        assert hits
-        assert max(hit["created_at"] for hit in hits) < "2019-11-05T06:30:12"
-        assert "Ministers to scrap the Wexcombe tunnel" in output.out
-        assert "The headline is of January 1, 2012." in output.out
 
     async def test_missing_page_is_reported_with_its_status(self) -> None:
         async with WebServer() as site:
@@ -336,50 +297,6 @@ class TestModel:
         assert said in done.json["notice"]
         assert done.json["hits"][0]["id"] == FIRST
         assert done.json["hits"][0]["parts"]["judgment"] is None
-
-    async def test_unreachable_model_is_reported_beside_the_hits(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", "http://127.0.0.1:1/v1")
-        monkeypatch.setenv("PRESAGIO_LLM__RETRIES", "0")
-        done = await search(HEADLINE)
-        assert done.code == 0
-        assert "Not judged: No connection to 127.0.0.1." in done.out
-        assert SAID in done.out
-
-    async def test_zero_scores_give_no_results(self, model: ModelServer) -> None:
-        model.script = [scoring(lambda _headline, _candidate: 0)]
-        done = await search(HEADLINE)
-        assert done.code == 0
-        assert "No results, nothing spooky: no old tweet foretold this." in done.out
-
-    async def test_hits_below_the_minimum_judgment_are_only_near(
-        self, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def graded(_headline: str, candidate: dict[str, Any]) -> int:
-            return (
-                5 if "sideways" in candidate["text"] else 2 if "canal" in candidate["text"] else 0
-            )
-
-        model.script = [scoring(graded)]
-        found = (await search(HEADLINE, "--json", "--limit", "50")).json
-        assert_contract(found)
-        assert {hit["parts"]["judgment"] for hit in found["hits"]} == {0.8333}
-        assert all("sideways" in hit["text"] for hit in found["hits"])
-        assert {hit["parts"]["judgment"] for hit in found["near"]} == {0.3333}
-        assert all("canal" in hit["text"] for hit in found["near"])
-        monkeypatch.setenv("PRESAGIO_SEARCH__MINIMUM_JUDGMENT", "1")
-        found = (await search(HEADLINE, "--json", "--limit", "50")).json
-        assert {hit["parts"]["judgment"] for hit in found["hits"]} == {0.8333, 0.3333}
-        assert found["near"] == []
-
-    async def test_low_scores_list_hits_only_as_nearest(self, model: ModelServer) -> None:
-        model.script = [scoring(lambda _headline, _candidate: 2)]
-        done = await search(HEADLINE, "--near")
-        assert done.code == 0
-        said, _, listed = done.out.partition("Nothing foretold this. Nearest:")
-        assert SAID not in said
-        assert SAID in listed
 
     async def test_prompt_injection_in_a_tweet_returns_only_that_tweet(
         self, model: ModelServer, tmp_path: Path

@@ -2,16 +2,15 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
-from bot.request import Person, Place, RepliedMessage, Revision, Trigger
+from bot.request import Person, Place, RepliedMessage, Trigger
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
-from tests.bot.prophecies import NOW
 from tests.engine.passages import passage
 
 
@@ -127,32 +126,6 @@ async def test_reply_to_an_answer_needs_no_command(
     await bot.hear(event(text, place=GROUP, person=ben, trigger=trigger, quoted=quoted))
     followed = (text, "demo", ("What did he say about cookies?",))
     assert asked.calls[1:] == ([followed] if follows else [])
-
-
-async def test_questions_of_anonymous_senders_do_not_follow_each_other(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    channel = Person(id="g", as_chat=True)
-    await bot.say("/ask What about coffee?", place=GROUP, person=channel)
-    await bot.say("/ask And in 2015?", place=GROUP, person=channel)
-    assert asked.calls[1][2] == ()
-
-
-async def test_an_edited_question_does_not_follow_itself(bot: Bot, asked: StandInAsk) -> None:
-    await bot.say("/ask What about cofee?", event_id="e")
-    await bot.hear(
-        event("/ask What about coffee?", event_id="e:edited", revision=Revision(event_id="e"))
-    )
-    assert [(text, earlier) for text, _, earlier in asked.calls] == [
-        ("What about cofee?", ()),
-        ("What about coffee?", ()),
-    ]
-
-
-async def test_question_after_two_hours_follows_none(bot: Bot, asked: StandInAsk) -> None:
-    await bot.say("/ask What about coffee?")
-    await bot.say("/ask And in 2015?", now=NOW + timedelta(hours=2))
-    assert asked.calls[1][2] == ()
 
 
 async def test_inline_questions_are_not_remembered(

@@ -227,13 +227,6 @@ async def test_in_groups_only_admins_change_anything_and_everybody_looks(
     assert "Only admins" not in (allowed.text or "")
 
 
-async def test_in_groups_only_admins_press_the_offered_buttons(news: News) -> None:
-    news.web.pages["/"] = page(PAGE)
-    offer = await news.bot.say(f"/feeds add {news.web.url('/')}", place=GROUP, is_admin=yes)
-    refused = await news.bot.press(offer, "feed", place=GROUP)
-    assert refused.toast == "Only admins of this chat may use /feeds. Ask one of them."
-
-
 async def test_unknown_feeds_subcommand_is_refused(news: News) -> None:
     assert "/feeds knows no subscribe." in ((await news.bot.say("/feeds subscribe x")).text or "")
     assert (await news.bot.say("/feeds add")).text.startswith("For example: /feeds add")  # type: ignore[union-attr]  # it has text

@@ -76,16 +76,6 @@ async def test_pending_groups_are_shown_with_approve_and_reject_buttons(
     assert not await groups.propose(corpus, ("Train", "CAR"), sure=True, now=NOW)
 
 
-async def test_glossary_button_works_only_for_operators(
-    bot: Bot, corpus: Corpus, groups: Groups
-) -> None:
-    await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
-    shown = await ask(bot, "/glossary")
-    reply = await bot.press(shown, "alias", place=GROUP)
-    assert (reply.toast or "").startswith("Only my operators")
-    assert [g.status for g in await groups.groups()] == [GroupStatus.PENDING]
-
-
 async def test_groups_are_listed_approved_and_removed_by_number(
     bot: Bot, corpus: Corpus, groups: Groups
 ) -> None:

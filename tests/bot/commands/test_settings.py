@@ -270,18 +270,6 @@ class TestAdmins:
         assert await bot.chat(GROUP) == before
         return reply
 
-    @pytest.mark.parametrize("text", ["/settings", "/settings threshold earlier"])
-    async def test_settings_in_groups_are_for_admins_only(self, bot: Bot, text: str) -> None:
-        assert (await self.refused(bot, text)).text == ADMINS_ONLY.format("settings")
-
-    async def test_settings_buttons_in_groups_are_for_admins_only(self, bot: Bot) -> None:
-        reply = await self.refused(bot, "set::threshold=earlier", trigger=Trigger.BUTTON)
-        assert (reply.toast, reply.text) == (ADMINS_ONLY.format("settings"), None)
-
-    async def test_only_admins_choose_the_corpus_but_everybody_lists_it(self, bot: Bot) -> None:
-        assert (await self.refused(bot, "/corpus larga")).text == ADMINS_ONLY.format("corpus")
-        assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
-
     async def test_platform_admin_can_change_settings(self, bot: Bot) -> None:
         await bot.say("/settings threshold earlier", place=GROUP, is_admin=yes)
         await bot.say("/corpus larga", place=GROUP, is_admin=yes)

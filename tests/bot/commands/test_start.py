@@ -211,11 +211,6 @@ async def test_greeting_in_a_group_asks_for_the_command(bot: Bot) -> None:
     assert not any("Paste" in text for text in said)
 
 
-async def test_a_member_of_a_group_sets_nothing_up(bot: Bot) -> None:
-    reply = await bot.say("setup::archive", trigger=Trigger.BUTTON, place=GROUP)
-    assert reply.toast == "Only admins of this chat may use /start. Ask one of them."
-
-
 async def test_a_well_known_feed_is_added_by_its_name(bot: Bot) -> None:
     assert "was added" in ((await bot.say("/feeds add BBC")).text or "")
     feeds = await bot.services.news.feeds.of_chat(await bot.chat())

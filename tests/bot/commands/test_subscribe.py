@@ -11,14 +11,10 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.feeds.feed import ConfiguredFeed
 from engine.posting.delivery import PostingMode, Subscription
-from tests.bot.conversing import GROUP, Bot, bot_on, news_services
+from tests.bot.conversing import Bot, bot_on, news_services
 from tests.bot.prophecies import NOW
 
 TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
-
-
-async def yes() -> bool:
-    return True
 
 
 async def wish_of(bot: Bot) -> Subscription | None:
@@ -131,17 +127,6 @@ async def test_invalid_option_is_refused_and_changes_nothing(bot: Bot) -> None:
     reply = await bot.say("/subscribe best 99")
     assert reply.text == "best takes a number from 1 to 10."
     assert await wish_of(bot) is None
-
-
-@pytest.mark.parametrize("name", ["subscribe", "unsubscribe"])
-async def test_in_groups_only_admins_subscribe(bot: Bot, name: str) -> None:
-    refused = await bot.say(f"/{name}", place=GROUP)
-    assert refused.text == f"Only admins of this chat may use /{name}. Ask one of them."
-    assert "Only" not in ((await bot.say(f"/{name}", place=GROUP, is_admin=yes)).text or "")
-    shown = await bot.say("/subscribe daily", place=GROUP, is_admin=yes)
-    assert (await bot.press(shown, "subscribe", place=GROUP)).toast == (
-        "Only admins of this chat may use /subscribe. Ask one of them."
-    )
 
 
 async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:

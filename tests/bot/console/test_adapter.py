@@ -156,15 +156,6 @@ async def test_the_same_line_twice_is_asked_twice(bot: Bot) -> None:
     assert len(bot.engine.calls) == 3
 
 
-async def test_the_conversation_is_remembered(bot: Bot) -> None:
-    text = await talk(bot, "Coffee prices soar", "/more", "/why 4")
-    assert "Tweet number 5 about coffee" in " ".join(text.split())
-    assert f"4. {say_years(10, 3)}: The model read it" in text
-    assert f"4. {say_years(10, 3)}: The model read it" in await talk(
-        bot, "/why 4", session="another"
-    )
-
-
 async def test_buttons_are_pressed_by_their_number(bot: Bot) -> None:
     text = await talk(bot, "Coffee prices soar", ":1", ":8", ":7", ":9")
     votes = ":1 👍{}   :2 👎   :3 2 👍   :4 2 👎   :5 3 👍   :6 3 👎"
@@ -173,11 +164,6 @@ async def test_buttons_are_pressed_by_their_number(bot: Bot) -> None:
     assert f"1. {say_years(10, 3)}: The model read it" in text  # :8 is why
     assert f"4. {say_years(10, 3)} · March" in text  # :7 is more
     assert text.endswith("This button is too old.\n\n")  # the second page has no ninth
-
-
-async def test_settings_can_be_changed_in_the_terminal(bot: Bot) -> None:
-    assert "language: es" in await talk(bot, "/settings language es")
-    assert "Siempre hay un tuit." in await talk(bot, "/help", session="another")
 
 
 async def test_an_error_does_not_end_the_conversation(bot: Bot) -> None:

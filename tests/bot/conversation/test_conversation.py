@@ -69,16 +69,6 @@ class TestOnce:
         assert sorted(answered) == [f"Coffee prices {number}" for number in range(5)]
         assert set((await states(storage)).values()) == {"done"}
 
-    async def test_what_was_answered_is_not_answered_after_a_restart(
-        self, storage: Database
-    ) -> None:
-        request = event("Coffee prices soar")
-        async with bot_on(storage) as first:
-            assert await first.hear(request)
-        async with bot_on(storage) as second:
-            assert await second.hear(request) is None
-            assert second.engine.calls == []
-
     async def test_a_duplicate_costs_nobody_his_quota(self, bot: Bot, storage: Database) -> None:
         request = event("Coffee prices soar")
         assert await bot.hear(request)
@@ -109,34 +99,6 @@ class TestOnce:
         assert await states(storage) == {}
         bot.engine.gate.set()
         assert await bot.hear(request)
-
-    async def test_event_taken_over_by_another_process_is_answered_only_there(
-        self, bot: Bot, storage: Database
-    ) -> None:
-        bot.engine.gate = asyncio.Event()
-        request = event("Coffee prices soar")
-        slow = asyncio.create_task(bot.hear(request))
-        await until(lambda: bot.engine.calls)
-        async with storage.connection() as connection:  # as if it had been frozen for long
-            await connection.execute("UPDATE lease SET expires_at = now(), fence = fence + 1")
-        async with bot_on(storage) as other:
-            assert await other.hear(request)
-            bot.engine.gate.set()
-            assert await slow is None
-
-    async def test_event_cancelled_while_sending_is_not_answered_again(
-        self, bot: Bot, storage: Database
-    ) -> None:
-        bot.adapter.hold = asyncio.Event()
-        request = event("Coffee prices soar")
-        task = asyncio.create_task(bot.hear(request))
-        await until(lambda: bot.adapter.sending)
-        assert await states(storage) == {request.event_id: "answering"}
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        bot.adapter.hold.set()
-        assert await bot.hear(request) is None
 
 
 class TestOrder:

@@ -1,12 +1,22 @@
 """The named corpora."""
 
 import asyncio
+import re
 from dataclasses import replace
 from datetime import timedelta
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import pytest
 
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import (
+    Corpora,
+    about_corpus,
+    add_languages,
+    language_of,
+    name_partition,
+    names_of,
+)
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
@@ -211,3 +221,108 @@ async def test_the_display_name_is_that_of_the_only_author(
     await load(database, "c", documents)
     named = await Corpora(database).change("c", display_name="Ana Ruiz")
     assert (named.author, named.display_name) == (known, "Ana Ruiz")
+
+
+FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
+
+
+_COMMENT = re.compile(r"--(?! name:).*")
+
+
+# What is read only to be written is read there as well, of one corpus by its number.
+_READ = re.compile(
+    r"\b(?:FROM|JOIN|USING)\s+document\b"
+    r"(?!\s+(?:\w\s+)?WHERE\s+(?:\w\.)?corpus_id = \{corpus\})"
+)
+
+
+_WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
+
+
+def test_a_partition_is_named_only_by_a_number() -> None:
+    assert name_partition(7) == "document_7"
+    for name in ("7; DROP TABLE corpus", "seven", ""):
+        with pytest.raises(ValueError, match="invalid literal"):
+            name_partition(name)  # type: ignore[arg-type]  # what must not come through
+        with pytest.raises(ValueError, match="invalid literal"):
+            about_corpus("shown", "document", name)
+
+
+@pytest.mark.parametrize("entry", FILES, ids=lambda entry: entry.name)
+def test_every_statement_is_restricted_to_one_corpus(entry: Traversable) -> None:
+    for block in entry.read_text().split("-- name:")[1:]:
+        statement = _COMMENT.sub("", block)
+        written = _WRITTEN.search(statement)
+        assert not written or "d.corpus_id = {corpus}" in statement, block
+        assert not _READ.search(_WRITTEN.sub("", statement)), block
+
+
+KNOWN = ("danish", "english", "simple", "spanish")
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("en", "english"),
+        ("ES", "spanish"),
+        ("es-419", "spanish"),
+        ("en_GB", "english"),
+        ("da", "danish"),
+        (None, "simple"),
+        ("", "simple"),
+        ("und", "simple"),  # what Twitter says of texts without words
+        ("qme", "simple"),
+        ("xx", "simple"),
+        ("ja", "simple"),  # the server has no dictionary for it
+        ("fr", "simple"),  # this server has none
+        ("english", "simple"),  # a name is no code
+        ("-", "simple"),
+    ],
+)
+def test_a_code_chooses_the_language(code: str | None, language: str) -> None:
+    assert language_of(code, "simple", KNOWN) == language
+
+
+def test_a_code_without_a_language_keeps_the_default() -> None:
+    assert language_of("ja", "spanish", KNOWN) == "spanish"
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [
+        ("es", {"es", "spanish"}),
+        ("spanish", {"es", "spanish"}),
+        ("ja", {"ja"}),
+        ("simple", {"simple"}),
+    ],
+)
+def test_a_language_is_known_by_its_code_and_by_its_name(language: str, names: set[str]) -> None:
+    assert names_of(language) == names
+
+
+async def lexemes(database: Database, words: str) -> str:
+    async with database.connection() as connection:
+        return str(await connection.fetchval("SELECT to_lexemes('danish', $1)", words))
+
+
+async def test_a_language_missing_from_an_older_server_is_added(
+    database: Database,
+) -> None:
+    """They came from an older server. Stop words, accents and endings are as ever."""
+    words = "Der var engang en bryggeri, bryggerier og blåbærgrøden"
+    before = await lexemes(database, words)
+    assert await add_languages(database) == []
+    async with database.connection() as connection:
+        await connection.execute(
+            "DROP TEXT SEARCH CONFIGURATION presagio_danish;"
+            "DROP TEXT SEARCH DICTIONARY presagio_danish_stop"
+        )
+    with pytest.raises(UsageError, match="no text-search language 'danish'"):
+        await Corpora(database).ensure(
+            "d", kind=Kind.TWEETS, language="danish", author=None, url_template=None
+        )
+    assert await add_languages(database) == ["danish"]
+    assert await add_languages(database) == []
+    assert await lexemes(database, words) == before
+    corpus = await load_texts(database, "d", [words], "danish")
+    assert corpus.languages == ("danish",)

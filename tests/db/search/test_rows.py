@@ -6,9 +6,14 @@ from typing import Any, cast
 import asyncpg
 import pytest
 
-from db.search.rows import ranked_candidate, read_candidate
-from engine.search import Candidate
+from db.pool import Database
+from db.search.nearest import CorpusVocabulary
+from db.search.rows import build_condition, passing_flags, ranked_candidate, read_candidate
+from engine.embed.local import TfidfEmbedder
+from engine.search import Candidate, Filters
 from engine.values import Flag
+from tests.db.loading import load_texts
+from tests.db.vectors import cosine
 
 _COLUMNS: dict[str, Any] = {
     "id": 7,
@@ -45,3 +50,45 @@ def test_frequencies_of_lexemes_are_added_up_by_term() -> None:
     found = ranked_candidate(_ROW, [(0, 0), (1, 1), (2, 2), (2, 3)])
     assert found.matched == {0: 1, 2: 5}
     assert found.bm25 == 2.5
+
+
+def test_every_filter_uses_its_numbered_parameter() -> None:
+    written = build_condition("$5", "$6", "$7", "$8")
+    assert "created_at < $5" in written
+    assert "created_at >= $6" in written
+    assert "flags & $7::integer = $7" in written
+    assert "flags & $8::integer = 0" in written
+
+
+def test_filters_without_flags_list_no_flag_combinations() -> None:
+    assert passing_flags(Filters()) is None
+
+
+def test_every_passing_flag_combination_is_listed() -> None:
+    named = passing_flags(Filters(require=Flag.QUOTE, exclude=Flag.REPOST))
+    assert named is not None
+    assert len(named) == 2 ** (len(Flag) - 2)
+    assert all(flags & Flag.QUOTE and not flags & Flag.REPOST for flags in named)
+
+
+async def test_lexemes_carry_their_counts_in_the_text_and_the_corpus(
+    database: Database,
+) -> None:
+    corpus = await load_texts(database, "c", ["storms and rain", "a storm", "sun"], "english")
+    first, second = await CorpusVocabulary(database).lexemes(
+        corpus, ["Storm after storm, then #RainSnow", "https://t.co/x"]
+    )
+    assert first["storm"] == (2, 2)
+    assert first["rain"] == (1, 1)
+    assert first["snow"] == (1, 0)
+    assert second == {}
+
+
+async def test_tfidf_finds_the_text_that_shares_the_rare_word(database: Database) -> None:
+    texts = [f"people talk of weather {n}" for n in range(30)] + ["people talk of volcanoes"]
+    corpus = await load_texts(database, "c", texts, "english")
+    embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
+    asked = await embedder.embed_query("A volcano, say people")
+    weather, volcanoes = await embedder.embed_documents([texts[0], texts[-1]])
+    assert cosine(asked, volcanoes) > 2 * cosine(asked, weather)
+    assert await embedder.embed_query("A volcano, say people") == asked

@@ -25,7 +25,6 @@ from engine.compose.composition import (
 from engine.compose.finish import finish_drafts, guard_drafts
 from engine.compose.models import STEP_SECONDS
 from engine.compose.run import Composer
-from engine.compose.select import source_passage
 from engine.errors import (
     BudgetExhausted,
     CorpusWithheld,
@@ -36,7 +35,6 @@ from engine.errors import (
 from engine.settings.models import ComposeSettings
 from engine.web.results import WebPage
 from tests.engine.compose.bench import HELD, NOW, Bench, MemoryWeb, Preferring, passage, private
-from tests.engine.passages import passage as found
 from tests.fakes.model import (
     Asked,
     ModelServer,
@@ -98,24 +96,6 @@ async def test_compose_writes_a_tweet_with_its_source(bench: Bench) -> None:
     assert got.usage and got.usage.prompt_tokens == 3 * 7000
 
 
-async def test_each_variant_numbers_its_own_sources_in_the_order_of_their_use(
-    bench: Bench,
-) -> None:
-    bench.writer.says["draft"] = drafting(
-        variants=[["Frost killed the harvest [2]."], ["Prices rose by 14 % [1]. Frost came [2]."]]
-    )
-    got = await bench.compose(variants=2)
-    assert texts(got) == [
-        ["Frost killed the harvest. [1]"],
-        ["Prices rose by 14 %. [1] Frost came. [2]"],
-    ]
-    assert [[source.passage.key for source in each.sources] for each in got.variants] == [
-        ["me:2"],
-        ["me:1", "me:2"],
-    ]
-    assert [source.passage.key for source in got.sources] == ["me:2", "me:1"]
-
-
 @pytest.mark.parametrize("run", _PLAYED, ids=lambda run: str(run["request"]["prompt"]))
 async def test_recorded_model_answers_pass_the_whole_run(bench: Bench, run: dict[str, Any]) -> None:
     """Recorded from somebody who had seen nothing but the prompt of a step, in three languages."""
@@ -125,21 +105,6 @@ async def test_recorded_model_answers_pass_the_whole_run(bench: Bench, run: dict
     assert texts(composition) == run["shown"]
     assert [removed.text for removed in composition.removed] == run["removed"]
     assert [warning for variant in composition.variants for warning in variant.warnings] == []
-
-
-async def test_a_thread_ends_with_its_sources(bench: Bench) -> None:
-    bench.writer.says["draft"] = drafting(
-        "1/2 " + RIGHT, "2/2 Frost killed it [2].", "Sources: x.example"
-    )
-    got = await bench.compose(thread=True)
-    assert texts(got) == [
-        [
-            "Coffee prices rose by 14 % in 2011. [1]",
-            "Frost killed it. [2]",
-            "Sources:\n[1] https://posts.example/1\n[2] https://posts.example/2",
-        ]
-    ]
-    assert got.variants[0].tweets[-1].length == len("Sources:\n[1] \n[2] ") + 2 * 23
 
 
 async def test_the_web_is_asked_for_what_is_missing_and_cited_by_its_own_address(
@@ -178,31 +143,6 @@ async def test_gaps_are_not_requested_without_the_web(
     assert why in skipped(got)["gaps"] and why in skipped(got)["web"]
     assert "gaps" not in bench.writer.asked and got.variants
     assert (why in str(got.notice)) is not bool(change)  # who wished it need not be told
-
-
-async def test_enough_evidence_leaves_the_web_alone(bench: Bench) -> None:
-    bench.web = MemoryWeb(pages=(PAGE,))
-    bench.writer.says["gaps"] = naming_gaps()
-    got = await bench.compose()
-    assert bench.web.asked == [] and skipped(got) == {"web": "Nothing was missing."}
-
-
-async def test_texts_of_an_answered_headline_are_evidence_whatever_their_score(
-    bench: Bench,
-) -> None:
-    parts = bench.parts()
-    pinned = [
-        replace(one, pinned=True, key=f"p{n}", score=0.0, text=f"Tea {n}.")
-        for n, one in enumerate(HELD)
-    ]
-    bench.held = (
-        *pinned,
-        *(passage(f"Coffee number {n} is dear.", key=f"me:{n}") for n in range(20)),
-    )
-    assert parts.settings.passages == 8
-    got = await bench.compose(found=(found("Tea 0."),))
-    assert [one.key for one in got.passages[:3]] == ["p0", "p1", "p2"]
-    assert len(got.passages) == 8
 
 
 async def test_a_reranker_orders_passages_and_its_failure_is_reported(bench: Bench) -> None:
@@ -245,15 +185,6 @@ async def test_no_faulty_sentence_is_shown(bench: Bench, check: str) -> None:
             assert BAD[bad] in removed.why, bad
 
 
-async def test_the_check_sees_the_sentence_before_each_claim(
-    bench: Bench,
-) -> None:
-    bench.writer.says["draft"] = drafting("Why is coffee dear? Frost came. [1] " + RIGHT)
-    await bench.compose()
-    shown = [line for line in lines_of(bench.writer.asked["check"][0]) if "i" in line]
-    assert [line.get("follows") for line in shown] == ["Why is coffee dear?", None]
-
-
 @pytest.mark.parametrize(
     ("question", "shown"),
     [
@@ -270,45 +201,11 @@ async def test_a_question_with_a_number_cites_what_its_answer_does(
     assert texts(composition)[0][:-1] == [*shown, RIGHT.replace(" [1].", ". [1]")]
 
 
-async def test_the_check_edits_or_removes_once(bench: Bench) -> None:
-    bench.writer.says["draft"] = drafting(
-        "Frost never killed the harvest [2]. Prices rose by 41 % [1]. Frost killed all [2]. "
-        + RIGHT
-    )
-    bench.writer.says["check"] = checking(
-        (1, "not", "Frost in Brazil killed the harvest. [9]"),
-        (2, "partly", "Prices rose by 14 %."),
-        (3, "not", ""),
-        (4, "supported", ""),
-    )
-    got = await bench.compose()
-    assert texts(got) == [
-        [
-            "Frost in Brazil killed the harvest. [1] Prices rose by 14 %. [2]"
-            " Coffee prices rose by 14 % in 2011. [2]"
-        ]
-    ]
-    assert [one.text for one in got.removed] == [
-        "Frost never killed the harvest. [2]",
-        "Prices rose by 41 %. [1]",
-        "Frost killed all. [2]",
-    ]
-    asked = lines_of(bench.writer.asked["check"][0])
-    assert asked[1]["fault"] == "No cited source holds the number 41 %."
-
-
 async def test_an_edit_of_the_check_must_pass_the_guard(bench: Bench) -> None:
     bench.writer.says["check"] = checking((1, "partly", "Prices rose by 50 %, see evil.example."))
     got = await bench.compose()
     assert got.variants == () and "50 %" in got.removed[0].why
     assert "no sentence of the model stood up" in str(got.notice)
-
-
-async def test_a_sentence_that_the_check_does_not_rate_is_not_shown(bench: Bench) -> None:
-    bench.writer.says["draft"] = drafting(f"Frost killed the harvest [2]. {RIGHT}")
-    bench.writer.says["check"] = checking((2, "supported", ""))
-    got = await bench.compose()
-    assert texts(got) == [["Coffee prices rose by 14 % in 2011. [1]"]]
 
 
 async def test_a_tweet_too_long_is_repaired_once_then_cut_at_a_sentence(bench: Bench) -> None:
@@ -488,57 +385,6 @@ async def test_equal_inputs_give_equal_prompts(bench: Bench) -> None:
     assert [asked.prompt for asked in bench.server.requests] == first
 
 
-async def test_each_step_may_have_a_model_and_none_is_sent_a_temperature(bench: Bench) -> None:
-    bench.settings = ComposeSettings(check_model="small/model")
-    await bench.compose()
-    asked = [str(request.body["model"]) for request in bench.server.requests]
-    assert asked == ["openai/gpt-5-mini", "openai/gpt-5-mini", "small/model"]
-    assert all("temperature" not in request.body for request in bench.server.requests)
-
-
-def judging_pairs(*checks: tuple[int, list[int]]) -> Step:
-    """A checker that finds sentences supported, each by some of what it cites."""
-    entries = [
-        {"i": number, "verdict": "supported", "sources": sources, "edit": ""}
-        for number, sources in checks
-    ]
-    return answer(json.dumps({"checks": entries}))
-
-
-async def test_a_sentence_keeps_only_citations_that_support_it(bench: Bench) -> None:
-    bench.writer.says["evidence"] = FACTS
-    bench.writer.says["draft"] = drafting("Prices rose by 14 % in 2011 [2][1]. Frost came [1][2].")
-    bench.writer.says["check"] = judging_pairs((1, [1]), (2, [1]))
-    composition = await bench.compose()
-    assert composition.variants[0].tweets[0].text == (
-        "Prices rose by 14 % in 2011. [1] Frost came. [1]"
-    )
-    # The number stands in the first passage alone, whatever the checker says.
-    bench.writer.says["check"] = judging_pairs((1, [2]), (2, [2]))
-    composition = await bench.compose()
-    assert composition.variants[0].tweets[0].text == (
-        "Prices rose by 14 % in 2011. [1][2] Frost came. [1]"
-    )
-
-
-async def test_the_quote_beside_a_source_is_that_of_its_sentence(bench: Bench) -> None:
-    text = (
-        "Coffee prices rose by 9 % in May, prices rose by 14 % in 2011. Frost killed the harvest."
-    )
-    bench.held = (passage(text),)
-    bench.writer.says["evidence"] = finding(
-        (1, "Coffee prices rose by 9 % in May.", "Coffee prices rose by 9 % in May"),
-        (1, "Prices rose by 14 % in 2011.", "prices rose by 14 % in 2011"),
-        (1, "Frost killed the harvest.", "Frost killed the harvest"),
-    )
-    for said, quote in (
-        ("The frost killed a harvest [1].", "Frost killed the harvest"),
-        ("Coffee prices rose by 14 % [1].", "prices rose by 14 % in 2011"),
-    ):
-        bench.writer.says["draft"] = drafting(said)
-        assert (await bench.compose()).sources[0].quote == quote
-
-
 async def test_a_draft_in_the_wrong_language_is_requested_once_more_then_reported(
     bench: Bench,
 ) -> None:
@@ -591,26 +437,3 @@ async def test_others_are_served_while_the_guard_reads(
 
     monkeypatch.setattr(f"engine.compose.run.{step.__name__}", read)
     assert (await bench.compose()).variants
-
-
-def test_long_passages_are_read_up_to_what_a_model_sees() -> None:
-    assert len(source_passage(found("$1 " * 33_000), None).text) == 10_000
-
-
-async def test_thread_tweets_without_remaining_sentences_are_dropped(bench: Bench) -> None:
-    bench.writer.says["evidence"] = FACTS
-    bench.writer.says["draft"] = drafting(
-        "Why is coffee dear?", "What else? It rose by 99 % [1].", "\U0001f9f5 #coffee", RIGHT
-    )
-    composition = await bench.compose(thread=True)
-    texts = [tweet.text for tweet in composition.variants[0].tweets]
-    assert texts[:2] == ["Why is coffee dear?", RIGHT.replace(" [1].", ". [1]")]
-    assert texts[2].startswith("Sources:") and len(texts) == 3
-
-
-async def test_the_writer_receives_the_configured_voice(bench: Bench) -> None:
-    bench.settings = ComposeSettings(voice="dry")
-    await bench.compose()
-    await bench.compose(voice="plain")
-    voices = [lines_of(asked)[0]["voice"] for asked in bench.writer.asked["draft"]]
-    assert voices == ["dry", "plain"]

@@ -23,7 +23,6 @@ from engine.compose.quotations import (
     open_quotation,
     stands_in,
 )
-from engine.compose.superlatives import find_superlatives
 from engine.text.language import detect_language
 from engine.values import DateKind
 from tests.engine.compose.bench import passage
@@ -82,18 +81,6 @@ def test_guard_matches_names_by_handle_form_and_initial_but_no_german_nouns(
     assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
 
 
-@pytest.mark.parametrize(("language", "warned"), [("es", []), ("en", ["Carolina del Norte"])])
-def test_guard_does_not_compare_names_that_may_be_translated(
-    language: str, warned: list[str]
-) -> None:
-    sentence = DraftSentence(text="Dijo que en Carolina del Norte ganó.", sources=(1,))
-    source = passage(
-        "They said that we would lose North Carolina and we won it by a lot.", title="t"
-    )
-    found = check_sentence(sentence, [source], language=language)
-    assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
-
-
 @pytest.mark.parametrize(
     ("written", "held"),
     [
@@ -146,11 +133,6 @@ def test_different_numbers_are_not_taken_as_equal(written: str, held: str) -> No
     assert not all(Figures.of([held]).holds(figure) for figure in find_figures(written))
 
 
-@pytest.mark.parametrize("text", ["one of them", "COVID-19", "the G20", "una casa", "por ciento"])
-def test_text_without_quantities_yields_no_numbers(text: str) -> None:
-    assert find_figures(text) == []
-
-
 @given(st.integers(0, 10**12), st.sampled_from([",", ".", "\u202f", "’", ""]))
 def test_any_digit_grouping_is_read(number: int, sign: str) -> None:
     written = f"{number:,}".replace(",", sign)
@@ -193,15 +175,6 @@ def test_a_date_must_agree_with_the_source(said: str, held: str, right: bool) ->
         DraftSentence(text=f"It rained {said}.", sources=(1,)), [passage(held, date=WRITTEN)]
     )
     assert (GuardFault.DATE in {one.fault for one in found}) is not right
-
-
-@pytest.mark.parametrize("text", ["He may go.", "They march on.", "may 5 times", "1/2 of it"])
-def test_text_without_dates_yields_no_dates(text: str) -> None:
-    assert [
-        mention
-        for mention in find_mentions(text)
-        if mention.readings[0].month and "5" not in mention.shown
-    ] == []
 
 
 @pytest.mark.parametrize(
@@ -270,13 +243,6 @@ def test_a_superlative_needs_support_in_the_source(said: str, held: str, right: 
 
 
 @pytest.mark.parametrize(
-    "text", ["the interest rate", "the west", "the latest news", "best wishes"]
-)
-def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
-    assert {superlative.name for superlative in find_superlatives(text)} <= {"best"}
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "¿Qué pasó con el café?",
@@ -293,26 +259,6 @@ def test_ordinary_words_are_not_read_as_superlatives(text: str) -> None:
 def test_a_sentence_without_a_claim_needs_no_source(text: str) -> None:
     assert not makes_claim(text)
     assert check_sentence(DraftSentence(text=text), []) == ()
-
-
-def test_fewest_and_least_number_count_as_the_same_superlative() -> None:
-    held = passage("The least number of hurricanes in decades.")
-    said = DraftSentence(text="There were the fewest hurricanes in decades.", sources=(1,))
-    assert check_sentence(said, [held]) == ()
-
-
-@pytest.mark.parametrize("text", ["1) Prices rose.", "(2) Prices rose."])
-def test_a_list_number_needs_no_source(text: str) -> None:
-    assert check_sentence(DraftSentence(text=text, sources=(1,)), [passage("Prices rose.")]) == ()
-
-
-@pytest.mark.parametrize(
-    "text", ["67/77 doctors agree.", "1/ Doctors agree.", "(77 doctors) agree."]
-)
-def test_a_quantity_at_the_beginning_of_a_sentence_needs_a_source(text: str) -> None:
-    found = check_sentence(DraftSentence(text=text, sources=(1,)), [passage("Doctors agree.")])
-    assert {one.fault for one in found} == {GuardFault.NUMBER}
-    assert makes_claim("24/7: why?")
 
 
 @pytest.mark.parametrize(
@@ -350,16 +296,6 @@ def test_only_the_publication_date_counts_as_evidence(
     said = f"Rents rose in {WRITTEN.year}."
     faults = [one.fault for one in check_sentence(DraftSentence(text=said, sources=(1,)), [held])]
     assert (faults == []) is right
-
-
-@pytest.mark.parametrize(
-    ("before", "right"), [("It began on 29 January 2020.", True), ("It began in May.", False)]
-)
-def test_the_interval_between_dates_uses_dates_cited_before(before: str, right: bool) -> None:
-    passages = [passage(before, key="1", date=None), passage("Signed on 3 February 2020.", key="2")]
-    sentence = DraftSentence(text="Five days later it was signed.", sources=(2,))
-    assert (check_sentence(sentence, passages, [1]) == ()) is right
-    assert check_sentence(sentence, passages) != ()
 
 
 @pytest.mark.parametrize(("months", "right"), [("Two", True), ("Three", False), ("Fifty", False)])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compose.composition import DraftSentence
 from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
 from engine.compose.write import read_drafts, read_sentences, without_counters
 from tests.engine.compose.bench import passage
@@ -101,19 +100,6 @@ def test_sentences_are_read_with_their_citations() -> None:
     )
 
 
-def test_words_of_the_cited_passage_stay_as_written() -> None:
-    held = (
-        "Put a.out into /srv, with Node.js (2*3*4 times), see http://www.debian.org/security w/@bob"
-    )
-    text = (
-        'Put a.out into /srv with Node.js, as www.debian.org/security says: "w/@bob" and @bob [1].'
-    )
-    (one,) = read_sentences(text, {1: held, 2: ""})
-    assert one.text == text.replace("@bob [1]", "bob")
-    (other,) = read_sentences(text.replace("[1]", "[2]"), {1: held, 2: ""})
-    assert other.text == 'Put a. out into srv with Node. js, as says: "w/bob" and bob.'
-
-
 @pytest.mark.parametrize(
     ("tweets", "kept"),
     [
@@ -136,13 +122,6 @@ def test_only_thread_counters_are_removed(tweets: list[str], kept: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["It rose [1].\nSources: [1] Report", "It rose [1]. Fuentes: the board [1]."]
-)
-def test_a_source_list_written_by_the_model_is_removed(text: str) -> None:
-    assert [sentence.text for sentence in read_sentences(text, {1: "It rose."})] == ["It rose."]
-
-
-@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ('"It was too cold!" [1].', '"It was too cold!"'),
@@ -155,40 +134,12 @@ def test_a_sentence_has_one_end(text: str, shown: str) -> None:
     assert [sentence.text for sentence in read_sentences(text, {1: "It rose."})] == [shown]
 
 
-def test_a_german_quotation_ends_a_sentence_as_an_english_one_does() -> None:
-    read = read_sentences("Er sagt: „Die Brücke ist zu.“ [1] Sie nicht [2].", {1: "", 2: ""})
-    assert [one.sources for one in read] == [(1,), (2,)]
-
-
-def test_a_quotation_of_several_sentences_is_one() -> None:
-    (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1: ""})
-    assert one.text.startswith("She said “Coffee is dear. Tea") and one.sources == (1,)
-
-
 @given(st.text(max_size=600))
 def test_any_text_becomes_a_tweet_that_fits_and_has_no_links(text: str) -> None:
     kept = fit_sentences(read_sentences(text, {1: "", 2: ""}))
     shown = tweet_text(kept)
     assert tweet_length(shown) <= LONGEST
     assert not re.search(r"://|[@＠]\w", shown)
-
-
-def test_a_single_sentence_too_long_for_a_tweet_is_dropped() -> None:
-    assert fit_sentences([DraftSentence(text="x" * 300, sources=(1,))]) == ()
-
-
-def test_sources_have_links_or_titles_and_always_fit() -> None:
-    linked = passage(url="https://example.org/" + "x" * 300)
-    report = passage(title="Report of the grain board " * 20, url=None, page=12, date=None)
-    tweet = sources_tweet([(1, linked), (2, report)])
-    assert tweet.text.startswith(f"Sources:\n[1] {linked.url}\n[2] Report of the grain board")
-    assert tweet.length <= LONGEST
-    many = [(number, report) for number in range(1, 21)]
-    assert sources_tweet(many).length <= LONGEST
-    strange = passage(url="https://no-domain-of-x/" + "y" * 300, title="Strange", date=None)
-    assert sources_tweet([(1, strange)]).text == "Sources:\n[1] Strange"
-    unsafe = passage(title="T", url="javascript:alert(1)", date=None)
-    assert sources_tweet([(1, unsafe)]).text == "Sources:\n[1] T"
 
 
 def test_sources_of_a_library_tell_where_in_it_and_repeat_no_title() -> None:

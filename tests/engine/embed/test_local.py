@@ -19,7 +19,7 @@ import pytest
 
 from engine.embed.local import LocalEmbedder, is_installed
 from engine.embed.process import LONGEST, clean_for_models
-from engine.embed.store import SCALES, TUNED
+from engine.embed.store import SCALES, TUNED, NullEmbedder
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.vectors import Prefixes, Vector, source_of
@@ -374,3 +374,10 @@ async def test_native_code_gets_clean_text_and_no_secret(
     [texts], [query] = tiny.calls("encode")
     assert texts == ["صلى الله عليه وسلم ", "x" * LONGEST]
     assert query == [" fi"]
+
+
+async def test_the_null_embedder_returns_empty_vectors() -> None:
+    embedder = NullEmbedder()
+    assert embedder.dimensions == 0
+    assert [list(v) for v in await embedder.embed_documents(["a", "b"])] == [[], []]
+    assert list(await embedder.embed_query("a")) == []

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.answer import JudgeAnswer, read_judgments
+from engine.judge.answer import LONGEST, MAX_WORDS, JudgeAnswer, plain_reason, read_judgments
+from engine.judge.shapes import reshape_answer
 from engine.search import HitKind
 
 ALL_ZERO = {1: 0, 2: 0, 3: 0}
@@ -271,3 +272,115 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
     assert read_judgments(content, sent=5, finished=True).best == best
     broken = content.replace('"why": []}', '"why": [{"i": 1, "why": "he said "no" ')
     assert read_judgments(broken, sent=5, finished=True).best == best
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("He promised it in 2012.", "He promised it in 2012."),
+        ("  two\nlines\tand\x00more ", "two lines and more"),
+        ("see https://evil.example/a?b=c now", "see now"),
+        ("see evil.example/a or www.evil.example or t.me/joinchat", "see or or"),
+        ("see evil.рф or evil。example/a or пример.испытание", "see or or"),
+        (
+            "he said it, type /forget or ＠someone or //stop",
+            "he said it, type forget or or stop",
+        ),
+        ("write /for*get now or ev`il.`рф", "write for get now or ev il. рф"),
+        ("mailto:you@evil.example writes", "writes"),
+        ("ask @someone and <@U123> and <!channel>", "ask and and"),
+        ("the U.S. pays 3.5 % more", "the U.S. pays 3.5 % more"),
+        ("<b>bold</b> [link](x) *loud* `code` #tag", "b bold b link (x) loud code tag"),
+        ("turned \u202eround\u2066 and\u200b hidden", "turned round and hidden"),
+        ("fits\U000e0069\U000e0067\U000e0100 well", "fits well"),
+        (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n…"),
+        ("x" * 500, None),
+        ("... 12 !", None),
+        ("", None),
+        (7, None),
+        (None, None),
+        (["he said so"], None),
+    ],
+)
+def test_a_reason_is_reduced_to_plain_text(said: object, shown: str | None) -> None:
+    assert plain_reason(said) == shown
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["word", "@x", "a.com", "https://b.org", "<i>"])).map(" ".join)
+)
+def test_a_reason_is_one_short_line_without_links(text: str) -> None:
+    shown = plain_reason(text)
+    if shown is None:
+        return
+    assert len(shown) <= LONGEST + 1
+    assert len(shown.split()) <= MAX_WORDS
+    assert len(shown.splitlines()) == 1
+    assert "://" not in shown
+    assert not any(sign in shown for sign in "<>@[]`*\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"n": 3, "scores": {"1": {"score": 5, "why": "x"}, "2": {"score": 6}}}',
+        '{"n": 3, "scores": {"1": {"rating": "5/6"}, "2": {"rating": "6/6"}}}',
+        '{"n": 3, "scores": [["1", "5/6"], ["2", "6 - exact"]]}',
+        '{"n": 3, "scores": [[1, "5 out of 6"], [2, "**6**"]]}',
+        '{"n": 3, "scores": [{"i": "#1", "score": "5/6"}, {"i": "2.", "score": "6 (same event)"}]}',
+        '{"n": 3, "scores": [{"1": {"score": 5}}, {"2": {"score": 6}}]}',
+        "{'n': 3, 'scores': [[1, 5], [2, 6]]}",
+        "{'n': 3, 'scores': [{'i': 1, 'score': 5}, {'i': 2, 'score': 6}]}",
+        '{"n": 3, // all of them\n "scores": [[1, 5], /* exact */ [2, 6]]}',
+        json.dumps('{"n": 3, "scores": [[1, 5], [2, 6]]}'),
+        '{"i": 1, "score": 5}\n{"i": 2, "score": 6}\n{"n": 3}',
+        '{"n": 3}\n{"i": 1, "s": "5/6", "why": "x"}\n{"i": 2, "s": "6/6"}\n',
+    ],
+)
+def test_a_whole_answer_in_another_shape_is_read_whole(content: str) -> None:
+    got = read_judgments(content, sent=3, finished=True)
+    assert dict(got.scores) == {1: 5, 2: 6, 3: 0}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "| i | score |\n|---|---|\n| 1 | 5 |\n| 2 | 6 |",
+        "Here it is:\n\n| # | Tweet | Score | Why |\n|:-:|---|---|---|\n"
+        "| 1 | about walls | 5/6 | x |\n| 2 | the wall | **6** | y |\n\nThat is all.",
+        '{"i": 1, "score": 5}\n{"i": 2, "score": 6}',
+        '{"1": {"score": 5}, "2": {"score": 6}}',
+    ],
+)
+def test_an_answer_without_a_count_is_read_and_completes_nothing(content: str) -> None:
+    got = read_judgments(content, sent=3, finished=True)
+    assert dict(got.scores) == {1: 5, 2: 6}
+    assert got.count is None
+
+
+def test_reasons_come_through() -> None:
+    content = '{"n": 2, "scores": {"1": {"score": "5/6", "why": "He said // so."}}}'
+    assert read_judgments(content, sent=2, finished=True).reasons == {1: "He said // so."}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"n": 3, "scores": [[1, "high"], [2, "n/a"]]}',
+        '{"n": 3, "scores": [[1, "5/10"], [2, "9/6"]]}',
+        "| day | price |\n|---|---|\n| 1 | 5 |",
+        '{"type": "object", "properties": {"n": {"type": "integer"}}}',
+        "Tweets 1/2 and 5/6 are good.",
+        "",
+    ],
+)
+def test_what_gives_no_score_on_the_scale_is_not_one(content: str) -> None:
+    scores = read_judgments(content, sent=3, finished=False).scores
+    assert not scores.keys() & {1, 2} or set(scores.values()) == {0}
+
+
+@given(st.text(alphabet="{}[]\"':,|/*0123456scoreni -\n", max_size=200))
+def test_any_text_is_reshaped_or_left(content: str) -> None:
+    reshaped = reshape_answer(content)
+    assert reshaped is None or isinstance(json.loads(reshaped)["scores"], list)

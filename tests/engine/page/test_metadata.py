@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.page import Page, read_page
+from engine.page.metadata import decode_page, find_articles, list_texts_under, read_page_excerpt
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
 from tests.patterns import grows_faster, needs_timer
 
@@ -309,3 +310,154 @@ def test_publication_and_modification_dates_are_distinguished(
     found = read(f"<html><head>{meta}<title>A</title></head><body>B</body></html>")
     assert (found.published and found.published.year) == published
     assert (found.modified and found.modified.year) == modified
+
+
+TEXT = "La Nación, «señal»"
+
+
+LATIN = TEXT.encode("cp1252")
+
+
+def declared(name: str) -> bytes:
+    return f'<meta charset="{name}">'.encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (TEXT.encode(), None),
+        (TEXT.encode(), "text/html; charset=iso-8859-1"),  # a server that calls everything so
+        (TEXT.encode(), "text/html; charset=nonsense"),
+        (LATIN, "text/html; charset=ISO-8859-1"),
+        (LATIN, "text/html;charset='windows-1252'"),
+        (LATIN, 'text/html; charset = "latin1" '),
+        (b"\xef\xbb\xbf" + TEXT.encode(), "text/html; charset=latin-1"),
+        (TEXT.encode("utf-16"), None),
+        (b"\xfe\xff" + TEXT.encode("utf-16-be"), "text/html; charset=utf-8"),
+    ],
+)
+def test_text_is_decoded_by_any_declared_encoding(body: bytes, content_type: str | None) -> None:
+    assert decode_page(body, content_type) == TEXT
+
+
+@pytest.mark.parametrize("name", ["iso-8859-1", "windows-1252", "us-ascii", "ISO_8859-1", "latin1"])
+def test_the_page_may_declare_its_encoding(name: str) -> None:
+    assert decode_page(declared(name) + LATIN, "text/html").endswith(TEXT)
+    old = f'<meta http-equiv="Content-Type" content="text/html; charset={name}">'.encode()
+    assert decode_page(old + LATIN, None).endswith(TEXT)
+
+
+def test_the_header_overrides_the_encoding_of_the_page() -> None:
+    body = declared("koi8-r") + LATIN
+    assert decode_page(body, "text/html; charset=windows-1252").endswith(TEXT)
+
+
+def test_latin_1_is_read_as_windows_1252() -> None:
+    assert decode_page(b"\x93quoted\x94 \xf1", "text/html; charset=iso-8859-1") == "“quoted” ñ"
+
+
+@pytest.mark.parametrize(
+    "name", ["utf-7", "punycode", "idna", "unicode_escape", "zip", "rot13", "x"]
+)
+def test_encodings_unsuitable_for_pages_are_ignored(name: str) -> None:
+    body = declared(name) + b"\xff\\u0041+AEE-"
+    assert decode_page(body, f"text/html; charset={name}").endswith("\ufffd\\u0041+AEE-")
+
+
+def test_unreadable_bytes_are_replaced() -> None:
+    assert decode_page(b"a\xffb", None) == "a\ufffdb"
+
+
+def test_only_informative_tags_are_kept() -> None:
+    kept = read_page_excerpt(
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title>"
+        "<meta property=og:title content=O><script>x</script><link rel=x></head><body class=x>"
+        "<time>1</time><article><time datetime=2>2</time><time>3</time><p>text<h1>H</h1>"
+        '<script type="application/ld+json">{}</script></article></body></html>'
+    )
+    assert kept.markup == (
+        "<html lang=en><meta property=og:title content=O><title>T</title><time datetime=2>"
+        "<h1>H</h1>"
+    )
+    assert kept.json_ld == ("{}",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<meta property=og:title content=x>" * 50_000,
+        f"<title>{'x' * 1_000_000}</title>",
+        f"<h1>{'<b>' * 300_000}</h1>" * 2,
+        f"<html {'x ' * 500_000}>",
+        f"<meta name=date {'x ' * 500_000}>",
+        f"<script type=application/ld+json>{' ' * 1_000_000}</script>",
+    ],
+)
+def test_a_large_page_gives_a_small_excerpt(page: str) -> None:
+    kept = read_page_excerpt(page)
+    assert len(kept.markup) < 15_000
+    assert kept.json_ld == ()
+
+
+def test_the_walk_ends_after_very_many_tags() -> None:
+    assert read_page_excerpt("<time>" * 4000 + "<title>T</title>").markup == "<title>T</title>"
+    assert read_page_excerpt("<time>" * 6000 + "<title>T</title>").markup == ""
+
+
+def headlines(*texts: str) -> list[str]:
+    return list(list_texts_under(find_articles(texts), "headline"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"@type": "NewsArticle", "headline": "A"}',
+        '[{"@type": "WebSite", "headline": "no"}, {"@type": "Article", "headline": "A"}]',
+        '{"@graph": [{"@type": ["Thing", "OpinionNewsArticle"], "headline": "A"}]}',
+        '{"@type": "WebPage", "mainEntity": {"@type": "LiveBlogPosting", "headline": "A"}}',
+        '{"@type": "Article", "headline": ["A", "B"]}',
+        '{"@type": "Article", "headline": "A",}',
+        '[{"@type": "Article", "headline": "A"}, ]',
+        '{"@type": "Article", "x": "line\nbreak\tand \x01", "headline": "A"}',
+        "{&quot;@type&quot;: &quot;Article&quot;, &quot;headline&quot;: &quot;A&quot;}",
+        '\n<!--\n{"@type": "Article", "headline": "A"}\n-->\n',
+        '//<![CDATA[\n{"@type": "Article", "headline": "A"}\n//]]>',
+        '/*<![CDATA[*/{"@type": "Article", "headline": "A"}/*]]>*/',
+        '\ufeff{"@type": "Article", "headline": "A"}',
+    ],
+)
+def test_the_headline_is_found(text: str) -> None:
+    assert headlines(text) == ["A"]
+
+
+def test_a_comma_inside_a_string_is_kept() -> None:
+    assert headlines('{"@type": "Article", "headline": "a,] b,}"}') == ["a,] b,}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "{",
+        '"headline"',
+        "[" * 100_000,
+        '{"@type": 7, "headline": "A"}',
+        '{"@type": null, "headline": "A"}',
+        '{"@type": "Article", "headline": {"@value": "A"}}',
+        '{"@type": "Article", "headline": []}',
+        '{"@type": "Person", "headline": "A"}',
+        '{"@type": "Article", "headline": ' + "9" * 5000 + "}",
+    ],
+)
+def test_json_ld_without_an_article_yields_nothing(text: str) -> None:
+    assert headlines(text) == []
+
+
+def test_a_broken_text_does_not_hide_the_next() -> None:
+    assert headlines("{broken", '{"@type": "Article", "headline": "A"}') == ["A"]
+
+
+def test_a_walk_over_very_many_nodes_ends() -> None:
+    text = "[" + '{"@type": "Article", "headline": "A"},' * 50_000 + "{}]"
+    assert 0 < len(headlines(text)) <= 2000

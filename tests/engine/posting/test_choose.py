@@ -1,13 +1,24 @@
 """Of all finds a chat is told the best: one story once, one text not again."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import AGAIN_AFTER, MismatchReason, Reason, RejectionReason, choose_finds
+from engine.chat import Chat
+from engine.posting.choose import (
+    AGAIN_AFTER,
+    MismatchReason,
+    Reason,
+    RejectionReason,
+    choose_finds,
+    find_mismatch,
+    is_quiet,
+    pause_before,
+)
 from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
 from engine.search import HitKind
 from tests.engine.posting.finds import NOW, find, hit, posted, story
@@ -263,3 +274,111 @@ def test_a_find_is_as_good_as_its_best_judged_hit() -> None:
     first = find(1, hit("older, thus higher", judgment=5, score=0.9), hit("six", judgment=6))
     second = find(2, hit("five", judgment=5, score=0.95))
     assert chosen_texts([second, first]) == ["older, thus higher", "five"]
+
+
+TITLE = "México's central bank raises rates; markets fall"
+
+
+@pytest.mark.parametrize(
+    ("filters", "reason"),
+    [
+        ({}, None),
+        ({"must": ("bank",)}, None),
+        ({"must": ("opera", "rates")}, None),
+        ({"must": ("central bank",)}, None),
+        ({"must": ("CENTRAL BANK!",)}, None),
+        ({"must": ("mexico",)}, None),
+        ({"must": ("banks",)}, MismatchReason.WORD_MISSING),
+        ({"must": ("ban",)}, MismatchReason.WORD_MISSING),
+        ({"must": ("bank central",)}, MismatchReason.WORD_MISSING),
+        ({"must": (".*",)}, MismatchReason.WORD_MISSING),
+        ({"must_not": ("opera",)}, None),
+        ({"must_not": ("fall",)}, MismatchReason.WORD_PRESENT),
+        ({"must_not": ("méxico",)}, MismatchReason.WORD_PRESENT),
+        ({"must_not": ("al",)}, None),
+        ({"must_not": ("...",)}, None),
+        ({"must": ("bank",), "must_not": ("bank",)}, MismatchReason.WORD_PRESENT),
+        ({"languages": ("en", "es")}, None),
+        ({"languages": ("ES",)}, MismatchReason.LANGUAGE),
+        ({"categories": ("Economy",)}, None),
+        ({"categories": ("sport", "politics")}, None),
+        ({"categories": ("sport",)}, MismatchReason.CATEGORY),
+        ({"since": NOW - timedelta(hours=2, minutes=30)}, None),  # of before, seen since
+        ({"since": NOW - timedelta(hours=2)}, None),
+        ({"since": NOW - timedelta(hours=1)}, MismatchReason.OLD),
+    ],
+)
+def test_each_filter_rejects_with_its_reason(
+    filters: dict[str, Any], reason: MismatchReason | None
+) -> None:
+    news = story(title=TITLE, language="en", categories=("economy", "politics"))
+    assert find_mismatch(subscribed(**filters), news) is reason
+
+
+def test_a_story_without_a_value_fails_the_filter_for_it() -> None:
+    assert find_mismatch(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
+    assert find_mismatch(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
+
+
+@given(words=st.text(max_size=20), title=st.text(max_size=60))
+def test_any_word_can_be_required_or_excluded(words: str, title: str) -> None:
+    """A word is present or missing, whatever characters it is made of."""
+    news = story(title=title)
+    missing = find_mismatch(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
+    present = find_mismatch(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
+    assert missing is not present
+
+
+CHAT = Chat(id=1, platform="test", external_id="1", private=False)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "zone", "now", "expected"),
+    [
+        ("23:00", "08:00", "UTC", "23:00", True),
+        ("23:00", "08:00", "UTC", "03:00", True),
+        ("23:00", "08:00", "UTC", "07:59", True),
+        ("23:00", "08:00", "UTC", "08:00", False),
+        ("23:00", "08:00", "UTC", "22:59", False),
+        ("12:00", "13:00", "UTC", "12:30", True),
+        ("12:00", "13:00", "UTC", "13:00", False),
+        ("00:00", "06:00", "UTC", "00:00", True),
+        ("22:00", "00:00", "UTC", "23:59", True),
+        ("22:00", "00:00", "UTC", "00:00", False),
+        # In June Madrid is two hours ahead of UTC and Kolkata five and a half.
+        ("23:00", "08:00", "Europe/Madrid", "21:00", True),
+        ("23:00", "08:00", "Europe/Madrid", "06:00", False),
+        ("23:00", "08:00", "Asia/Kolkata", "02:29", True),
+        ("23:00", "08:00", "Asia/Kolkata", "02:30", False),
+        ("23:00", "08:00", "Nowhere/Atall", "23:30", True),
+    ],
+)
+def test_quiet_hours_are_local_and_may_span_midnight(
+    start: str, end: str, zone: str, now: str, expected: bool
+) -> None:
+    chat = replace(
+        CHAT,
+        time_zone=zone,
+        quiet_from=time.fromisoformat(start),
+        quiet_to=time.fromisoformat(end),
+    )
+    moment = datetime.combine(datetime(2024, 6, 1, tzinfo=UTC), time.fromisoformat(now), UTC)
+    assert is_quiet(chat, moment) is expected
+
+
+def test_a_chat_without_quiet_hours_is_never_quiet() -> None:
+    assert not any(is_quiet(CHAT, datetime(2024, 6, 1, hour, tzinfo=UTC)) for hour in range(24))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(1, 5), (2, 10), (3, 20), (7, 320), (8, 640), (9, 900), (5000, 900)]
+)
+def test_each_pause_is_twice_the_one_before_up_to_a_limit(attempts: int, seconds: float) -> None:
+    assert pause_before(attempts, 0.0).total_seconds() == seconds
+
+
+@given(attempts=st.integers(1, 100), jitter=st.floats(0, 1))
+def test_jitter_lengthens_a_pause_by_at_most_a_fifth(attempts: int, jitter: float) -> None:
+    shortest, longest = pause_before(attempts, 0.0), pause_before(attempts, 1.0)
+    assert shortest <= pause_before(attempts, jitter) <= longest
+    assert longest / shortest == pytest.approx(1.2)

@@ -1,12 +1,15 @@
 """BM25's parts, and the guess at the score that enough documents reach."""
 
 import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking import Bm25, expected_threshold, idf, scores_of
+from engine.ranking import Bm25, best_first, expected_threshold, idf, scores_of, weighted_mean
+from tests.engine.candidates import candidate
 
 _parameters = {"k1": st.floats(0.01, 3), "b": st.floats(0, 1)}
 
@@ -168,3 +171,34 @@ def test_scores_of_a_few_texts_match_hand_calculation() -> None:
     assert scores_of(["a", "b"], [["a", "b"], ["b"]]) == pytest.approx(
         [(rare + frequent) * longer / maximum, frequent * shorter / maximum]
     )
+
+
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        ({"judgment": 1.0, "lexical": 1.0, "age": 1.0}, 1.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0}, 0.65),
+        ({"judgment": None, "lexical": 1.0, "age": 0.0}, 0.25 / 0.35),
+        ({"judgment": None, "lexical": None, "age": 0.5}, 0.5),
+        ({"judgment": None, "lexical": None, "age": None}, 0.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0, "semantic": 1.0}, 0.65),
+        ({}, 0.0),
+    ],
+)
+def test_weights_are_shared_among_what_is_known(
+    parts: Mapping[str, float | None], value: float
+) -> None:
+    weights = {"judgment": 0.65, "lexical": 0.25, "age": 0.10}
+    assert weighted_mean(parts, weights) == pytest.approx(value)
+
+
+def test_zero_weights_give_no_score() -> None:
+    assert weighted_mean({"age": 1.0}, {"age": 0.0}) == 0.0
+
+
+@pytest.mark.parametrize(("more", "first"), [(4e-10, "older"), (4e-9, "newer")])
+def test_scores_that_differ_by_rounding_are_sorted_by_date(more: float, first: str) -> None:
+    older = candidate(2, "older", created_at=datetime(2012, 1, 1, tzinfo=UTC))
+    newer = candidate(1, "newer", created_at=datetime(2013, 1, 1, tzinfo=UTC))
+    found = [(0.5, older), (0.5 + more, newer)]
+    assert min(found, key=lambda scored: best_first(*scored))[1].text == first

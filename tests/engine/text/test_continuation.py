@@ -1,11 +1,10 @@
 """Posts that go on from each other are told from neighbours that only stand beside each other."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import pytest
 
-from engine.text.continuation import MAX_PARTS, JoinedText, Post, is_continuation, join_posts
+from engine.text.continuation import JoinedText, Post, is_continuation, join_posts
 from engine.values import Flag
 
 START = datetime(2019, 1, 21, 6, tzinfo=UTC)
@@ -77,13 +76,6 @@ def test_a_reply_to_oneself_goes_on_within_an_hour_and_one_to_others_never() -> 
     assert not is_continuation(post(1, "It was..."), post(2, "...the goat", reply_to=7))
 
 
-@pytest.mark.parametrize("flag", [Flag.REPOST, Flag.QUOTE, Flag.TRUNCATED])
-def test_words_of_others_and_cut_ones_join_nothing(flag: Flag) -> None:
-    whole, passed_on = post(1, "It will..."), post(2, "...happen", flags=flag)
-    assert not is_continuation(whole, passed_on)
-    assert not is_continuation(post(1, "It will...", flags=flag), post(2, "...happen"))
-
-
 def test_a_chain_is_one_text_and_a_break_ends_it() -> None:
     a, b, c = post(1, "One..."), post(2, "...Two..."), post(3, "...Three")
     d, e = (
@@ -97,13 +89,4 @@ def test_a_chain_is_one_text_and_a_break_ends_it() -> None:
             first=1, rest=(2, 3), text="...Two...\n...Three", search_text="...two... ...three"
         ),
         JoinedText(first=5, rest=(6,), text="...text", search_text="...text"),
-    ]
-
-
-def test_an_endless_chain_becomes_several_texts() -> None:
-    posts = [post(number, f"...{number}...") for number in range(2 * MAX_PARTS)]
-    threads = join_posts(pairwise(posts))
-    assert [(thread.first, len(thread.rest)) for thread in threads] == [
-        (0, MAX_PARTS - 1),
-        (MAX_PARTS, MAX_PARTS - 1),
     ]

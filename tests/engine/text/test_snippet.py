@@ -12,7 +12,6 @@ from engine.text.snippet import (
     find_words,
     may_match,
     narrow_excerpt,
-    searched_words,
     voice_terms,
 )
 from tests.conftest import FEW_EXAMPLES
@@ -37,27 +36,10 @@ def test_a_text_that_is_short_enough_stays_whole(radius: int | None) -> None:
     assert (found.text, found.before, found.after) == (TEXT, False, False)
 
 
-def test_the_excerpt_shows_the_most_different_matched_words() -> None:
-    text = "fish fish fish " + "x " * 60 + "fish and chips" + " y" * 60
-    assert "chips" in choose_window(text, spots(text, "fish", "chips"), 20).text
-
-
 def test_a_rare_word_is_worth_more_than_a_common_one() -> None:
     text = "common " + "x " * 60 + "rare" + " y" * 60
     matches = [*spots(text, "common"), *spots(text, "rare", weight=5.0)]
     assert "rare" in choose_window(text, matches, 20).text
-
-
-def test_the_first_of_equally_good_matches_is_shown() -> None:
-    text = "alpha fish " + "x " * 60 + "omega fish " + "y " * 60
-    assert choose_window(text, spots(text, "fish"), 20).text.startswith("alpha fish")
-
-
-def test_without_a_match_the_beginning_is_shown() -> None:
-    found = choose_window(TEXT * 3, [], 10)
-    assert found.start == 0
-    assert TEXT.startswith(found.text)
-    assert found.after
 
 
 TEXTS = st.text(st.sampled_from("ab é漢\n\u0301-'"), max_size=300)
@@ -94,34 +76,9 @@ def test_words_are_never_cut_while_they_fit(text: str, radius: int, data: st.Dat
         assert at in (0, len(text), edge) or text[at - 1].isspace() != text[at].isspace()
 
 
-def test_an_excerpt_is_narrowed_around_the_same_match() -> None:
-    text = "x " * 200 + "the needle here" + " y" * 200
-    wide = choose_window(text, spots(text, "needle"), 100)
-    small = narrow_excerpt(text, wide, 30)
-    assert "needle" in small.text
-    assert len(small.text) <= 30
-    assert narrow_excerpt(text, wide, 1000) == wide
-
-
 def test_an_excerpt_without_a_known_match_narrows_to_the_beginning() -> None:
     whole = Excerpt(text=TEXT, start=0, end=len(TEXT), before=False, after=False)
     assert TEXT.startswith(narrow_excerpt(TEXT, whole, 20).text)
-
-
-def test_words_leave_addresses_tags_and_mentions_out() -> None:
-    text = "see https://a.example/coffee by @ana #coffee don't"
-    assert [spot.word for spot in find_words(text)] == ["see", "by", "don't"]
-
-
-def test_an_initialism_is_one_word() -> None:
-    assert [spot.word for spot in find_words("the U.S. and F.B.I.'s a.m")] == [
-        "the", "U.S.", "and", "F.B.I.", "s", "a", "m",
-    ]  # fmt: skip
-
-
-def test_searched_words_include_tags_and_mentions() -> None:
-    text = "see https://a.example/coffee by @ana #coffee"
-    assert [spot.word for spot in searched_words(text)] == ["see", "by", "@ana", "#coffee"]
 
 
 @pytest.mark.parametrize(
@@ -150,20 +107,6 @@ def test_voice_terms_are_pairs_that_the_corpus_says_seldom() -> None:
         text, known(very=900, good=800, deal=500, beautiful=40, phone=30, call=60), 1000
     )
     assert terms == ("beautiful phone", "phone call", "good deal", "very good")
-
-
-def test_repetition_brings_a_pair_to_the_front() -> None:
-    text = "fake news. rare bird. fake news. fake news"
-    assert voice_terms(text, known(fake=50, news=100, rare=1, bird=1), 1000)[0] == "fake news"
-
-
-def test_pairs_do_not_reach_over_punctuation_or_what_is_no_word() -> None:
-    assert voice_terms("coffee. Prices 99 prices", known(coffee=1, Prices=1, prices=1), 10) == ()
-
-
-def test_a_word_that_one_language_skips_makes_no_pair() -> None:
-    skipped = {"the": Known(lexemes=("the",), document_frequency=5, telling=False), **known(end=1)}
-    assert voice_terms("the end", skipped, 10) == ()
 
 
 def test_the_number_of_voice_terms_is_limited() -> None:

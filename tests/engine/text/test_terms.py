@@ -37,21 +37,6 @@ def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1, position: int = 1)
 BOTH = ("english", "spanish")
 
 
-def test_terms_follow_the_word_order_of_the_headline() -> None:
-    readings = [reading(2, "wall", 3), reading(0, "mexico", 5)]
-    terms = headline_terms(["Mexico", "the", "wall"], ["english"], readings, 100)
-    assert [(t.word, t.lexemes, t.document_frequency) for t in terms] == [
-        ("Mexico", ("mexico",), 5),
-        ("wall", ("wall",), 3),
-    ]
-
-
-def test_a_word_said_twice_is_one_term() -> None:
-    readings = [reading(0, "storm", 3), reading(1, "storm", 3)]
-    terms = headline_terms(["storm", "Storms"], ["english"], readings, 9)
-    assert [t.word for t in terms] == ["storm"]
-
-
 def compound(word: int, whole: str, *parts: str, known: int = 1) -> list[Reading]:
     pieces = [reading(word, part, 20, position=at) for at, part in enumerate(parts, start=2)]
     return [reading(word, whole, known), *pieces]
@@ -95,12 +80,6 @@ def test_a_hyphenated_word_is_found_written_together_too() -> None:
     ]
 
 
-def test_a_hyphenated_word_that_no_text_has_is_found_by_its_parts() -> None:
-    readings = compound(0, "wi-fi", "wi", "fi", known=0)
-    terms = headline_terms(["Wi-Fi"], ["english"], readings, 100)
-    assert [(t.lexemes, t.weight) for t in terms] == [(("wi",), 0.5), (("fi",), 0.5)]
-
-
 def test_a_word_counts_in_full_despite_a_hyphenated_word_containing_it() -> None:
     readings = [*compound(0, "us-china", "us", "china", known=0), reading(2, "china", 20)]
     terms = headline_terms(["US-China", "with", "China"], ["english"], readings, 100)
@@ -110,35 +89,11 @@ def test_a_word_counts_in_full_despite_a_hyphenated_word_containing_it() -> None
     ]
 
 
-def test_a_word_read_in_two_languages_is_one_term_with_summed_frequency() -> None:
-    readings = [reading(0, "inflat", 40, tf=2), spanish(0, "inflacion", 2, tf=5)]
-    [term] = headline_terms(["inflation"], BOTH, readings, 100)
-    assert set(term.lexemes) == {"inflat", "inflacion"}
-    assert (term.document_frequency, term.max_tf) == (42, 5)
-
-
-def test_a_document_frequency_is_capped_at_the_corpus_size() -> None:
-    # Documents in several languages have it in each of them.
-    readings = [reading(0, "inflat", 90), spanish(0, "inflacion", 80)]
-    [term] = headline_terms(["inflation"], BOTH, readings, 100)
-    assert term.document_frequency == 100
-
-
 def test_a_reading_that_no_document_holds_is_left_out_of_a_known_word() -> None:
     [term] = headline_terms(
         ["storms"], BOTH, [reading(0, "storm", 4), spanish(0, "storms", 0)], 100
     )
     assert term.lexemes == ("storm",)
-
-
-def test_an_unknown_word_is_a_term_without_documents() -> None:
-    [term] = headline_terms(["xyzzy"], ["english"], [reading(0, "xyzzi", 0)], 100)
-    assert (term.word, term.document_frequency) == ("xyzzy", 0)
-
-
-def test_frequencies_of_two_languages_are_capped_at_the_corpus_size() -> None:
-    [term] = headline_terms(["no"], BOTH, [reading(0, "no", 80), spanish(0, "non", 70)], 100)
-    assert term.document_frequency == 100
 
 
 def test_stop_words_of_the_headlines_own_language_are_dropped_in_all() -> None:
@@ -147,30 +102,6 @@ def test_stop_words_of_the_headlines_own_language_are_dropped_in_all() -> None:
     readings = [reading(i, word) for i, word in enumerate(words)]
     readings += [spanish(1, "cas"), spanish(3, "papel")]
     assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == ["casa", "papel"]
-
-
-def test_stop_words_of_an_unused_language_are_dropped() -> None:
-    words = ["Y", "que", "pasa", "con", "China"]
-    readings = [reading(i, word.lower()) for i, word in enumerate(words)]
-    readings += [spanish(2, "pas"), spanish(4, "chin")]
-    terms = headline_terms(words, ["english"], readings, 100)
-    assert [(t.word, t.lexemes) for t in terms] == [("pasa", ("pasa",)), ("China", ("china",))]
-
-
-def test_a_language_that_never_drops_a_word_decides_nothing() -> None:
-    words = ["the", "wall"]
-    readings = [
-        reading(1, "wall"),
-        *(reading(i, w, language="simple") for i, w in enumerate(words)),
-    ]
-    terms = headline_terms(words, ("english", "simple"), readings, 100)
-    assert [t.word for t in terms] == ["wall"]
-
-
-def test_no_stop_word_is_dropped_if_languages_tie() -> None:
-    words = ["the", "la", "storm"]
-    readings = [reading(1, "la"), reading(2, "storm"), spanish(0, "the"), spanish(2, "storm")]
-    assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == words
 
 
 def test_a_word_of_stop_words_only_has_no_terms() -> None:
@@ -191,30 +122,6 @@ def test_a_stem_shared_with_another_word_does_not_hide_the_other_reading() -> No
         ("nacional", ("nacional",)),
     ]
     assert terms[1].document_frequency == 10  # as rare as the word, not as one of its stems
-
-
-def test_a_lexeme_that_a_compound_says_twice_counts_at_its_first_place() -> None:
-    readings = [
-        reading(0, "nacion", 3, position=2),
-        reading(0, "nacion", 3, position=3),
-        spanish(0, "nacion", 3, position=2),
-        spanish(0, "nacional", 7, position=3),
-    ]
-    terms = headline_terms(["nación-nacional"], BOTH, readings, 100)
-    assert [(t.lexemes, t.document_frequency) for t in terms] == [
-        (("nacion",), 3),
-        (("nacional",), 7),
-    ]
-
-
-def test_a_repeated_word_is_not_taken_for_an_unknown_one() -> None:
-    readings = [
-        reading(0, "run", 3),
-        spanish(0, "running", 0),
-        reading(1, "run", 3),
-        spanish(1, "runs", 0),
-    ]
-    assert [t.word for t in headline_terms(["running", "runs"], BOTH, readings, 100)] == ["running"]
 
 
 @pytest.mark.parametrize(

@@ -85,12 +85,6 @@ def test_a_day_is_shown_as_it_was_written_in_any_zone(value: str) -> None:
     assert names_zone(value) in {None, True}
 
 
-def test_a_time_may_name_its_zone() -> None:
-    assert names_zone("2019-05-23 10:00 CET") is names_zone(1558580099) is True
-    assert names_zone("2019-05-23 10:00") is names_zone("5/23/2019 10:00") is False
-    assert names_zone("23/05/2019") is names_zone("25:00") is None
-
-
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -115,18 +109,6 @@ def test_a_time_is_refused_with_a_form_that_is_read(value: object, reason: str) 
         read(value)
 
 
-def test_a_time_without_a_zone_is_rejected_naming_the_option() -> None:
-    with pytest.raises(RecordError, match=r"has no zone; .* --timezone"):
-        read_written_time("2019-05-23 10:00", zone=None, is_day_first=None)
-
-
-def test_the_order_of_day_and_month_may_be_said() -> None:
-    assert read("03/04/2019", is_day_first=True) == datetime(2019, 4, 3, tzinfo=UTC)
-    assert read("03/04/2019", is_day_first=False) == datetime(2019, 3, 4, tzinfo=UTC)
-    with pytest.raises(RecordError):
-        read("23/05/2019", is_day_first=False)
-
-
 @pytest.mark.parametrize(
     ("values", "order"),
     [
@@ -146,20 +128,6 @@ def test_a_mere_number_is_no_sign_of_a_column_of_dates() -> None:
     assert not is_time("1558580099")
     assert not is_time("a canal")
     assert not is_time(7)
-
-
-@given(
-    st.datetimes(
-        min_value=datetime(1991, 1, 1),  # noqa: DTZ001 - the zone is added below
-        max_value=datetime(2199, 1, 1),  # noqa: DTZ001 - the same
-    ),
-    st.sampled_from(
-        ["%Y-%m-%d %H:%M:%S UTC", "%d %B %Y %I:%M:%S %p UTC", "%a %b %d %H:%M:%S +0000 %Y"]
-    ),
-)
-def test_a_formatted_time_is_read_back_unchanged(moment: datetime, form: str) -> None:
-    moment = moment.replace(microsecond=0, tzinfo=UTC)
-    assert read(moment.strftime(form)) == moment
 
 
 @given(st.text(max_size=40) | st.floats() | st.integers(-(10**25), 10**25))

@@ -1,5 +1,8 @@
 """Exactly one answer, at the right place, to everything that asks for one."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.ages import read_years
@@ -7,6 +10,7 @@ from tests.fakes.model import slow
 from tests.fakes.slack import Fault, Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
+from tests.scenarios.test_dialogue import AMONG_PEOPLE
 
 
 def is_answer(message: Message) -> bool:
@@ -229,3 +233,68 @@ async def test_a_bare_mention_gets_a_hint_if_the_thread_cannot_be_read(
     await alice.mentions_bot(general, "", thread=headline)
     (hint,) = await slack_bot.replies(1)
     assert hint.visible.startswith("Send me a headline")
+
+
+async def test_a_pasted_headline_is_answered_with_three_tweets(slack_bot: SlackStage) -> None:
+    alice, slack = slack_bot.alice, slack_bot.slack
+    direct = slack.im(alice)
+    asked = await alice.says(direct, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert answer.channel is direct
+    assert answer.thread_ts is None
+    assert HEADLINE not in answer.visible, "it stands right above"
+    assert "Coffee prices will hit a record high, mark my words." in answer.text, "a notification"
+    assert len(read_years(answer.visible)) == 3
+    assert "Coffee prices will hit a record high, mark my words." in answer.visible
+    labels = [button["text"]["text"] for button in answer.buttons.values()]
+    assert labels == ["👍", "👎", "2 … 3: 👍 👎", "More", "Why?", "Share"]
+    await slack.until(lambda: asked.reactions == {"crystal_ball": [slack.bot.id]})
+    assert slack_bot.model.calls == 1
+
+
+async def test_a_shared_message_is_answered_as_of_the_day_it_was_written(
+    slack_bot: SlackStage,
+) -> None:
+    alice, slack = slack_bot.alice, slack_bot.slack
+    new_year = datetime(2012, 1, 1, tzinfo=UTC).timestamp()
+    await alice.shares_message(slack.im(alice), HEADLINE, ts=f"{new_year:.6f}")
+    (answer,) = await slack_bot.replies(1)
+    assert "The headline is of January 1, 2012." in answer.visible
+    assert 1 in read_years(answer.visible)
+    assert answer.visible.count("2012") == 1, "no tweet is younger than the news"
+
+
+def _texts(messages: Sequence[Message]) -> list[str]:
+    return [message.visible for message in messages]
+
+
+async def test_a_channel_of_slack_talks_in_the_thread_of_an_answer(slack_bot: SlackStage) -> None:
+    alice, bob, general = slack_bot.alice, slack_bot.bob, slack_bot.general
+    asked = await alice.mentions_bot(general, HEADLINE)
+    await slack_bot.replies(1)
+    for who, text in zip([alice, bob] * 5, AMONG_PEOPLE, strict=True):
+        await who.says(general, text, thread=asked)
+    for text in ("Number 1 belongs on my fridge", "Dan se lo va a tatuar"):
+        await bob.mentions_bot(general, text, thread=asked)
+    await slack_bot.replies(1)
+    await alice.mentions_bot(general, "source?", thread=asked)
+    (*_, source) = _texts(await slack_bot.replies(2))
+    await bob.mentions_bot(general, "¿cuándo lo dijo?", thread=asked)
+    (*_, when) = _texts(await slack_bot.replies(3))
+    await alice.mentions_bot(general, "and in 2012?", thread=asked)
+    (*_, followed) = _texts(await slack_bot.replies(4))
+    assert "ana · October 28, 2010" in source
+    assert "ana · 28 de octubre de 2010" in when
+    assert "coffee" in followed.lower()
+    await bob.mentions_bot(general, "cambia el idioma a inglés", thread=asked)
+    (*_, instructed) = _texts(await slack_bot.replies(5))
+    assert instructed == "Esto lo hace: /presagio settings language en"
+
+
+async def test_a_question_below_somebodys_message_on_slack_is_about_that(
+    slack_bot: SlackStage,
+) -> None:
+    said = await slack_bot.bob.says(slack_bot.general, HEADLINE)
+    await slack_bot.alice.mentions_bot(slack_bot.general, "anything?", thread=said)
+    (answer,) = _texts(await slack_bot.replies(1))
+    assert "mark my words" in answer
