@@ -105,7 +105,7 @@ async def test_a_setting_is_changed_by_its_button_in_place(bot: Stage) -> None:
     assert (await (await alice.presses(settings, "es")).answered()).text == "Anotado."
     await bot.telegram.until_acknowledged()
     assert settings.edits == 1
-    assert "language: es" in settings.text
+    assert "idioma: es" in settings.text
     answer = await (await alice.says(chat, HEADLINE)).answer()
     assert "28 de octubre de 2010" in answer.text
 
