@@ -257,7 +257,7 @@ def _is_value(name: str, classes: Mapping[str, ast.ClassDef]) -> bool:
 
 def _is_bundle(node: ast.ClassDef, services: Set[str]) -> bool:
     fields = [each.annotation for each in node.body if isinstance(each, ast.AnnAssign)]
-    held = sum(bool(services.intersection(_list_names(field))) for field in fields)
+    held = sum(bool(services & set(_list_names(field))) for field in fields)
     return held >= 2 and 2 * held >= len(fields)
 
 

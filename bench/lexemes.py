@@ -84,7 +84,7 @@ class Reference:
         norm = bm25.k1 * (1 - bm25.b + bm25.b * lengths / lengths[lengths > 0].mean())
         part = tf * (bm25.k1 + 1) / (tf + norm[self._document])
         self._first = np.searchsorted(token, np.arange(len(lexemes.names) + 1))
-        searchable = np.count_nonzero(lengths)
+        searchable = int(np.count_nonzero(lengths))
         weights = [idf(searchable, int(df)) for df in np.diff(self._first)]
         self._impact = part * np.array(weights)[token]
         self._documents = lexemes.documents

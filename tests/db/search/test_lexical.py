@@ -173,10 +173,8 @@ async def test_only_texts_with_words_count(database: Database) -> None:
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     short, long = (idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 4))
     found = await checked.assert_exact("storm")
-    assert [(c.external_id, c.bm25) for c in found] == [
-        ("4", pytest.approx(short)),
-        ("1", pytest.approx(long)),
-    ]
+    assert [c.external_id for c in found] == ["4", "1"]
+    assert [c.bm25 for c in found] == pytest.approx([short, long])
 
 
 async def test_the_order_matches_the_bm25s_library(large: Database) -> None:
