@@ -1,5 +1,6 @@
 """The chats that the bot speaks in, and the answers it gave there."""
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,6 +48,9 @@ _OTHER_CITIES = {
 
 # As platforms name it for people who have told them no city.
 _LONGEST_NAME = 100  # characters of a zone or a city
+_TIME_OF = re.compile(
+    r"(?:la )?(?:hora(?:rio)?|zona(?: horaria)?) de |time (?:in|of) ", re.IGNORECASE
+)
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
 LISTENING_NAMES = ("mentions", "replies", "headlines")
 # What one word stands for.
@@ -55,10 +59,10 @@ LISTENING_WORDS = tuple(_LISTENING)
 
 
 def zone_named(name: str | None) -> ZoneInfo | None:
-    """Return the zone called `name` in any case, or that of a city ("madrid", "Nueva York")."""
+    """Return the zone called `name` in any case, or that of a city: "madrid", "hora de Lima"."""
     if not name or len(name) > _LONGEST_NAME:
         return None
-    written = name.strip().replace(" ", "_")
+    written = _TIME_OF.sub("", name.strip()).replace(" ", "_")
     city = _by_city().get(_fold_name(written))
     if _fold_name(written) in _UTC:
         return ZoneInfo("UTC")

@@ -64,7 +64,8 @@ def _carry_out(question: BotQuestion, request: Request) -> Request:
     commands = {
         Wanted.MORE: "/more",
         Wanted.REASON: f"/why {question.rank or ''}".rstrip(),
-        Wanted.TEXTS: f"/prophecy {question.subject}",
+        Wanted.TEXTS: f"/find {question.subject}",
+        Wanted.MEANING: f"/help {question.subject}",
     }
     if request.place.kept:  # inline, only texts are asked for
         commands[Wanted.ARCHIVE] = f"/ask {request.text}"
@@ -82,7 +83,7 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
     if after.endswith("?") and (subject := find_wanted_subject(before, after)):
-        return replace(request, text=subject, around_name=None)
+        return replace(request, text=f"/find {subject}", around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request

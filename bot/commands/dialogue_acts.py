@@ -10,6 +10,7 @@ from enum import StrEnum
 from itertools import dropwhile
 
 from bot.commands.headline_detection import is_laughter, is_plain_news
+from bot.replies.dates import write_times
 from engine.page.article import find_links, first_link
 from engine.text.terms import FUNCTION_WORDS, folded_words
 
@@ -32,6 +33,7 @@ class Wanted(StrEnum):
     QUOTED = "quoted"  # texts about the message that it replies to
     ARCHIVE = "ask"  # what else was written: a subject or a time is named, or "about this"
     TEXTS = "texts"  # texts about a subject
+    MEANING = "help"  # of a word beside a text, which is its subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class BotQuestion:
 _MAX_WORDS = 12  # of a question; of an instruction twice as many
 _MAX_FOLLOW_UP = 7  # words of a follow-up question
 _MAX_UNMARKED = 3  # words of a question without a question mark and without a question word
-_MAX_UNMARKED_WHO = 4  # words of a question like "who wrote that" that needs no question mark
+_MAX_UNMARKED_FACT = 6  # words of one like "who wrote that", which needs no question mark
 
 
 def _split_set(text: str) -> frozenset[str]:
@@ -60,30 +62,39 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
         "speaking": r"""
             sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
             |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
-            |decian?|opin[ao]\w*|p(?:i?e)ns\w+|escribi?\w+|tuite\w+|mencion\w+|habl\w+
-            |public\w+""",
+            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escribi?\w+|tuite\w+|mencion\w+
+            |habl\w+|public\w+""",
         "source": """
-            sources?|links?|url|author|proof|original(?:e?s)?|screenshots?|fuentes?|enlaces?
-            |autora?|capturas?""",
+            sources?|sauce|src|links?|url|author|accounts?|proof|original(?:e?s)?|screenshots?
+            |fuentes?|enlaces?|autora?|cuenta|capturas?""",
         "when": r"""
-            when|where|date|year|old(?:est)?|newest|before|after|cuando|donde|fecha|anos?|viej[oa]
-            |antigu[oa]|antes|despues|elecci\w+|elections?|day|month|dia|mes""",
+            when|where|date|years?|old(?:est)?|newest|before|after|ago|long|cuando|donde|fecha|anos?
+            |viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real(?:ly|mente)?|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
-            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe""",
+            real|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*|sure
+            |segur[oa]""",
         "finding": r"""
             find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
-            |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io)|vino|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*|relacion\w*""",
-        "more": "more|else|another|others?|next|mas|otr[oa]s?|siguientes?",
+            |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io|ido)|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*""",
+        "relation": r"relat\w+|relacion\w*|connect\w+|conexion|ver",
+        "more": r"""
+            more|else|another|others?|next|(?:old|earli|new|lat)er|recent|mas
+            |otr[oa]s?|siguientes?|anterior(?:es)?""",
+        "extent": "nothing|all|only|better|nada|todo|solo|mejor(?:es)?",
+        "label": "foretold|close|perhaps|anunciado|cercano|quiza",
         "pointing": """
             th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
-            |est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|nada""",
+            |guy|person|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
         "asking": r"""
-            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|show|give|send|have|hay
-            |please|kind|like|can|could|is|are|m(?:o|ue)str\w+|dame|pas[ae]\w*|tene[rs]|mand\w+
-            |envi\w+|tiene[ns]?|pod\w+|pued\w+|favor|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
-            |and|re|ve|m|three|two|tres|dos""",
+            what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|have|hay|kind|like|can|could
+            |is|are|see|t(?:ene|ien)[a-z]*|pod\w+|pued\w+|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
+            |and|no|or|tho|though|then|ha[ns]?|really|realmente|estar\w*|mean|signific\w+|quier\w*|decir|re|ve|m|three|two
+            |tres|dos""",
+        "giving": r"""
+            show|g(?:i|im)[vm]e|send|tell|m(?:o|ue)str\w+|ensen\w+|dame|dime|pon(?:me|nos)|pas[ae]\w*
+            |mand\w+|envi\w+""",
         "persons": r"i|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
     }.items()
 }
@@ -95,47 +106,56 @@ _QUESTION_WORDS = _split_set("""
 """)
 _BEING = _split_set("is was s whose by es era fue")
 _THIRD_PERSONS = _split_set("he she they")
-_FILLERS = _split_set("ever also really else actually el ella alguna vez mas de verdad que")
+_FILLERS = _split_set("ever also really else actually el ella alguna vez mas de verdad que ha ya")
 _ABOUT = _split_set("about on of regarding in before after sobre acerca respecto de del en algo")
-_JOINS = _split_set("and but so ok wait well y e pero bueno")
+_JOINS = _split_set("and but so ok wait well y e pero bueno oye hey bot che a ver")
+# What is said around a question, and is no part of it.
+_COURTESIES = _split_set("please pls plz porfa porfi favor bro mate tio thanks gracias")
 # How follow-up questions begin: after "and", and by themselves.
 _AFTER_AND = _split_set("""
     about in on before after since during with the his her sobre en antes despues desde de del
     durante con el la los las lo su sus
 """)
 _FOLLOW_UP = re.compile(
-    r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que (?:hay de|tal)|algo en)\b"
+    r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que hay de|que tal en|algo en)\b"
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
 # How texts about something are asked for, with or without the bot's name between: "any tweets",
 # "about the wall?".
 _WANTS_TEXTS = re.compile(
     r"(?:(?:and|y) )?(?:(?:are|were) there |is there |do you (?:have|know) |have you (?:got )?|got "
-    r"|what |(?:show|find|give) me |(?:search|look) for |hay |ten[eé]s |tienes |d[aá]me "
-    r"|mostr[aá]me |mu[eé]strame |b[uú]sc[aá](?:me)? )?"
+    r"|what |(?:show|find|give) me |(?:search|look) for |hay |ten[eé]i?s |tienes |d[aá]me "
+    r"|mostr[aá]me |mu[eé]strame |ens[eé]ñame |b[uú]sc[aá](?:me)? )?"
     r"(?:(?:(?:any|some|an?|the|his|her|all|alg[uú]n(?:os)?|un|unos|los|sus|qu[eé]) )?(?:old )?"
-    r"(?:tweets?|posts?|tuits?)|(?:any|some)thing(?: else)?|algo(?: m[aá]s)?)\s?,?",
+    r"(?:tweets?|posts?|tuits?)|any|(?:any|some)thing(?: else)?|algo(?: m[aá]s)?)\s?,?",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
 _ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_SUBJECT.pattern})", re.IGNORECASE)
 _LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins like this
 
-# How instructions begin, in words without accents: politely, and then with an order.
+# How instructions begin, in words without accents: politely ("could you"), and then with an order
+# ("stop", "cambiad", "no publiques").
 _POLITE = re.compile(
-    r"(?:hey|please|pls|bot|ok|che|por favor|porfa|(?:can|could|would) you|pod\w+|puede[sn]?)\s"
+    r"(?:hey|please|pls|bot|ok|che|oye|por favor|porfa|(?:can|could|would) (?:you|we)|pod\w+"
+    r"|puede[sn]?)\s"
 )
 _ORDERS = re.compile(
     r"(?:stop|quit|don t|do not|no more|no mas|change|switch|set|speak|talk|answer|reply|post|be"
     r"|follow|add|forget|delete|erase|wipe|send|show|make|draw|use|search|write|compose|draft"
-    r"|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
+    r"|put|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
     r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
-    r"|redact|silenci)(?:a|as|ar|en|e|ame|anos|ate)|par(?:a|en|ar) (?:de|con)|publique\w*"
-    r"|(?:de)?suscrib\w+|pon(?:e|er|gan|eme)?|sig(?:ue|an)|segui|escrib\w+|respond\w+|hac\w+|haz"
-    r"|anad\w+|danos)\b"
+    r"|redact|silenci|apag|activ|desactiv)(?:a|as|ad|ar|en|e|es|ame|anos|ate)"
+    r"|par(?:a|en|ar) (?:de|con)"
+    r"|publique\w*|(?:de)?suscrib\w+|pon(?:e|er|gan|eme|lo)?|sig(?:ue|an)|segui|escrib\w+|respond\w+"
+    r"|hac\w+|haz|anad\w+|danos)\b"
 )
-_STOP = re.compile(r"stop|quit|no m(?:ore|as)|dej|par|basta|no\b.*\bmas\b|.*any ?more")
-_PROHIBITION = re.compile(r"(?:don t|do not|no) ")
-_ASKS_WHY_NOT = re.compile(
+# That something is to end: "turn it off", "dejad de".
+_STOP = re.compile(
+    r"stop|quit|no\b|don t|do not|dej|par|basta|sac|apag|desactiv|.*\b(?:any ?more|off)\b"
+)
+_PROHIBITION = re.compile(r"(?:don t|do not|no (?!m(?:ore|as)\b)) ?")
+_ASKS_WHY_NOT = re.compile(  # "why is there no post today", "por que hoy no hay"
     r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
@@ -143,31 +163,40 @@ _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resu
 _SOME_DAYS = re.compile(
     r"\b(?:weekends?|sundays?|nights?|mornings?|fines? de semana|domingos?|noches?)\b"
 )
-_TIME = re.compile(r"\b(?:at|a las?) (\d{1,2})(?: (\d\d))? ?([ap]m)?\b")
-_ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")
+_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)
+_ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
-# What instructions are about, and the commands that do it.
-_TOPICS: Sequence[tuple[re.Pattern[str], str]] = tuple(
-    (re.compile(words), command)
-    for words, command in (
+_NIGHTS = r"\b(?:nights?|until|during|noches?|hasta|durante)\b"
+# What instructions are about, the command that does it, and the one that ends it.
+_TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
+    (re.compile(words), command, ending)
+    for words, command, ending in (
+        # "write a tweet about eggs", "redacta un hilo"
         (r"(?:write|comp|draft|escri|redac).{0,120}\b(?:tweets?|threads?|tuits?|hilos?)\b",
-         "/compose"),
-        (r"\b(?:english|ingles)\b", "/settings language en"),
-        (r"\b(?:spanish|espanol|castellano)\b", "/settings language es"),
-        (r"(?:turn off|no |quit|sac|stop|don t).{0,120}\b(?:pictures?|imagen|fotos?)",
+         "/compose", ""),
+        (r"\b(?:english|ingles)\b", "/settings language en", ""),
+        (r"\b(?:spanish|espanol|castellano)\b", "/settings language es", ""),
+        (r"\b(?:pictures?|images?|screenshots?|imagen(?:es)?|fotos?|captura)\b", "/picture",
          "/settings picture off"),
-        (r"\b(?:pictures?|images?|screenshots?|imagen|foto|captura)\b", "/picture"),
-        (r"\bunsubscribe\b|\bbaja\b|desuscri", "/unsubscribe"),
-        (r"\bsubscribe\b|\bsuscri", "/subscribe"),
-        (r"\b(?:time ?zone|zona horaria|huso)\b", "/settings timezone"),
+        (r"\bunsubscribe\b|\bbaja\b|desuscri", "/unsubscribe", "/unsubscribe"),
+        (r"\bsubscribe\b|\bsuscri", "/subscribe", "/unsubscribe"),
+        (r"\b(?:time ?zone|zona horaria|huso|hora (?:a|de) (?!las?\b))", "/settings timezone", ""),
+        # "use the archive of Ana", "busca en los tuits de Ana"
         (r"\b(?:archives?|archivos?)\b|(?:search|use|busc|us).{0,120}\b(?:tweets|tuits de)\b",
-         "/corpus"),
+         "/corpus", ""),
+        # "forget everything about us", "borra nuestros datos"
         (r"(?:forget|delete|erase|wipe|olvid|borr|elimin).{0,120}\b(?:everything|data|us|me"
-         r"|tod[oa]s?|datos|nuestro|nosotros)\b", "/forget"),
-        (r"(?:quiet|silent|mute|molest|callate|silenci).{0,120}\b(?:nights?|until|during|noches?|hasta"
-         r"|durante)\b", "/settings quiet 23:00-08:00"),
-        (r"(?:stop|quit|don t|do not|no |dej|par|basta).{0,120}\b(?:repl(?:y|ying|ies)"
-         r"|answer(?:ing)?|respond\w*|contest\w+)\b", "/settings listening commands"),
+         r"|tod[oa]s?|datos|nuestro|nosotros)\b", "/forget", ""),
+        # "be quiet at night", "no molestes de noche"
+        (rf"(?:quiet|silent|mute|molest|callate|silenci).{{0,120}}{_NIGHTS}",
+         "/settings quiet 23:00-08:00", "/settings quiet 23:00-08:00"),
+        (r"\b(?:headlines?|titulares?)\b", "/settings headlines on", "/settings headlines off"),
+        # "deja de leer el grupo", "don't listen to us"
+        (r"\b(?:read(?:ing)?|listen(?:ing)?|le(?:er|as?|ais)|escuch\w+)\b", "",
+         "/settings headlines off"),
+        # "stop replying to everything", "no contestes a todo"
+        (r"\b(?:repl(?:y|ying|ies)|answer(?:ing)?|respond\w*|contest\w+)\b", "",
+         "/settings listening commands"),
     )
 )  # fmt: skip
 
@@ -185,20 +214,31 @@ def read_dialogue_act(text: str) -> DialogueAct:
 
 def read_question(text: str) -> BotQuestion | None:
     """Return what a text asks the bot. None if it is no question, or one to somebody else."""
-    words = folded_words(text)
+    words = [word for word in folded_words(text) if word not in _COURTESIES]
     if not 0 < len(words) <= _MAX_WORDS or first_link(text) or any(map(is_laughter, words)):
         return None
     if subject := _read_wanted_subject(text):
         return BotQuestion(Wanted.TEXTS, subject=subject)
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
     rest = [*dropwhile(_JOINS.__contains__, words)] or words  # "and" alone is kept
+    if _is_of_kind(rest[0], "giving"):  # "tell me what he said", "show me the next one"
+        marked, rest = True, [*dropwhile(lambda word: word not in _QUESTION_WORDS, rest)] or rest
     if _asks_what_was_said(rest, marked=marked):
         return BotQuestion(Wanted.ARCHIVE)
-    if any(map(_names_subject, words)):
-        follows_up = marked and _is_follow_up(rest, joined=len(rest) < len(words))
+    if any(map(_names_subject, rest)):
+        follows_up = _is_follow_up(rest, joined=len(rest) < len(words), marked=marked)
         return BotQuestion(Wanted.ARCHIVE) if follows_up else None
+    label = next((word for word in rest if _is_of_kind(word, "label")), "")
+    if label and rest[0] in {"what", "que"}:
+        return BotQuestion(Wanted.MEANING, subject=label)
     wanted = _find_wanted(rest, marked=marked)
     return BotQuestion(wanted, _read_rank(words)) if wanted else None
+
+
+def names_another_subject(text: str) -> bool:
+    """Return whether a follow-up leaves the subject for another: "and about trains?"."""
+    words = [*dropwhile(_JOINS.__contains__, folded_words(text))]
+    return words[:1] in (["about"], ["sobre"]) and any(map(_names_subject, words))
 
 
 def find_wanted_subject(before: str, after: str) -> str:
@@ -245,12 +285,14 @@ def _asks_what_was_said(words: Sequence[str], *, marked: bool) -> bool:
     return about and (marked or bool(before)) if after else before == {"que"}
 
 
-def _is_follow_up(words: Sequence[str], *, joined: bool) -> bool:
+def _is_follow_up(words: Sequence[str], *, joined: bool, marked: bool) -> bool:
     """Return whether a question follows up on what was said before: "and in 2012?".
 
     `joined` says that it begins with a word like "and", which `words` lack.
     """
     if len(words) > _MAX_FOLLOW_UP or any(_is_of_kind(word, "persons") for word in words):
+        return False
+    if not marked and not (len(words) <= _MAX_UNMARKED and _YEAR.fullmatch(words[-1])):
         return False
     if _FOLLOW_UP.match(" ".join(words)):
         return True
@@ -261,17 +303,23 @@ def _is_follow_up(words: Sequence[str], *, joined: bool) -> bool:
 def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
     """Return what a question without a subject wants to know."""
     kinds = {kind for kind in _KINDS for word in words if _is_of_kind(word, kind)}
-    asks = words[0] in _QUESTION_WORDS
-    marked = marked or (bool(kinds & {"who", "when"}) and asks and len(words) <= _MAX_UNMARKED_WHO)
+    if {"do", "with"} <= {*words}:  # "what has this to do with it"
+        kinds.add("relation")
+    asks = bool(_QUESTION_WORDS & {*words[:2]})
+    facts = kinds & {"who", "when", "truth"} and asks and len(words) <= _MAX_UNMARKED_FACT
+    marked = marked or bool(facts)
     if not (marked or asks or len(words) <= _MAX_UNMARKED):
         return None
+    how = words[0] in {"how", "como"}
+    if how and "truth" in kinds:  # which is amazed
+        return None
     why = words[0] in {"why", "porque"} or [*words[:2]] in (["por", "que"], ["how", "come"])
-    if why or (words[0] in {"how", "como"} and "finding" in kinds):
-        return Wanted.REASON if "finding" in kinds or "persons" not in kinds else None
-    if "more" in kinds or "source" in kinds:
-        return Wanted.MORE if "more" in kinds else Wanted.SOURCE
-    if _asks_for_source(words, kinds, marked=marked):
-        return Wanted.SOURCE
+    if why or (how and "finding" in kinds) or "relation" in kinds:
+        return Wanted.REASON if "persons" not in kinds or "finding" in kinds else None
+    if "source" in kinds or _asks_for_source(words, kinds, marked=marked):
+        return Wanted.MORE if kinds & {"more", "extent"} and "truth" not in kinds else Wanted.SOURCE
+    if "more" in kinds or ("extent" in kinds and marked):
+        return Wanted.MORE
     opinion = kinds >= {"persons", "speaking"} and words[0] in {"what", "que"}
     points = "pointing" in kinds and "who" not in kinds
     return Wanted.QUOTED if marked and (points or opinion) else None
@@ -283,8 +331,9 @@ def _asks_for_source(words: Sequence[str], kinds: set[str], *, marked: bool) -> 
         return False
     if words[0] in _QUESTION_WORDS and "speaking" in kinds and "persons" not in kinds:
         return True
-    about = kinds & {"who", "when", "truth", "finding"} or any(map(_RANKED.fullmatch, words))
-    return marked and bool(about) and [*words] != ["really"]  # which is a remark
+    place = kinds & {"who", "when"} and ("persons" not in kinds or "have" in words)
+    about = place or kinds & {"truth", "finding"} or any(map(_RANKED.fullmatch, words))
+    return marked and bool(about)
 
 
 def _is_of_kind(word: str, kind: str) -> bool:
@@ -312,24 +361,29 @@ def read_instruction(text: str) -> str:
 
 def _find_command(order: str, text: str) -> str:
     """Return the command line for what an order is about, or ""."""
-    command = next((command for topic, command in _TOPICS if topic.search(order)), "")
+    ends = _STOP.match(order) is not None
+    topics = (
+        ending if ends else command for topic, command, ending in _TOPICS if topic.search(order)
+    )
+    command = next(topics, "")
     names = _NAME.findall(text)
     if command.endswith("timezone"):
         return " ".join([command, *names[-1:]])  # zones are written with a capital
     if command:
         return command
     if _POSTS.search(order):
-        return _read_posting(order)
+        return _read_posting(order, text)
     adds = _ADDS_FEED.match(order) and (first_link(text) or len(order.split()) <= _LONGEST_SUBJECT)
     sources = [*find_links(text)] or names
     return f"/feeds add {sources[-1]}" if adds and sources else ""
 
 
-def _read_posting(order: str) -> str:
+def _read_posting(order: str, text: str) -> str:
     """Return the command that changes the time of daily posts, or ends them."""
-    time, forbidden = _TIME.search(order), _PROHIBITION.match(order)
-    if _STOP.match(order) or (forbidden and not _SOME_DAYS.search(order)):
-        return "/unsubscribe"
-    if forbidden or not time:
+    time = _TIME.search(write_times(text))
+    some_days = _SOME_DAYS.search(order) is not None
+    if _STOP.match(order):
+        return "/subscribe" if _PROHIBITION.match(order) and some_days else "/unsubscribe"
+    if not time:
         return "/subscribe"
     return f"/subscribe daily {':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}"

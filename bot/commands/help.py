@@ -9,6 +9,7 @@ from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.reply import Reply
 from bot.request import Request
+from engine.text.clean import fold_case_and_accents
 
 SHOWS_LITTLE = marked(
     "Telegram shows me every message only where I am an admin, or once /setprivacy is off at"
@@ -36,7 +37,7 @@ def help_command(others: Sequence[Command]) -> Command:
     """Return the command that describes `others` and itself."""
 
     async def answer(request: Request, _services: Services) -> Reply:
-        words, topic = request.words, request.text.lstrip("/").lower()
+        words, topic = request.words, fold_case_and_accents(request.text.lstrip("/"))
         for listed in (*others, command):
             if topic in listed.names:
                 return Reply(words=words, text=_explain_command(listed, request), ephemeral=True)
@@ -106,11 +107,12 @@ async def listening_here(request: Request) -> str:
 
 
 def _list_about(topic: str, command: Command, words: Words) -> list[str]:
-    """Return the details of a command that explain a word, below the command."""
+    """Return the details of a command that explain a word of either language, below the command."""
     details = [
         detail
         for detail in command.details
-        if any(topic in head.replace(",", " ").split() for head in _HEADS.findall(detail))
+        for heads in [_HEADS.findall(f"{detail}; {fold_case_and_accents(words.say(detail))}")]
+        if any(topic in head.replace(",", " ").split() for head in heads)
     ]
     return [words.say(command.usage), *map(words.say, details)] if details else []
 

@@ -27,11 +27,17 @@ _WEEK = timedelta(days=7)
 _MAX_SHOWN = 12  # chats with a button each
 _LONGEST_ECHO = 40
 _VERB_STATES = {
-    "allow": AdmissionState.ALLOWED,
-    "permitir": AdmissionState.ALLOWED,
-    "refuse": AdmissionState.REFUSED,
-    "rechazar": AdmissionState.REFUSED,
+    **dict.fromkeys(
+        ("allow", "let", "admit", "accept", "permitir", "permite", "deja", "dejar", "acepta"),
+        AdmissionState.ALLOWED,
+    ),
+    **dict.fromkeys(
+        ("refuse", "block", "ban", "deny", "reject", "rechazar", "rechaza", "bloquear", "bloquea"),
+        AdmissionState.REFUSED,
+    ),
 }
+# Around a name: "deja entrar a Lucía", "let Ana in".
+_AROUND_NAMES = frozenset(["in", "to", "a", "entrar"])
 _STATES = {
     AdmissionState.ASKED: marked("waits"),
     AdmissionState.ALLOWED: marked("let in"),
@@ -44,9 +50,8 @@ _Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 
 
 async def _handle_access(request: Request, services: Services) -> Reply:
-    verb, _, name = request.text.partition(" ")
-    if verb:
-        return await _decide_by_name(request, verb.lower(), name.strip(), services)
+    if request.text:
+        return await _answer_about_name(request, services)
     words = request.words
     admissions = await services.access.ownership.access.admissions(request.place.platform)
     if not admissions:
@@ -101,15 +106,42 @@ def _write_example(request: Request) -> str:
     return request.words.write_commands(f"/access allow {platform}:{_IDS.get(platform, 42)}")
 
 
-async def _decide_by_name(request: Request, verb: str, name: str, services: Services) -> Reply:
-    """Decide about a chat that is named, or about one that never asked by its id. Raises
-    UsageError."""
-    words, platform = request.words, request.place.platform
-    state = _VERB_STATES.get(verb)
-    if state is None or not name:
+async def _answer_about_name(request: Request, services: Services) -> Reply:
+    """Decide about whom the owner names; without a verb, ask what to decide. Raises UsageError."""
+    words = request.words
+    state, name = _read_decision(request.text)
+    if not name:
         raise UsageError(
             words.say("For example: {example}", example=words.write_commands(_EXAMPLE))
         )
+    if state:
+        return await _decide_by_name(request, state, name, services)
+    access = services.access.ownership.access
+    admission = _find_admission(await access.admissions(request.place.platform), name, request)
+    return Reply(
+        words=words,
+        text=f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}",
+        buttons=(_build_access_buttons(admission, words),),
+        ephemeral=True,
+    )
+
+
+def _read_decision(text: str) -> tuple[AdmissionState | None, str]:
+    """Return what "allow Ana" or "deja entrar a Ana" decides, or None, and the name."""
+    verb, _, rest = text.partition(" ")
+    state = _VERB_STATES.get(verb.lower())
+    if state is None:
+        return None, text
+    names = [word for word in rest.split() if word.lower() not in _AROUND_NAMES]
+    return state, " ".join(names) or rest.strip()
+
+
+async def _decide_by_name(
+    request: Request, state: AdmissionState, name: str, services: Services
+) -> Reply:
+    """Decide about a chat that is named, or about one that never asked by its id. Raises
+    UsageError."""
+    platform = request.place.platform
     access = services.access.ownership.access
     chat = _read_id(name, platform)
     if chat is None:
@@ -169,7 +201,7 @@ def _match_admissions(admissions: Sequence[Admission], name: str) -> Sequence[Ad
 
 
 def _fold_name(name: str) -> str:
-    return fold_case_and_accents(name.removeprefix("@"))
+    return fold_case_and_accents(name).replace("@", "")
 
 
 async def _decide_admission(request: Request, action: Action, services: Services) -> Reply:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
+from bot.commands.dialogue_acts import names_another_subject
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import COUNTED, SEARCHES
 from bot.commands.services import Services
@@ -149,8 +150,11 @@ async def _choose_context(
 
 async def _find_headline(request: Request, services: Services, earlier: EarlierQuestions) -> str:
     """Return the headline of the message that a question replies to; in private, that of the last
-    answer if it is newer than the `earlier` questions. Else ""."""
+    answer if it is newer than the `earlier` questions. "" if there is none, or a question names
+    what else it is about."""
     answers, chat, quoted = services.stores.answers, request.known_chat, request.quoted
+    if names_another_subject(request.text):
+        return ""
     if quoted.message and request.quoted_event:
         answer = await answers.about(chat, quoted.message, request.quoted_event, now=request.now)
         written = "" if quoted.mine else read_headline(quoted.text).text

@@ -15,12 +15,22 @@ from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
 from engine.corpora import meant_corpora
 from engine.errors import SeveralCorpora, UsageError
+from engine.text.clean import fold_case_and_accents
 
 _MAX_ARCHIVES = 5  # that a reply names
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 _LONGEST_NAME = 30
 _SIMILARITY = 0.65  # of difflib, from 0 to 1: "whi" is like "why", "porque" is not like "more"
+_FEWEST_LETTERS = 2  # of the beginning of a command: "/pic" for /picture
+# What commands are called in Spanish by those who guess.
+_IN_SPANISH: Mapping[str, str] = {
+    "ayuda": "help", "mas": "more", "porque": "why", "imagen": "picture", "foto": "picture",
+    "ajustes": "settings", "idioma": "settings", "suscribir": "subscribe", "publicar": "subscribe",
+    "baja": "unsubscribe", "buscar": "find", "preguntar": "ask", "profecia": "prophecy",
+    "archivo": "corpus", "fuentes": "feeds", "noticias": "feeds", "hoy": "today",
+    "escribir": "compose", "empezar": "start", "olvidar": "forget",
+}  # fmt: skip
 # Where apps compete for the names of commands, the one that the others follow: "/presagio why".
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
@@ -294,12 +304,20 @@ class Registry:
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         sentences = [words.say("I know no command /{name}.", name=name)]
-        if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_SIMILARITY):
-            suggestion = words.write_commands(f"/{close[0]}")
+        if near := self._find_near(fold_case_and_accents(name)):
+            suggestion = words.write_commands(f"/{near}")
             sentences.append(words.say("Did you mean {command}?", command=suggestion))
         help_ = words.write_commands("/help")
         sentences.append(words.say("{help} lists all of them.", help=help_))
         return " ".join(sentences)
+
+    def _find_near(self, name: str) -> str:
+        """Return the command that a wrong name begins or is like, in English or Spanish, or ""."""
+        guesses = {**{known: known for known in self._by_name}, **_IN_SPANISH}
+        begun = [guess for guess in guesses if guess.startswith(name)]
+        close = difflib.get_close_matches(name, guesses, n=1, cutoff=_SIMILARITY)
+        near = begun if len(name) >= _FEWEST_LETTERS and begun else close
+        return next((guesses[guess] for guess in near if guesses[guess] in self._by_name), "")
 
 
 def _read_first_word(text: str) -> str:

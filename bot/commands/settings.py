@@ -362,6 +362,7 @@ async def _change_setting(
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
     by_name = {**SETTINGS_BY_NAME, **_SHORTHANDS}
+    key = f"{key}s" if f"{key}s" in by_name else key  # "headline off"
     if key == _CORPUS:
         chat = await with_archive(request, services, value)
     elif key in by_name:

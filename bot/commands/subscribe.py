@@ -277,7 +277,9 @@ async def _show_subscription(
     words = request.words
     feeds = name_feeds(await news.feeds.of_chat(request.known_chat))
     lines = _describe_posting(subscription, feeds, request)
-    lines += await list_obstacles(request, subscription, news)
+    # What prevents a post is told next to when it comes, which "In this topic:" may precede.
+    after = 2 if subscription and subscription.topic else 1
+    lines[after:after] = await list_obstacles(request, subscription, news)
     if help_wanted:
         if subscription:
             typed = words.write_commands(f"/{_NAME} {as_typed(subscription)}")

@@ -221,7 +221,13 @@ WHY = Command(
     summary=marked("explain the last answer, or one tweet of it"),
     usage=marked("/why [NUMBER]"),
     example="/why 2",
-    details=(IN_REPLY,),
+    details=(
+        IN_REPLY,
+        marked(
+            "foretold: a tweet said it before it happened; close: a model found it near to the"
+            " news, but no prediction; perhaps: it shares words, and no model has judged it."
+        ),
+    ),
     handler=_explain_meant_answer,
     act=LOOKS,
     actions={_NAME: _press_why},

@@ -87,7 +87,8 @@ def sender_of(
         return Person(id="nobody", language=language)
     return Person(
         id=str(user.id),
-        name=user.name,
+        # The owner lets people in by either.
+        name=f"{user.full_name} @{user.username}" if user.username else user.full_name,
         language=language,
         bot=user.is_bot,
         myself=user.id == myself.id,

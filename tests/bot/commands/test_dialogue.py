@@ -11,6 +11,7 @@ from db.pool import Database
 from engine.chat import Listening
 from engine.search import HitKind
 from tests.bot.commands.test_ask import StandInAsk
+from tests.bot.commands.test_find import engine_of
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW
 
@@ -30,7 +31,11 @@ async def bot(storage: Database, asked: StandInAsk) -> AsyncIterator[Bot]:
         yield ready
 
 
-@pytest.mark.parametrize("text", ["Source?", "When was this?", "¿Quién lo escribió?", "link?"])
+@pytest.mark.parametrize(
+    "text",
+    ["Source?", "When was this?", "¿Quién lo escribió?", "link?", "sauce?", "¿te lo inventas?",
+     "did you make this up?", "enlace al tuit porfa", "is it real tho"],
+)  # fmt: skip
 @pytest.mark.parametrize("trigger", [Trigger.REPLY, Trigger.ADDRESSED])
 async def test_author_date_and_link_of_an_answer_are_repeated(
     bot: Bot, text: str, trigger: Trigger
@@ -69,8 +74,10 @@ async def test_question_about_something_else_that_the_bot_said_gets_no_words(
 
 
 @pytest.mark.parametrize(
-    "text", ["Show me more", "¿hay otros?", "anything else?", "Más, por favor"]
-)
+    "text",
+    ["Show me more", "¿hay otros?", "anything else?", "Más, por favor", "anything older?",
+     "show me the next one", "¿solo eso?", "ponme otro"],
+)  # fmt: skip
 async def test_words_for_more_show_the_next_page(bot: Bot, text: str) -> None:
     await bot.say(NEWS, place=GROUP)
     said = await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
@@ -110,10 +117,10 @@ async def test_of_an_answer_and_a_question_the_newer_is_followed(
 
 
 @pytest.mark.parametrize("text", ["Anything about Saudi Arabia?", "¿Algo sobre Saudi Arabia?"])
-async def test_what_is_asked_about_is_searched_for_in_reply_to_the_bot(bot: Bot, text: str) -> None:
+async def test_texts_about_a_subject_are_found_in_reply_to_the_bot(bot: Bot, text: str) -> None:
     await bot.say(NEWS, place=GROUP)
     await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
-    assert [call[0] for call in bot.engine.calls] == [NEWS, "Saudi Arabia"]
+    assert [call[0] for call in engine_of(bot).calls] == ["Saudi Arabia"]
 
 
 @pytest.mark.parametrize("text", ["anything?", "¿y esto?", "what about this one?", "thoughts?"])
@@ -159,6 +166,10 @@ async def test_a_question_about_this_is_asked_of_the_message_replied_to(
         ("post every day at 8:30", "/subscribe daily 8:30"),
         ("no molestes de noche", "/settings quiet 23:00-08:00"),
         ("seguí a Infobae", "/feeds add Infobae"),
+        ("turn off headlines", "/settings headlines off"),
+        ("deja de leer el grupo", "/settings headlines off"),
+        ("publica todos los días a las nueve de la mañana", "/subscribe daily 9:00"),
+        ("ponlo en español", "/settings language es"),
     ],
 )
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])

@@ -59,7 +59,7 @@ async def test_help_is_in_spanish_for_spanish_readers(bot: Bot) -> None:
 async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expected: str) -> None:
     text = (await bot.say(f"/help {asked}")).text or ""
     assert expected in text
-    assert len(text.splitlines()) <= 3
+    assert len(text.splitlines()) <= 4
 
 
 async def test_help_on_slack_uses_the_prefixed_command_names(bot: Bot) -> None:
@@ -151,6 +151,13 @@ def test_command_table_rows_show_usage_and_description() -> None:
     assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
     assert "| `/settings [NAME VALUE]` | how I behave in this chat (in groups: admins) |" in rows
     assert all(row.count("|") == 3 for row in rows)
+
+
+@pytest.mark.parametrize("word", ["close", "foretold", "cercano", "quizá"])
+async def test_help_explains_the_words_beside_a_text_in_both_languages(bot: Bot, word: str) -> None:
+    said = (await bot.say(f"/help {word}", person=SPANISH)).text or ""
+    assert said.startswith("/why [NÚMERO]\nanunciado: un tuit lo dijo antes")
+    assert (await bot.say(f"what does {word} mean?", person=SPANISH)).text == said
 
 
 async def test_help_explains_every_option_and_setting(bot: Bot) -> None:

@@ -13,6 +13,7 @@ from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, RepliedMessage, Trigger, split_around
 from bot.settings.model import ChatSettings
 from db.pool import Database
+from tests.bot.commands.test_find import engine_of
 from tests.bot.conversing import GROUP, Bot, bot_on, event
 
 NAMES = frozenset(name for command in standard_commands().commands for name in command.names)
@@ -40,7 +41,8 @@ REMARKS = """
     Who asked?|Ben look at this|He deleted it in 2020|
     LMAO Dave that is you|Told you so, Carla|Te lo dije, Carla|👏👏|hahahaha no way|
     2015!! that's more than 10 years before|madre mía, y con una escalera|
-    en el Mercadona de abajo está a 9,80|Classic Ana|Típico de Ana|10/10|Best bot ever|El mejor bot|thanks a lot|gracias genio
+    en el Mercadona de abajo está a 9,80|
+    Classic Ana|Típico de Ana|10/10|Best bot ever|El mejor bot|thanks a lot|gracias genio
 """
 QUESTIONS = """
     what did he say about wind?|What did he say about wind|Did she ever tweet about coffee?|
@@ -199,32 +201,36 @@ async def test_only_the_part_addressed_to_the_bot_is_answered(
     plain = text.replace(" @bot", "").replace(",:", ":")
     said = await bot.hear(event(plain, place=GROUP, around_name=around))
     assert (said is not None) is (searched is not None)
-    assert [call[0] for call in bot.engine.calls] == [searched] * (searched is not None)
+    calls = [*bot.engine.calls, *engine_of(bot).calls]
+    assert [call[0] for call in calls] == [searched] * (searched is not None)
 
 
 @pytest.mark.parametrize(
-    ("text", "searched"),
+    ("text", "subject"),
     [
         ("any tweets about coffee?", "coffee"),
+        ("do you have any about the weather?", "the weather"),
         ("Is there a tweet about the border wall?", "the border wall"),
         ("show me his tweets about coffee", "coffee"),
         ("find me a tweet on windmills.", "windmills"),
         ("¿hay algún tuit sobre el café?", "el café"),
         ("mostrame tuits sobre Irán", "Irán"),
-        (
-            "Tweets about coffee cost a minister her job",
-            "Tweets about coffee cost a minister her job",
-        ),
     ],
 )
-async def test_plain_request_for_tweets_searches_their_subject(
-    bot: Bot, text: str, searched: str
+async def test_plain_request_for_tweets_finds_those_about_a_subject(
+    bot: Bot, text: str, subject: str
 ) -> None:
     await bot.say(text)
     await bot.say(text, place=GROUP)
-    assert [call[0] for call in bot.engine.calls] == [searched, searched]
     await bot.hear(event(text, place=GROUP, trigger=Trigger.OVERHEARD))
-    assert [call[0] for call in bot.engine.calls[2:]] in ([], [text]), "others are asked"
+    assert [call[0] for call in engine_of(bot).calls] == [subject, subject], "others are asked"
+    assert bot.engine.calls == []
+
+
+async def test_a_headline_about_tweets_is_no_request_for_them(bot: Bot) -> None:
+    headline = "Tweets about coffee cost a minister her job"
+    await bot.say(headline)
+    assert [call[0] for call in bot.engine.calls] == [headline]
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

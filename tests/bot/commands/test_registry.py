@@ -14,6 +14,9 @@ from tests.bot.conversing import GROUP, Bot
     ("text", "expected"),
     [
         ("/whi", "I know no command /whi. Did you mean /why? /help lists all of them."),
+        ("/pic 2", "I know no command /pic. Did you mean /picture? /help lists all of them."),
+        ("/ayuda", "I know no command /ayuda. Did you mean /help? /help lists all of them."),
+        ("/más", "I know no command /más. Did you mean /more? /help lists all of them."),
         ("/xyzzy now", "I know no command /xyzzy. /help lists all of them."),
         (
             "/PROPHESY x",

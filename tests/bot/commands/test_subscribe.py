@@ -40,8 +40,9 @@ async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> N
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid")
     reply = await bot.say("/subscribe daily 8:30 best 5 must coffee")
-    assert (reply.text or "").splitlines()[:5] == [
+    assert (reply.text or "").splitlines()[:6] == [
         "Every day at 8:30 (Madrid) I post the best 5 of the news.",
+        "This chat has no feed yet.",
         "I post predictions, what was asked for, and what was said of others.",
         "Only news with one of these words: coffee.",
         "When nothing was foretold, I say nothing.",
@@ -62,14 +63,15 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
 async def test_instant_subscription_mentions_quiet_hours(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="UTC", quiet_from=time(0), quiet_to=time(23, 59))
     lines = ((await bot.say("/subscribe instant")).text or "").splitlines()
-    assert lines[2] == "Each find is posted once the quiet hours are over."
+    assert lines[3] == "Each find is posted once the quiet hours are over."
 
 
 async def test_a_spanish_chat_subscribes_in_spanish(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid", language="es")
     reply = await bot.say("/subscribe de lunes a viernes a las 9 mejores 2 sin fútbol nada sí")
-    assert (reply.text or "").splitlines()[:4] == [
+    assert (reply.text or "").splitlines()[:5] == [
         "De lunes a viernes a las 9:00 (Madrid) publico los 2 mejores de las noticias.",
+        "Este chat todavía no tiene fuentes.",
         "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
         "Ninguna noticia con alguna de estas palabras: fútbol.",
         "Si nada estaba anunciado, también lo digo.",

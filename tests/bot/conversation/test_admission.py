@@ -1,5 +1,6 @@
 """Who may use the bot: the owner, whom the owner lets in, whom the settings name."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -217,6 +218,8 @@ async def admitted(bot: Bot) -> set[str]:
         ("allow test:b", BOB),
         ("allow b", BOB),
         ("permitir ana", ANA),
+        ("deja entrar a Bob", BOB),
+        ("let bob in", BOB),
         ("allow Ana Ruíz", ANA),
         ("allow @ana ruiz", ANA),
     ],
@@ -226,15 +229,26 @@ async def test_owner_lets_in_and_refuses_by_name(asked: Bot, typed: str, person:
     assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may use me now.")
     assert await admitted(asked) == {person.id}
     assert (await asked.say(HEADLINE, person=person, place=private_chat(person))).hits
-    refusal = typed.replace("allow", "refuse").replace("permitir", "rechazar")
+    refusal = re.sub("allow|permitir|deja|let", "block", typed)
     done = await asked.say(f"/access {refusal}", person=OWNER, place=HOME)
     assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may not use me.")
     assert await asked.hear(event(HEADLINE, person=person, place=private_chat(person))) is None
 
 
+async def test_a_name_alone_asks_what_to_decide(asked: Bot) -> None:
+    shown = await asked.say("/access Bob", person=OWNER, place=HOME)
+    assert shown.text == "@bob (test:b): waits"
+    assert [button.label for row in shown.buttons for button in row] == [
+        "Allow @bob",
+        "Refuse @bob",
+    ]
+    assert await admitted(asked) == set()
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
+        ("carol", "Nobody called carol has asked"),
         ("refuse carol", "Nobody called carol has asked, so nothing was changed. /access lists"),
         ("allow Ana Gómez", "Nobody called Ana Gómez has asked"),
         ("allow @", "Nobody called @ has asked"),

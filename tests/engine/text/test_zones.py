@@ -15,6 +15,7 @@ from engine.chat import zone_named, zone_or_utc
         ("america/argentina/buenos_aires", "America/Argentina/Buenos_Aires"),
         ("America/New York", "America/New_York"),
         ("Madrid", "Europe/Madrid"),
+        ("hora de Madrid", "Europe/Madrid"),
         ("buenos aires", "America/Argentina/Buenos_Aires"),
         ("utc", "UTC"),
         ("UTC", "UTC"),
