@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +15,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.adapter import AdapterFailed, AdapterStatus
 from bot.app import App
-from bot.commands.services import ReadHeadline
 from bot.listening import (
     ACCEPTED_AT_ONCE,
     WAITING,
@@ -31,6 +30,7 @@ from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
 from engine.messages import Message
+from engine.search import Headline
 
 if TYPE_CHECKING:
     from bot.web.mcp import ToolEndpoint
@@ -241,7 +241,7 @@ class WebAdapter:
         *,
         now: Callable[[], datetime],
         tell: Callable[[str], None],
-        read_headline: ReadHeadline,
+        read_headline: Callable[..., Awaitable[Headline]],
         adapters: Callable[[], Mapping[str, AdapterStatus]],
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
@@ -255,7 +255,7 @@ class WebAdapter:
         self,
         *,
         now: Callable[[], datetime],
-        read_headline: ReadHeadline,
+        read_headline: Callable[..., Awaitable[Headline]],
         adapters: Callable[[], Mapping[str, AdapterStatus]] = dict,
     ) -> SharedState:
         """Return the state that the routes and the tools share."""

@@ -24,7 +24,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from bot.adapter import AdapterStatus
 from bot.app import App
-from bot.commands.services import ReadHeadline
 from bot.listening import network_of
 from bot.pace import RateLimit
 from bot.query_log import asked_by, current_asker, log_of, log_search, search_logged
@@ -44,7 +43,7 @@ from engine.errors import SeveralCorpora
 from engine.messages import Message
 from engine.prophecy.merge import prophesy_from_all
 from engine.prophecy.prophecy import Prophet
-from engine.search import Prophecy, SearchRequest
+from engine.search import Headline, Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
@@ -117,7 +116,7 @@ class SharedState:
     app: App
     now: Callable[[], datetime]
     metrics: Metrics
-    read_headline: ReadHeadline
+    read_headline: Callable[..., Awaitable[Headline]]
     reload_settings: Callable[[], Settings]
     adapters: Callable[[], Mapping[str, AdapterStatus]] = dict
     clock: Callable[[], float] = time.monotonic

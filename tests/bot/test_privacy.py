@@ -33,8 +33,8 @@ from bot.app import App, open_app
 from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
+from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
-from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
 from bot.queries.compose import build_composer
@@ -44,7 +44,6 @@ from bot.web.service import WebAdapter
 from db.pool import Database
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
-from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
 from engine.search import Headline, Mode, Prophecy, SearchRequest
 from engine.values import Kind
@@ -366,8 +365,7 @@ async def test_only_the_pasted_link_is_fetched_without_private_headers(
             await fill(app.database, "links", Kind.PERSONAL, linking)
             await search(app, "links")
             assert site.requests == []
-            async with Fetcher(app.settings.fetch) as fetcher:
-                read = await read_pasted(fetcher, app.isolation, site.url("/news"), now=NOW)
+            read = await read_pasted(app, site.url("/news"), now=NOW)
     assert read.text == "Harbour tax doubles again this year"
     [asked] = site.requests
     assert asked.path == "/news"

@@ -258,7 +258,7 @@ async def test_an_invitation_makes_a_chat_active_again(
     slack: SlackServer, alice: User, bot: Bot
 ) -> None:
     channel = slack.channel("general", [alice], with_bot=False)
-    chats = bot.services.stores.chats
+    chats = bot.app.chats
     await chats.meet("slack", channel.id, private=False, title=None)
     await chats.set_active("slack", channel.id, active=False)
     async with running(slack, service(slack, bot)):
