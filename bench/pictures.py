@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,7 +20,6 @@ import httpx
 from bench.timing import progress
 from bot.app import App, open_app
 from bot.cli.demo import judged_by_people, load_demo
-from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
 from bot.settings import load_settings
 from bot.web.metrics import Metrics
@@ -57,7 +55,6 @@ async def page(app: App) -> AsyncIterator[str]:
     service = WebAdapter(app, Metrics()).create_service(
         now=lambda: datetime.now(UTC),
         tell=progress,
-        read_headline=partial(read_pasted, app),
         adapters=dict,
     )
     serving = asyncio.create_task(service.run())

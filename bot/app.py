@@ -31,13 +31,12 @@ from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import fold_terms
-from engine.ports import Descriptions, PhraseIndex, SearchIndex
+from engine.ports import Descriptions, PhraseIndex
 from engine.process_pool import ProcessPool
 from engine.prophecy.merge import prophesy_from_all
-from engine.prophecy.prophecy import Judges, Prophet
+from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.search import Prophecy, SearchRequest
-from engine.settings.searching import ProphecySettings
 from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
@@ -54,20 +53,6 @@ _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval:
-    """The parts of a Prophet, to build one with other settings or with parts that are counted."""
-
-    index: SearchIndex
-    judge: Judges | None = None  # None without a language model
-    meaning: Meaning | None = None  # None without embeddings
-    phrases: "Phrases | None" = None  # None without a language model
-
-    def prophet(self, settings: ProphecySettings) -> Prophet:
-        """Return a Prophet of these parts with other settings."""
-        return Prophet(self.index, self.judge, settings, self.meaning, self.phrases)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class App:
     """The settings, the database, and the services on them."""
 
@@ -76,7 +61,6 @@ class App:
     corpora: Corpora  # those that may be seen
     chats: Chats
     prophet: Prophet
-    retrieval: Retrieval  # what the prophet consists of
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
@@ -189,14 +173,12 @@ async def open_app(
             client, judge, phrases = await _open_model(
                 settings, database, index, descriptions, stack
             )
-        retrieval = Retrieval(index=index, judge=judge, meaning=meaning, phrases=phrases)
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
             chats=Chats(database),
-            prophet=retrieval.prophet(settings.prophecy),
-            retrieval=retrieval,
+            prophet=Prophet(index, judge, settings.prophecy, meaning, phrases),
             client=client,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),

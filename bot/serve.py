@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Never
 
@@ -15,7 +14,6 @@ from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.checks import tell_what_is_missing
 from bot.commands import Registry, standard_commands
-from bot.commands.pasted import read_pasted
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
@@ -24,7 +22,6 @@ from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
 from bot.platforms import (
-    AdapterDependencies,
     Service,
     create_posters,
     create_services,
@@ -159,16 +156,7 @@ async def serve(
         ownership = Ownership(app, commands.write_as_typed)
         troubles = _collect_troubles(app, platforms, now)
         conversation = _create_conversation(app, claims, commands, ownership, troubles)
-        services = create_services(
-            app.settings,
-            AdapterDependencies(
-                conversation=conversation,
-                commands=commands,
-                chats=app.chats,
-                database=app.database,
-                now=now,
-            ),
-        )
+        services = create_services(app, conversation, now)
         port = _create_port(app, page, services, now=now, tell=tell)
         if page and port:
             services["web"] = port
@@ -282,7 +270,6 @@ def _create_port(
     return (page or _build_web_adapter(app)).create_service(
         now=now,
         tell=tell,
-        read_headline=partial(read_pasted, app),
         adapters=lambda: {name: service.status() for name, service in services.items()},
         webhooks=webhooks,
         visitors=page is not None,

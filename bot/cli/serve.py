@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +23,6 @@ from bot.cli.ingest_tables import SIMPLE, language_setting
 from bot.cli.ingest_targets import name_unread
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
 from bot.cli.shared import read_clock as clock
-from bot.commands.pasted import read_pasted
 from bot.console.screen import Output, progress_bar
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
@@ -417,7 +415,7 @@ async def _answer_on_stdio(app: "App") -> None:
     from bot.web.mcp import serve_on_stdio
     from bot.web.service import WebAdapter
 
-    shared = WebAdapter.of(app).share_state(now=clock, read_headline=partial(read_pasted, app))
+    shared = WebAdapter.of(app).share_state(now=clock)
     await serve_on_stdio(shared)
 
 
@@ -428,7 +426,6 @@ async def serve_over_http(app: "App") -> None:
     service = WebAdapter.of(app).create_service(
         now=clock,
         tell=Output.of_process().remark,
-        read_headline=partial(read_pasted, app),
         adapters=lambda: {"web": service.status()},
     )
     try:

@@ -70,7 +70,7 @@ class Conversation:
         self._gates = gates
         self._claims = claims
         self._app = app
-        self._commands = commands
+        self.commands = commands
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
@@ -166,7 +166,7 @@ class Conversation:
     def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
         """Join the line of the chat for slow or for quick answers; yield an event that is set once
         it is the request's turn."""
-        slow = self._commands.is_slow(request)
+        slow = self.commands.is_slow(request)
         width = _SLOW_IN_GROUP if slow and not request.place.private else 1
         queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
         return queue.line_up()
@@ -245,7 +245,7 @@ class Conversation:
         fields = {
             "platform": request.place.platform,
             "chat": request.chat.id if request.chat else None,
-            "to": self._commands.name_of(request),
+            "to": self.commands.name_of(request),
             "hits": len(reply.hits),
             "ms": round(seconds * 1000),
         }
@@ -267,7 +267,7 @@ class Conversation:
         self._unfinished.discard((platform, revision.event_id))
         message = await self._claims.answer_to(platform, revision.event_id, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = revision.deleted or self._commands.counts(request)
+        changeable = revision.deleted or self.commands.counts(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
@@ -296,7 +296,7 @@ class Conversation:
         self, request: Request, adapter: Adapter, turn: asyncio.Event
     ) -> Reply | None:
         """Show that the message was received if somebody waits, and build the reply in turn."""
-        if request.trigger is not Trigger.OVERHEARD and self._commands.needs_sign(request):
+        if request.trigger is not Trigger.OVERHEARD and self.commands.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
             if request.needs_step or not (turn.is_set() or request.place.private):
@@ -312,10 +312,10 @@ class Conversation:
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
         words = words_to(request, app.settings.chat.admins)
-        request = replace(request, words=self._commands.words_on(request.place.platform, words))
+        request = replace(request, words=self.commands.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):
-                return await self._commands.answer(request, app)
+                return await self.commands.answer(request, app)
         except StorageError:
             raise
         except PresagioError as error:
@@ -374,7 +374,7 @@ class Conversation:
     def _may_answer_again(self, request: Request) -> bool:
         """Return whether a request is a search: it changes nothing, so it may be tried twice."""
         is_request = request.trigger in SHOWN_FOR and request.revision is None
-        return is_request and self._commands.counts(request) > 0
+        return is_request and self.commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Replace an apology by the answer once the database is back; give up after minutes."""

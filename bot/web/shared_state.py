@@ -43,7 +43,7 @@ from engine.errors import SeveralCorpora
 from engine.messages import Message
 from engine.prophecy.merge import prophesy_from_all
 from engine.prophecy.prophecy import Prophet
-from engine.search import Headline, Prophecy, SearchRequest
+from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
@@ -116,7 +116,6 @@ class SharedState:
     app: App
     now: Callable[[], datetime]
     metrics: Metrics
-    read_headline: Callable[..., Awaitable[Headline]]
     reload_settings: Callable[[], Settings]
     adapters: Callable[[], Mapping[str, AdapterStatus]] = dict
     clock: Callable[[], float] = time.monotonic

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.app import App, Retrieval
+from bot.app import App
 from bot.evidence import no_embedder
 from bot.settings import Settings, load_settings
 from db.chat.chats import Chats
@@ -61,7 +61,6 @@ def app_parts(database: Database, **changes: Any) -> dict[str, Any]:
         "corpora": Corpora(database),
         "chats": Chats(database),
         "prophet": Prophet(index),
-        "retrieval": Retrieval(index=index),
         "embeddings": Embeddings(database),
         "embedders": no_embedder,
         "glossaries": Glossaries(database),

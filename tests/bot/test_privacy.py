@@ -45,7 +45,7 @@ from db.pool import Database
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.prophecy.headline import read_headline
-from engine.search import Headline, Mode, Prophecy, SearchRequest
+from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
@@ -511,7 +511,7 @@ async def test_agent_sees_private_texts_only_through_the_full_app(machines: Mach
 @row("other agents")
 async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) -> None:
     async def ask_anew(app: App) -> str:
-        shared = WebAdapter.of(app).share_state(now=lambda: NOW, read_headline=never_read)
+        shared = WebAdapter.of(app).share_state(now=lambda: NOW)
         async with Client(create_tool_server(shared)) as client:
             asked = {"query": "harbour", "corpus": "diary"}
             return str((await client.call_tool("find", asked)).content)
@@ -520,10 +520,6 @@ async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) 
         assert SECRET not in await ask_anew(app)
     async with machines.app(web__corpora=ALLOWED) as app:
         assert SECRET in await ask_anew(app)
-
-
-async def never_read(text: str, *, now: datetime) -> Headline:
-    raise AssertionError
 
 
 def test_the_settings_that_the_table_names_exist() -> None:
