@@ -206,7 +206,7 @@ async def evaluate_headlines(
     report = evaluate(headlines, qrels, runs)
     if options.run_out:
         _write_runs(options.run_out, runs)
-    if not options.no_llm and app.retrieval.judge is None:
+    if not options.no_llm and app.prophet.judge is None:
         output.remark("No language model is set up: these are the figures of the search alone.")
     _write_report(report, options, output)
 

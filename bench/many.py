@@ -21,20 +21,19 @@ from pathlib import Path
 
 from bench.store import folder, opened, postmaster, processor_seconds, server
 from bench.timing import Output, milliseconds, progress
-from bot.jobs.digest import Deciding, decide_due_posts
+from bot.jobs.digest import decide_due_posts
 from bot.jobs.search import Permission, Searching, search_stories
 from db.backup import back_up_database
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
-from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories, Subscriptions
 from db.search.lexical import LexicalIndex
-from engine.chat import Chat
 from engine.corpora import Document
 from engine.feeds.feed import Story
 from engine.search import Filters, Prophecy, SearchRequest
 from engine.values import Corpus, Kind
+from tests.bot.apps import app_on
 from tests.bot.prophecies import make_prophecy
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet
@@ -256,19 +255,9 @@ async def _stories(database: Database, number: int) -> list[Story]:
 
 async def _rounds(database: Database, output: Output) -> None:
     """Decide what is due, again when nothing is, and look for what there is to search."""
-    subscriptions, finds = Subscriptions(database), Finds(database)
-
-    async def corpora_of(chats: Sequence[Chat]) -> dict[int, str]:
-        return {chat.id: chat.corpus for chat in chats if chat.corpus}
-
-    work = Deciding(
-        subscriptions=subscriptions,
-        finds=finds,
-        outbox=Outbox(database),
-        corpora=corpora_of,
-    )
+    app = app_on(database, await Corpora(database).list())
     begun, worked = time.perf_counter(), time.process_time()
-    posts = await decide_due_posts(work, now=_NOW)
+    posts = await decide_due_posts(app, now=_NOW)
     output.row(
         measured="posts decided",
         number=posts,
@@ -278,7 +267,7 @@ async def _rounds(database: Database, output: Output) -> None:
     seconds = []
     for second in range(5):
         begun = time.perf_counter()
-        await decide_due_posts(work, now=_NOW + timedelta(seconds=15 * second))
+        await decide_due_posts(app, now=_NOW + timedelta(seconds=15 * second))
         seconds.append(time.perf_counter() - begun)
     output.row(measured="idle round of deciding", **milliseconds(seconds))
     await _idle_search(database, output)

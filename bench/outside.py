@@ -87,8 +87,8 @@ def _documents(texts: Mapping[str, str]) -> Iterator[Document]:
 
 async def by_words(app: App, corpus: Corpus, text: str) -> list[str]:
     """Return the best documents by BM25 alone."""
-    terms = await app.retrieval.index.terms(corpus, make_searchable(text))
-    found = await app.retrieval.index.top(corpus, terms, Filters(), _DEPTH)
+    terms = await app.prophet.index.terms(corpus, make_searchable(text))
+    found = await app.prophet.index.top(corpus, terms, Filters(), _DEPTH)
     return [one.external_id for one in found]
 
 

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -22,11 +21,9 @@ from bench.timing import progress
 from bot.app import App, open_app
 from bot.cli.demo import judged_by_people, load_demo
 from bot.console.screen import Output
-from bot.conversation.wiring import read_pasted
 from bot.settings import load_settings
 from bot.web.metrics import Metrics
 from bot.web.service import WebAdapter
-from engine.fetch.client import Fetcher
 from tests.bot.web.browser import browsing
 from tests.programs import find_program
 
@@ -55,21 +52,19 @@ async def demo(data_dir: str) -> AsyncIterator[App]:
 @asynccontextmanager
 async def page(app: App) -> AsyncIterator[str]:
     """Serve the page of an app and yield its address."""
-    async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebAdapter(app, Metrics()).create_service(
-            now=lambda: datetime.now(UTC),
-            tell=progress,
-            read_headline=partial(read_pasted, fetcher, app.isolation),
-            adapters=dict,
-        )
-        serving = asyncio.create_task(service.run())
-        await service.wait_until_open()
-        try:
-            yield service.address
-        finally:
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
-            await service.stop(1)
+    service = WebAdapter(app, Metrics()).create_service(
+        now=lambda: datetime.now(UTC),
+        tell=progress,
+        adapters=dict,
+    )
+    serving = asyncio.create_task(service.run())
+    await service.wait_until_open()
+    try:
+        yield service.address
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        await service.stop(1)
 
 
 async def photograph(chromium: str, address: str, file: Path) -> None:

@@ -247,9 +247,9 @@ def cross_validate(samples: Sequence[Sample]) -> list[Asked]:
 
 async def sample(app: App, asked: Asked) -> Sample:
     """Return what the model makes of the texts that words propose for a headline."""
-    assert app.retrieval.meaning is not None
-    assert app.retrieval.meaning.reranker is not None
-    reranker, archive = app.retrieval.meaning.reranker, asked.collection.archive
+    assert app.prophet.meaning is not None
+    assert app.prophet.meaning.reranker is not None
+    reranker, archive = app.prophet.meaning.reranker, asked.collection.archive
     answer = await ask(app, archive, asked.headline, Mode.LEXICAL, limit=reranker.best)
     corpus = await app.corpora.get(archive)
     best = [hit.candidate for hit in (*answer.hits, *answer.near)][: reranker.best]

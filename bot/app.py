@@ -1,12 +1,14 @@
 """The composition root: opens and wires the services of a command, and closes them in order."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from bot.adapter import Poster
+from bot.archive_loader import ArchiveLoader
 from bot.database import bring_up_to_date, open_with_server
 from bot.evidence import (
     Embedders,
@@ -20,6 +22,7 @@ from bot.evidence import (
 )
 from bot.query_log import current_source, log_of, log_search, search_logged
 from bot.settings import Settings
+from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.logs import SearchJob
@@ -28,56 +31,50 @@ from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import fold_terms
-from engine.ports import Descriptions, PhraseIndex, SearchIndex
+from engine.ports import Descriptions, PhraseIndex
 from engine.process_pool import ProcessPool
 from engine.prophecy.merge import prophesy_from_all
-from engine.prophecy.prophecy import Judges, Prophet
+from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.search import Prophecy, SearchRequest
-from engine.settings.searching import ProphecySettings
 from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
     from engine.answer.answer import Answerer
     from engine.chat import Chat
+    from engine.feeds.lookup import FeedLookup
+    from engine.fetch.client import Fetcher
     from engine.judge.judge import Judge
     from engine.llm.client import ChatClient
     from engine.prophecy.expand import Phrases
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval:
-    """The parts of a Prophet, to build one with other settings or with parts that are counted."""
-
-    index: SearchIndex
-    judge: Judges | None = None  # None without a language model
-    meaning: Meaning | None = None  # None without embeddings
-    phrases: "Phrases | None" = None  # None without a language model
-
-    def prophet(self, settings: ProphecySettings) -> Prophet:
-        """Return a Prophet of these parts with other settings."""
-        return Prophet(self.index, self.judge, settings, self.meaning, self.phrases)
+_LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """The services that commands use."""
+    """The settings, the database, and the services on them."""
 
     settings: Settings
     database: Database
-    corpora: Corpora
+    corpora: Corpora  # those that may be seen
+    chats: Chats
     prophet: Prophet
-    retrieval: Retrieval  # what the prophet consists of
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
     isolation: ProcessPool  # for untrusted input: pages of links, lists, pictures
-    answerer: "Callable[[], Answerer]"  # builds it at the first call, and returns it again
+    # These open it at the first call, and return it again.
+    answerer: "Callable[[], Answerer]"
+    fetcher: "Callable[[], Fetcher]"  # of links that people send
+    feed_lookup: "Callable[[], FeedLookup]"
     client: "ChatClient | None" = None  # of the language model
     web: LateWeb | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: they are ordered by words alone
     server: EmbeddedServer | None = None  # None for an external database
+    posters: Mapping[str, Poster] = field(default_factory=dict)  # by platform; those that are open
+    loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
 
     @property
     def public(self) -> "App":
@@ -92,6 +89,10 @@ class App:
     def trusts(self, chat: "Chat") -> bool:
         """Tell whether this chat may see personal corpora."""
         return f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
+
+    def archive_of(self, chat: "Chat") -> str:
+        """Return the name of the archive that the chat searches; "" means the only one."""
+        return chat.corpus or self.settings.search.corpus
 
     async def corpus(
         self, name: str = "", *, kinds: Sequence[Kind] = (), without: Collection[str] = ()
@@ -172,13 +173,12 @@ async def open_app(
             client, judge, phrases = await _open_model(
                 settings, database, index, descriptions, stack
             )
-        retrieval = Retrieval(index=index, judge=judge, meaning=meaning, phrases=phrases)
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
-            prophet=retrieval.prophet(settings.prophecy),
-            retrieval=retrieval,
+            chats=Chats(database),
+            prophet=Prophet(index, judge, settings.prophecy, meaning, phrases),
             client=client,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),
@@ -187,6 +187,8 @@ async def open_app(
             glossaries=glossaries,
             isolation=await stack.enter_async_context(ProcessPool()),
             answerer=cache(partial(_build_answerer, settings, client, database)),
+            fetcher=(fetcher := cache(partial(_open_fetcher, settings, stack))),
+            feed_lookup=cache(partial(_open_feed_lookup, fetcher, stack)),
             server=server,
         )
 
@@ -241,6 +243,24 @@ def _build_answerer(
         models = ClientModels(client, settings.compose)
         checker = ClaimChecker(models, model=settings.compose.check_model or client.model)
     return Answerer(settings.answer, client, ModelAnswers(database), checker)
+
+
+def _open_fetcher(settings: Settings, stack: AsyncExitStack) -> "Fetcher":
+    from engine.fetch.client import Fetcher
+
+    fetcher = Fetcher(settings.fetch)
+    stack.push_async_callback(fetcher.aclose)
+    return fetcher
+
+
+def _open_feed_lookup(fetcher: "Callable[[], Fetcher]", stack: AsyncExitStack) -> "FeedLookup":
+    from engine.feeds.lookup import FEED_LIMITS, FeedLookup
+    from engine.feeds.read import FeedParser
+
+    parser = FeedParser(workers=1)  # its process starts on first use
+    stack.push_async_callback(parser.aclose)
+    limits = replace(FEED_LIMITS, seconds=_LOOKUP_SECONDS)
+    return FeedLookup(fetcher=fetcher(), parser=parser, limits=limits)
 
 
 def glossary_service(app: App) -> "GlossaryService":

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import SecretStr
 
 from bot.adapter import AdapterStatus, Poster
-from bot.commands import Registry
+from bot.app import App
 from bot.commands.rights import CODE_SHOWN
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
 from bot.settings.model import Secrets, reveal_secret
 from db.chat.chats import Chats
 from db.chat.events import Inbox
-from db.pool import Database
 
 if TYPE_CHECKING:
     from bot.listening import Webhook
@@ -39,17 +38,6 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterDependencies:
-    """The objects that all adapters share."""
-
-    conversation: Conversation
-    commands: Registry
-    chats: Chats
-    database: Database
-    now: Callable[[], datetime]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
     """How a chat platform is listened to, posted on and checked, and who becomes its owner how.
 
@@ -57,7 +45,7 @@ class Platform:
     """
 
     token: Callable[[Secrets], SecretStr | None]
-    create_service: Callable[[Settings, AdapterDependencies], Service]
+    create_service: Callable[[App, Conversation, Callable[[], datetime]], Service]
     create_poster: Callable[[Settings, Chats], Poster]
     check: Callable[[Settings], Awaitable[str]]  # returns a line about it; raises AdapterFailed
     start: str  # the command that the owner's code follows
@@ -68,10 +56,13 @@ def list_platforms(settings: Settings) -> list[str]:
     return [name for name, platform in PLATFORMS.items() if platform.token(settings.secrets)]
 
 
-def create_services(settings: Settings, shared: AdapterDependencies) -> dict[str, Service]:
+def create_services(
+    app: App, conversation: Conversation, now: Callable[[], datetime]
+) -> dict[str, Service]:
     """Return the services of the platforms whose tokens are set, by platform."""
     return {
-        name: PLATFORMS[name].create_service(settings, shared) for name in list_platforms(settings)
+        name: PLATFORMS[name].create_service(app, conversation, now)
+        for name in list_platforms(app.settings)
     }
 
 
@@ -90,18 +81,21 @@ def _reveal(secret: SecretStr | None) -> str:
     return reveal_secret(secret) or ""
 
 
-def _create_telegram_service(settings: Settings, shared: AdapterDependencies) -> Service:
+def _create_telegram_service(
+    app: App, conversation: Conversation, now: Callable[[], datetime]
+) -> Service:
     from bot.telegram.service import TelegramService  # noqa: PLC0415 - only with a token
 
+    settings = app.settings
     return TelegramService(
         settings.telegram,
         token=_reveal(settings.secrets.telegram_bot_token),
         webhook_secret=_reveal(settings.secrets.telegram_webhook_secret),
-        conversation=shared.conversation,
-        chats=shared.chats,
-        inbox=Inbox(shared.database, "telegram"),
-        commands=shared.commands.commands,
-        now=shared.now,
+        conversation=conversation,
+        chats=app.chats,
+        inbox=Inbox(app.database, "telegram"),
+        commands=conversation.commands.commands,
+        now=now,
     )
 
 
@@ -120,17 +114,19 @@ async def _check_telegram(settings: Settings) -> str:
     return await check_telegram(token, telegram.api_base, telegram.webhook_url)
 
 
-def _create_slack_service(settings: Settings, shared: AdapterDependencies) -> Service:
+def _create_slack_service(
+    app: App, conversation: Conversation, now: Callable[[], datetime]
+) -> Service:
     from bot.slack.service import SlackService  # noqa: PLC0415 - only with a token
 
-    secrets = settings.secrets
+    secrets = app.settings.secrets
     return SlackService(
-        settings.slack,
+        app.settings.slack,
         bot_token=_reveal(secrets.slack_bot_token),
         app_token=_reveal(secrets.slack_app_token),
         signing_secret=_reveal(secrets.slack_signing_secret),
-        conversation=shared.conversation,
-        now=shared.now,
+        conversation=conversation,
+        now=now,
     )
 
 

@@ -246,6 +246,7 @@ class Reply:
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it
     replaces: bool = False  # answers a button by editing the message that carries it
     writes: int | None = None  # the task whose outcome will take the place of this message
+    stops: int | None = None  # the task that is to be under way no more when this is shown
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
     follow_ups: "tuple[Request, ...]" = ()  # what waited for this, and is answered after it
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent

@@ -5,31 +5,31 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Never
 
 from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.checks import tell_what_is_missing
-from bot.commands import standard_commands
+from bot.commands import Registry, standard_commands
 from bot.commands.rights import Ownership
-from bot.commands.services import ArchiveLoader
+from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
+from bot.conversation.gates import Gates
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
 from bot.platforms import (
-    AdapterDependencies,
     Service,
     create_posters,
     create_services,
     list_platforms,
 )
+from bot.reply import MAX_HITS
 from db.chat.answers import Answers, Questions
-from db.chat.chats import Access, Chats, Quotas, Waiting
+from db.chat.chats import Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.embedded.server import EmbeddedServer, keep_running
@@ -48,6 +48,7 @@ _CLOSE_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
 _TIDY_SECONDS = 3600.0
 _SETTLED_SECONDS = 10.0
+_PATIENCE = 1.0  # seconds for texts to be compared; a model at work needs half of it
 
 
 async def wait_until_stopped(
@@ -130,16 +131,14 @@ async def serve(
     tell: Callable[[str], None],
     clock_rate: float = 1.0,
     web: bool = False,
-    loader: ArchiveLoader | None = None,
 ) -> None:
     """Listen on all adapters until cancelled, or until every adapter has stopped.
 
     An adapter that cannot start is reported and does not affect the others. When cancelled, work
     under way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per
-    real second; `web` enables the web adapter whatever the settings say; `loader` loads archives
-    that the owner sends. Raises SettingsError when no adapter is set up, AdapterFailed when the
-    last one has failed, and StorageError, also when the embedded database has died and cannot be
-    started again.
+    real second; `web` enables the web adapter whatever the settings say. Raises
+    SettingsError when no adapter is set up, AdapterFailed when the last one has failed, and
+    StorageError, also when the embedded database has died and cannot be started again.
     """
     async with AsyncExitStack() as stack:
         # From the first step on: what waits for the database would otherwise wait for ever.
@@ -151,39 +150,14 @@ async def serve(
         page = _build_web_adapter(app) if wants_page or not platforms else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
-        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
-        news = await stack.enter_async_context(open_news_services(app, fetcher, delivers=platforms))
         commands = standard_commands()
-        chats = Chats(app.database)
-        posters = create_posters(app.settings, chats)
-        ownership = Ownership(
-            access=Access(app.database),
-            chats=chats,
-            posters={poster.platform: poster for poster in posters},
-            write_commands=commands.write_as_typed,
-        )
+        posters = create_posters(app.settings, app.chats)
+        app = replace(app, posters={poster.platform: poster for poster in posters})
+        ownership = Ownership(app, commands.write_as_typed)
         troubles = _collect_troubles(app, platforms, now)
-        conversation = conversation_of(
-            app,
-            claims=claims,
-            commands=commands,
-            fetcher=fetcher,
-            news=news,
-            ownership=ownership,
-            report=troubles.report,
-            loader=loader,
-        )
-        services = create_services(
-            app.settings,
-            AdapterDependencies(
-                conversation=conversation,
-                commands=commands,
-                chats=chats,
-                database=app.database,
-                now=now,
-            ),
-        )
-        port = _create_port(app, page, services, fetcher, now=now, tell=tell)
+        conversation = _create_conversation(app, claims, commands, ownership, troubles)
+        services = create_services(app, conversation, now)
+        port = _create_port(app, page, services, now=now, tell=tell)
         if page and port:
             services["web"] = port
         await tell_what_is_missing(
@@ -247,6 +221,31 @@ async def _listen_until_stopped(
         logger.info("stopped")
 
 
+def _create_conversation(
+    app: App, claims: EventClaims, commands: Registry, ownership: Ownership, troubles: Troubles
+) -> Conversation:
+    """Return the conversation of all chat platforms."""
+    settings = app.settings
+    limits, is_open = settings.chat, settings.chat.access == "open"
+    gates = Gates(
+        chats=app.chats,
+        quotas=Quotas(app.database),
+        limits=limits if is_open else limits.model_copy(update={"allow": ()}),
+        counts=commands.counts,
+        doorkeeper=Doorkeeper(ownership, open=is_open, allow=limits.allow, operators=limits.admins),
+    )
+    limit = min(settings.search.limit, MAX_HITS)  # /more shows the others
+    search = settings.search.model_copy(update={"limit": limit})
+    return Conversation(
+        replace(app, settings=settings.model_copy(update={"search": search})),
+        gates=gates,
+        claims=claims,
+        commands=commands,
+        report=troubles.report,
+        patience=_PATIENCE,
+    )
+
+
 def _collect_troubles(app: App, platforms: Sequence[str], now: Callable[[], datetime]) -> Troubles:
     """Return the troubles to tell the operators of; those of the model and the web search too."""
     troubles = Troubles(app.database, platforms=platforms, admins=app.settings.chat.admins, now=now)
@@ -260,7 +259,6 @@ def _create_port(
     app: App,
     page: "WebAdapter | None",
     services: Mapping[str, Service],
-    fetcher: Fetcher,
     *,
     now: Callable[[], datetime],
     tell: Callable[[str], None],
@@ -272,7 +270,6 @@ def _create_port(
     return (page or _build_web_adapter(app)).create_service(
         now=now,
         tell=tell,
-        read_headline=partial(read_pasted, fetcher, app.isolation),
         adapters=lambda: {name: service.status() for name, service in services.items()},
         webhooks=webhooks,
         visitors=page is not None,

@@ -4,7 +4,6 @@ import os
 import sys
 import uuid
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,22 +13,30 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
-from bot.commands.rights import Ownership
 from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
-from bot.conversation.wiring import chat_services, composing_of, open_news_services, writing_of
-from bot.settings.model import ChatSettings
-from db.chat.chats import Access, Chats, Quotas
+from bot.settings import Settings
+from db.chat.chats import Chats, Quotas
 from db.chat.events import EventClaims
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.chat import Chat
+from engine.settings import UNLIMITED
 
-# The user of the terminal owns the machine, so there are no quotas.
-_LIMITS = ChatSettings(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
+
+def for_owner(settings: Settings, chat: str) -> Settings:
+    """Return the settings for a chat with whoever owns the machine: all rights, and no quotas."""
+    changes = {"user_daily": UNLIMITED, "chat_daily": UNLIMITED, "buttons_per_minute": UNLIMITED}
+    lists = {"access": "open", "allow": (), "block": (), "admins": (chat,), "private": (chat,)}
+    return settings.model_copy(
+        update={
+            "chat": settings.chat.model_copy(update=changes | lists),
+            "compose": settings.compose.model_copy(update={"daily": UNLIMITED}),
+        }
+    )
 
 
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
@@ -38,40 +45,20 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     With `corpus` "" the chat's own setting applies, else the configured default. Raises
     CorpusNotFound.
     """
-    from engine.fetch.client import Fetcher
-
-    chats = Chats(app.database)
+    app = replace(app, settings=for_owner(app.settings, f"{PLATFORM}:{chat_id}"))
     if corpus:
         await app.corpora.get(corpus)
-        chats = SessionChats(app.database, corpus)
-    async with AsyncExitStack() as stack:
-        claims = await stack.enter_async_context(EventClaims(app.database))
-        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
+        app = replace(app, chats=SessionChats(app.database, corpus))
+    async with EventClaims(app.database) as claims:
         commands = standard_commands()
         gates = Gates(
-            chats=chats, quotas=Quotas(app.database), limits=_LIMITS, counts=commands.counts
+            chats=app.chats,
+            quotas=Quotas(app.database),
+            limits=app.settings.chat,
+            counts=commands.counts,
         )
-        news = await stack.enter_async_context(open_news_services(app, fetcher))
-        admins = [f"{PLATFORM}:{chat_id}"]
-        writing = writing_of(app, claims, admins=admins, source=BudgetSource.CONSOLE)
-        services = chat_services(
-            app,
-            fetcher,
-            news,
-            limit=app.settings.search.limit,
-            admins=admins,
-            ownership=Ownership(access=Access(app.database), chats=chats),
-            composing=composing_of(app, writing, charge=_for_nothing),
-        )
-        services = replace(services, stores=replace(services.stores, chats=chats))
         conversation = Conversation(
-            gates=gates,
-            claims=claims,
-            chats=chats,
-            commands=commands,
-            services=services,
-            source=BudgetSource.CONSOLE,
-            writing=writing,
+            app, gates=gates, claims=claims, commands=commands, source=BudgetSource.CONSOLE
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,
@@ -112,10 +99,6 @@ class SessionChats(Chats):
         else:
             self._corpus = None
         await super().change(chat)
-
-
-async def _for_nothing(asker: str, *, now: datetime) -> None:
-    """Count nothing: see _LIMITS."""
 
 
 def terminal_language(environment: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from bot.app import App, Retrieval
+from bot.app import App
 from bot.cli.chat import converse
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import read_clock, settings_of, with_app
@@ -21,7 +21,7 @@ from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.prophecy.prophecy import NO_MODEL
+from engine.prophecy.prophecy import NO_MODEL, Prophet
 from engine.prophecy.question import Meaning
 from engine.search import Candidate, Headline, SearchRequest, Verdict
 from engine.values import Corpus
@@ -122,12 +122,12 @@ def judged_by_people(app: App) -> App:
     for line in bundled_file("judged.qrels.tsv").read_text(encoding="utf-8").splitlines():
         qid, text_id, label = line.split("\t")
         labels[headlines[qid]][text_id] = int(label)
-    return _replace_judge(app, RecordedJudge(labels), app.retrieval.meaning)
+    return _replace_judge(app, RecordedJudge(labels), app.prophet.meaning)
 
 
 def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | None) -> App:
-    retrieval = Retrieval(index=app.retrieval.index, judge=judge, meaning=meaning)
-    return replace(app, prophet=retrieval.prophet(app.settings.prophecy))
+    prophet = Prophet(app.prophet.index, judge, app.settings.prophecy, meaning)
+    return replace(app, prophet=prophet)
 
 
 def _read_rows(name: str) -> list[Mapping[str, str]]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,6 @@ import typer
 
 from bot.cli.shared import Csv, Json, app_command, parse_string, read_clock, read_input, run_in_app
 from bot.console.screen import Output
-from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
 from db.chat.chats import Chats
 from db.posting.feeds import Feeds, SharedFeeds
@@ -18,7 +16,6 @@ from engine.chat import Chat
 from engine.errors import InputError, PresagioError
 from engine.feeds.feed import Feed, FeedHealth
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed, address_of, read_list, write_opml
-from engine.fetch.client import Fetcher
 from engine.text.address import public_address
 
 if TYPE_CHECKING:
@@ -309,10 +306,7 @@ async def chat_named(app: "App", name: str) -> Chat:
 
 
 async def _looked_up(app: "App", address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
-    async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
-        news = await stack.enter_async_context(open_news_services(app, fetcher))
-        return await news.look_up(address_of(address))
+    return await app.feed_lookup().look_up(address_of(address))
 
 
 def _write_found(feeds: Sequence[FoundFeed], *, json: bool, output: Output) -> None:

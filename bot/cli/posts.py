@@ -13,9 +13,9 @@ from bot.cli.shared import Csv, Json, command_of
 from bot.commands.upcoming import REASONS
 from bot.console.screen import Output
 from bot.i18n.words import words_for
-from bot.jobs.digest import Deciding, choice_for, deciding_of
+from bot.jobs.digest import choice_for, find_corpus
 from bot.replies.prophecy import hit_view
-from db.posting.subscriptions import Finds
+from db.posting.subscriptions import Finds, Subscriptions
 from engine.errors import UsageError
 from engine.posting.choose import Choice, judgment_of, next_planned
 from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
@@ -74,13 +74,11 @@ async def write_previews(
 
     Example: presagio posts --dry-run --since 24h
     """
-    deciding = deciding_of(app)
-    subscriptions = await _find_subscriptions(app, deciding, chat)
+    subscriptions = await _find_subscriptions(app, chat)
     if not subscriptions and not (json or csv):
         output.line("No chat is subscribed; see /subscribe.")
     previews = [
-        await _build_preview(app, deciding, subscription, now - since, now)
-        for subscription in subscriptions
+        await _build_preview(app, subscription, now - since, now) for subscription in subscriptions
     ]
     if csv:
         rows = [
@@ -103,11 +101,11 @@ async def write_previews(
 command = command_of(write_previews, before=_require_dry_run)
 
 
-async def _find_subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[Subscription]:
+async def _find_subscriptions(app: "App", name: str) -> Sequence[Subscription]:
     if not name:
-        return await deciding.subscriptions.active()
+        return await Subscriptions(app.database).active()
     chat = await chat_named(app, name)
-    subscription = await deciding.subscriptions.get(chat)
+    subscription = await Subscriptions(app.database).get(chat)
     return [subscription or Subscription(chat=chat, mode=PostingMode.OFF)]
 
 
@@ -159,9 +157,9 @@ class _Preview:
 
 
 async def _build_preview(
-    app: "App", deciding: Deciding, subscription: Subscription, since: datetime, now: datetime
+    app: "App", subscription: Subscription, since: datetime, now: datetime
 ) -> _Preview:
-    corpus = await deciding.corpus(subscription.chat)
+    corpus = await find_corpus(app, subscription.chat)
     tally = (
         await Finds(app.database).count_states(subscription.chat, corpus, since=since)
         if corpus is not None
@@ -174,7 +172,7 @@ async def _build_preview(
     }
     return _Preview(
         subscription=subscription,
-        choice=await choice_for(deciding, subscription, since=since, now=now),
+        choice=await choice_for(app, subscription, since=since, now=now),
         unfound={why: stories for why, stories in named.items() if stories},
         next_post=next_planned(subscription, now),
     )

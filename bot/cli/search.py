@@ -176,11 +176,9 @@ async def _resolve_headline(app: "App", typed: TypedHeadline, *, now: datetime) 
     if "://" not in written and "www." not in written.lower():
         return read_headline(written, date=typed.date)
     # Only here, as what reads pages is slow to import.
-    from bot.conversation.wiring import read_pasted
-    from engine.fetch.client import Fetcher
+    from bot.commands.pasted import read_pasted
 
-    async with Fetcher(app.settings.fetch) as fetcher:
-        headline = await read_pasted(fetcher, app.isolation, written, now=now)
+    headline = await read_pasted(app, written, now=now)
     return replace(headline, date=typed.date or headline.date)
 
 

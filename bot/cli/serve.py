@@ -11,21 +11,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.archive_loader import LoadedArchive, OfferedArchive
 from bot.cli.data_folder import make_folder
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
 from bot.cli.ingest_targets import name_unread
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
 from bot.cli.shared import read_clock as clock
-from bot.commands.services import LoadedArchive, OfferedArchive
 from bot.console.screen import Output, progress_bar
-from bot.conversation.wiring import read_pasted
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
@@ -243,7 +241,10 @@ def serve_command(
     with_app(
         settings_of(context, serves=True),
         lambda opened: listen(
-            opened, now=clock, tell=Output.of_process().remark, web=web, loader=OfferedFiles(opened)
+            replace(opened, loader=OfferedFiles(opened)),
+            now=clock,
+            tell=Output.of_process().remark,
+            web=web,
         ),
         set_up=migrate,
     )
@@ -414,25 +415,20 @@ async def _answer_on_stdio(app: "App") -> None:
     from bot.web.mcp import serve_on_stdio
     from bot.web.service import WebAdapter
 
-    async with Fetcher(app.settings.fetch) as fetcher:
-        shared = WebAdapter.of(app).share_state(
-            now=clock, read_headline=partial(read_pasted, fetcher, app.isolation)
-        )
-        await serve_on_stdio(shared)
+    shared = WebAdapter.of(app).share_state(now=clock)
+    await serve_on_stdio(shared)
 
 
 async def serve_over_http(app: "App") -> None:
     """Serve the tools and the API until cancelled. Raises AdapterFailed."""
     from bot.web.service import WebAdapter
 
-    async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebAdapter.of(app).create_service(
-            now=clock,
-            tell=Output.of_process().remark,
-            read_headline=partial(read_pasted, fetcher, app.isolation),
-            adapters=lambda: {"web": service.status()},
-        )
-        try:
-            await service.run()
-        finally:
-            await service.stop(_STOP_SECONDS)
+    service = WebAdapter.of(app).create_service(
+        now=clock,
+        tell=Output.of_process().remark,
+        adapters=lambda: {"web": service.status()},
+    )
+    try:
+        await service.run()
+    finally:
+        await service.stop(_STOP_SECONDS)

@@ -28,7 +28,6 @@ from bot.settings import Settings, load_settings
 from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import with_setting, with_variable, write_whole
 from bot.signals import exit_while_asking, run_until_signal
-from db.chat.chats import Access, Chats
 from engine.errors import PresagioError, UsageError
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ async def _tell_the_rest(
         output.line("Try it here: presagio chat")
         return
     output.line("Run: presagio serve")
-    ownership = Ownership(access=Access(app.database), chats=Chats(app.database))
+    ownership = Ownership(app)
     for platform in platforms:
         code = await ownership.code(platform, now=read_clock(), again=wishes.new_owner)
         who = names.get(platform, f"the bot on {platform}")

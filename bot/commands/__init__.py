@@ -10,7 +10,6 @@ from bot.commands.owner import ACCESS, GLOSSARY, USAGE
 from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry
-from bot.commands.services import Services
 from bot.commands.settings import FORGET, SETTINGS
 from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
@@ -18,7 +17,7 @@ from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
 from bot.commands.votes import TOP
 from bot.commands.why import PICTURE, WHY
 
-__all__ = ["Command", "Registry", "Services", "standard_commands"]
+__all__ = ["Command", "Registry", "standard_commands"]
 
 
 def standard_commands() -> Registry:

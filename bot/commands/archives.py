@@ -6,15 +6,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.app import App
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
 from bot.commands.own_archives import OWNERS_ACTS, REMOVE, change_archive, press_removal
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal
-from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
+from db.chat.chats import Waiting
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora, no_corpora
 from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
@@ -30,17 +32,17 @@ _ONE_QUESTION = timedelta(minutes=10)  # for so long, nothing else asks for an a
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
 
 
-async def ask_which(request: Request, services: Services) -> Reply | Request:
+async def ask_which(request: Request, app: App) -> Reply | Request:
     """Ask which archive a request is about, and keep the request until somebody chooses.
 
     A pressed button is not kept: it is pressed again. Who chose here within the hour is not asked:
     the request is returned with that archive.
     """
     words, number = request.words, None
-    if remembered := await _find_remembered(request, services):
+    if remembered := await _find_remembered(request, app):
         return replace(request, chat=replace(request.known_chat, corpus=remembered))
     if request.trigger is not Trigger.BUTTON:
-        place, waiting = request.place, services.stores.waiting
+        place, waiting = request.place, Waiting(app.database)
         asking = await waiting.is_asking(
             request.known_chat, place.thread, since=request.now - _ONE_QUESTION
         )
@@ -55,7 +57,7 @@ async def ask_which(request: Request, services: Services) -> Reply | Request:
             return reply_aside(
                 request, words.say("Choose above whose texts I search; then I answer this too.")
             )
-    fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
+    fitting = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
     return Reply(
         words=words,
         text=words.say("Whose texts shall I search?"),
@@ -63,31 +65,31 @@ async def ask_which(request: Request, services: Services) -> Reply | Request:
     )
 
 
-async def _find_remembered(request: Request, services: Services) -> str | None:
+async def _find_remembered(request: Request, app: App) -> str | None:
     """Return the name of the archive that the person chose here lately, if it is still there."""
-    remembered = await services.stores.waiting.find_choice(
+    remembered = await Waiting(app.database).find_choice(
         request.known_chat, request.who, since=request.now - _REMEMBERED
     )
-    names = {archive.name for archive in await services.archives.list()} | {ALL}
+    names = {archive.name for archive in await app.corpora.list()} | {ALL}
     return remembered if remembered in names else None
 
 
 async def _answer_waiting(
-    request: Request, action: Action, services: Services
+    request: Request, action: Action, app: App
 ) -> Reply | tuple[Request, ...]:
     """Return what waited for this choice, to be answered from the chosen archive, and what came
     after it meanwhile, to be answered after it.
 
     The choice is the chat's from now on if the person may steer it, else the person's for an hour.
     """
-    name = await find_chosen(action.value, services)
-    waiting = await services.stores.waiting.get(request.known_chat, action.answer_id or 0)
+    name = await find_chosen(action.value, app)
+    waiting = await Waiting(app.database).get(request.known_chat, action.answer_id or 0)
     if name is None or waiting is None:
         return too_old(request)
     chat, chooser = replace(request.known_chat, corpus=name), None
-    if not await explain_refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
-        chat = await with_archive(request, services, name)
-        await services.stores.chats.change(chat)
+    if not await explain_refusal("corpus", Effect.STEERS_CHAT, request, app.settings.chat.admins):
+        chat = await with_archive(request, app, name)
+        await app.chats.change(chat)
     else:
         chooser = request.who
     answered = replace(
@@ -98,9 +100,9 @@ async def _answer_waiting(
         trigger=Trigger.COMMAND,  # the message may stand far above: the answer repeats it
     )
     number = action.answer_id or 0
-    later = await services.stores.waiting.list_later(number)
+    later = await Waiting(app.database).list_later(number)
     for waited in (number, *later):
-        await services.stores.waiting.choose(waited, name, person=chooser, now=request.now)
+        await Waiting(app.database).choose(waited, name, person=chooser, now=request.now)
     return answered, *(
         replace(
             answered,
@@ -113,29 +115,29 @@ async def _answer_waiting(
     )
 
 
-async def _press_archive(request: Request, action: Action, services: Services) -> Reply:
+async def _press_archive(request: Request, action: Action, app: App) -> Reply:
     """Make an archive the chat's choice."""
-    name = await find_chosen(action.value, services)
+    name = await find_chosen(action.value, app)
     if name is None:
         return too_old(request)
-    sentence = await _change_archive(request, services, name)
+    sentence = await _change_archive(request, app, name)
     return Reply(
         words=request.words, text=sentence, replaces=True, toast=request.words.say("Noted.")
     )
 
 
-async def _change_archive(request: Request, services: Services, name: str) -> str:
+async def _change_archive(request: Request, app: App, name: str) -> str:
     """Choose an archive by its name, and return a line that says so. Raises UsageError."""
-    chat = await with_archive(request, services, name)
-    await services.stores.chats.change(chat)
-    return _now_searched(chat, await services.archives.list(), request.words)
+    chat = await with_archive(request, app, name)
+    await app.chats.change(chat)
+    return _now_searched(chat, await app.corpora.list(), request.words)
 
 
-async def find_chosen(value: str, services: Services) -> str | None:
+async def find_chosen(value: str, app: App) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
-    names = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
+    names = [archive.name for archive in await app.corpora.list() if str(archive.id) == value]
     return names[0] if names else None
 
 
@@ -173,12 +175,12 @@ def points_to_corpora() -> Iterator[None]:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
-async def require_archive(request: Request, services: Services) -> None:
+async def require_archive(request: Request, app: App) -> None:
     """Raise an error unless posts to the chat have one archive to come from.
 
     SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
     """
-    corpora, name = await services.archives.list(), services.archives.name_for(request.known_chat)
+    corpora, name = await app.corpora.list(), app.archive_of(request.known_chat)
     with points_to_corpora():
         matching = chosen_corpora(corpora, name)
     if len(matching) > 1:
@@ -190,33 +192,33 @@ async def require_archive(request: Request, services: Services) -> None:
         )
 
 
-async def archive_inline(request: Request, services: Services) -> tuple[str, Request]:
+async def archive_inline(request: Request, app: App) -> tuple[str, Request]:
     """Return the corpus of an inline query, and the query without its name.
 
     "NAME: headline" names one; else it is what the person's private chat searches, the configured
     one, or, of several, all.
     """
-    corpora = await services.archives.list()
+    corpora = await app.corpora.list()
     if match := _NAMED.fullmatch(request.text):
         name = match[1].casefold()
         if name == ALL or any(corpus.name == name for corpus in corpora):
             return name, replace(request, text=match[2])
-    own = await services.stores.chats.find_chat(request.place.platform, request.person.id)
-    if usual := (own and own.corpus) or services.archives.usual:
+    own = await app.chats.find_chat(request.place.platform, request.person.id)
+    if usual := (own and own.corpus) or app.settings.search.corpus:
         return usual, request
     archives = [corpus for corpus in corpora if corpus.role is CorpusRole.ARCHIVE]
     return (ALL if len(archives) > 1 else ""), request
 
 
-async def _handle_corpus(request: Request, services: Services) -> Reply:
+async def _handle_corpus(request: Request, app: App) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
-    if changed := await change_archive(request, services):
+    if changed := await change_archive(request, app):
         return changed
     if request.text:
-        return reply_aside(request, await _change_archive(request, services, request.text))
-    current = services.archives.name_for(request.known_chat)
-    corpora = _list_useful(await services.archives.list(), current)
+        return reply_aside(request, await _change_archive(request, app, request.text))
+    current = app.archive_of(request.known_chat)
+    corpora = _list_useful(await app.corpora.list(), current)
     if not corpora:
         return reply_aside(request, words.render(no_corpora().full_message))
     lines = [words.say("I can search:")]
@@ -250,11 +252,11 @@ def _list_useful(corpora: Sequence[Corpus], current: str) -> list[Corpus]:
     ]
 
 
-async def name_archive(chat: Chat, services: Services, words: Words) -> str:
+async def name_archive(chat: Chat, app: App, words: Words) -> str:
     """Return what a chat searches, as people read it."""
-    name = services.archives.name_for(chat)
+    name = app.archive_of(chat)
     try:
-        matching = chosen_corpora(await services.archives.list(), name)
+        matching = chosen_corpora(await app.corpora.list(), name)
     except SeveralCorpora:
         return words.say("asked for each time; /corpus NAME chooses one")
     except CorpusNotFound:
@@ -277,13 +279,13 @@ def _format_corpus(request: Request, corpus: Corpus, *, is_selected: bool) -> st
     return f"{line} ✓" if is_selected else line
 
 
-async def with_archive(request: Request, services: Services, name: str) -> Chat:
+async def with_archive(request: Request, app: App, name: str) -> Chat:
     """Return the chat with another archive: one by name, all, or the configured one again."""
-    names = [corpus.name for corpus in await services.archives.list()]
+    names = [corpus.name for corpus in await app.corpora.list()]
     if name == USUAL and USUAL not in names:
         return replace(request.known_chat, corpus=None)
     if name == ALL and ALL not in names:
-        await _require_unsubscribed(request, services)
+        await _require_unsubscribed(request, app)
     elif name not in names:
         raise UsageError(
             request.words.say(
@@ -295,9 +297,9 @@ async def with_archive(request: Request, services: Services, name: str) -> Chat:
     return replace(request.known_chat, corpus=name)
 
 
-async def _require_unsubscribed(request: Request, services: Services) -> None:
+async def _require_unsubscribed(request: Request, app: App) -> None:
     """Raise UsageError if the chat is subscribed: its posts come from one archive."""
-    subscription = await services.news.subscriptions.get(request.known_chat)
+    subscription = await Subscriptions(app.database).get(request.known_chat)
     if subscription and subscription.mode is not PostingMode.OFF:
         raise UsageError(
             request.words.say("Posts come from one archive: /unsubscribe first, or choose one.")

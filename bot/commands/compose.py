@@ -1,12 +1,14 @@
 """/compose: tweets from evidence, announced by a message that they then take the place of."""
 
 from dataclasses import replace
+from datetime import datetime
 
+from bot.app import App
 from bot.commands.archives import points_to_corpora
-from bot.commands.registry import Command, too_old
+from bot.commands.registry import Command, find_page, too_old
 from bot.commands.rights import COUNTED, LOOKS
-from bot.commands.services import Services
 from bot.i18n.words import marked, words_for
+from bot.queries.ask import corpora_for
 from bot.replies.buttons import WRITE
 from bot.replies.composition import (
     NEXT,
@@ -22,15 +24,19 @@ from bot.replies.composition import (
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
 from bot.request import Request
-from db.chat.compositions import ComposeTask, KeptTask
+from db.chat.chats import Quotas
+from db.chat.compositions import ComposeTask, Compositions, KeptTask
 from engine.compose.composition import Composition, StepName
+from engine.errors import PresagioError
+from engine.messages import Message
+from engine.settings import UNLIMITED
 
 _LONGEST_PROMPT = 1000
 _EXAMPLE = marked("/compose Coffee prices")
 _NAME = "compose"
 
 
-async def _compose_tweet(request: Request, services: Services) -> Reply | None:
+async def _compose_tweet(request: Request, app: App) -> Reply | None:
     words = request.words
     if request.revision:
         return None  # what was asked for is being written, or is paid for
@@ -39,19 +45,19 @@ async def _compose_tweet(request: Request, services: Services) -> Reply | None:
             "Write what the tweet is to be about, such as: {example}", example=words.say(_EXAMPLE)
         )
         return reply_aside(request, text)
-    corpus = services.archives.name_for(request.known_chat)
+    corpus = app.archive_of(request.known_chat)
     task = ComposeTask(
         prompt=cut(request.text, _LONGEST_PROMPT),
         corpora=(corpus,),
         person=request.who,
         language=words.language,
     )
-    return await _announce_task(request, services, task)
+    return await _announce_task(request, app, task)
 
 
-async def _about_answer(request: Request, action: Action, services: Services) -> Reply | None:
+async def _about_answer(request: Request, action: Action, app: App) -> Reply | None:
     """Write about an answered headline; the tweets that were shown are among the evidence."""
-    if (page := await services.find_page(request, action)) is None:
+    if (page := await find_page(request, action, app)) is None:
         return too_old(request)
     headline = page.prophecy.headline
     task = ComposeTask(
@@ -62,13 +68,13 @@ async def _about_answer(request: Request, action: Action, services: Services) ->
         answer_id=page.id,
         first=page.first,
     )
-    return await _announce_task(request, services, task)
+    return await _announce_task(request, app, task)
 
 
-async def _announce_task(request: Request, services: Services, task: ComposeTask) -> Reply:
+async def _announce_task(request: Request, app: App, task: ComposeTask) -> Reply:
     """Store a task, and return the message that is edited while it is written."""
-    words, composing = request.words, services.composing
-    if composing is None:
+    words = request.words
+    if app.client is None:
         text = words.say(
             "No language model is set up here, and without one nothing is written. /ask answers"
             " without one, in words of the sources."
@@ -80,30 +86,29 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
             request, words.say("{command} needs a chat. Use it in one with me.", command=command)
         )
     with points_to_corpora():
-        corpora = await composing.corpora(task.corpora)
-    await composing.charge(request.payer, now=request.now)
+        corpora = await corpora_for(app, task.corpora)
+    await require_daily(app, request.payer, now=request.now)
     task = replace(task, corpora=tuple(corpus.name for corpus in corpora))
     chat, thread = request.known_chat, request.place.thread
-    task_id = await composing.tasks.keep(chat, thread, task, now=request.now)
+    task_id = await Compositions(app.database).keep(chat, thread, task, now=request.now)
     return step_reply(task_id, StepName.RETRIEVE, words)
 
 
-async def _stop_task(request: Request, action: Action, services: Services) -> Reply:
+async def _stop_task(request: Request, action: Action, app: App) -> Reply:
     """Stop what is being written, for whoever asked for it."""
-    composing, task = services.composing, await _find_task(request, action, services)
-    words = request.words
-    if composing is None or task is None:
+    task, words = await _find_task(request, action, app), request.words
+    if task is None:
         return too_old(request)
-    if request.who != task.task.person and request.who not in services.access.admins:
+    if request.who != task.task.person and request.who not in app.settings.chat.admins:
         return reply_aside(request, words.say("Only who asked for it can stop it."))
-    if not await composing.tasks.stop(task.id):
+    if not await Compositions(app.database).stop(task.id):
         return reply_aside(request, words.say("It is finished already."))
-    await composing.stop(task.id)
-    return Reply(words=words, text=words_for(task.task.language).say("Stopped."), replaces=True)
+    text = words_for(task.task.language).say("Stopped.")
+    return Reply(words=words, text=text, stops=task.id, replaces=True)
 
 
-async def _show_next_variant(request: Request, action: Action, services: Services) -> Reply:
-    task = await _find_task(request, action, services)
+async def _show_next_variant(request: Request, action: Action, app: App) -> Reply:
+    task = await _find_task(request, action, app)
     outcome = _find_written(task)
     if task is None or outcome is None or not action.value.isdecimal():
         return too_old(request)
@@ -111,35 +116,50 @@ async def _show_next_variant(request: Request, action: Action, services: Service
     return replace(variant_reply(task.id, outcome, words, at=int(action.value)), replaces=True)
 
 
-async def _as_thread(request: Request, action: Action, services: Services) -> Reply:
+async def _as_thread(request: Request, action: Action, app: App) -> Reply:
     """Write about the same again, as a thread."""
-    kept = await _find_task(request, action, services)
+    kept = await _find_task(request, action, app)
     if kept is None or _find_written(kept) is None:
         return too_old(request)
     task = replace(kept.task, as_thread=True, person=request.who, language=request.words.language)
-    return await _announce_task(request, services, task)
+    return await _announce_task(request, app, task)
 
 
-async def _show_sources(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _find_written(await _find_task(request, action, services))
+async def _show_sources(request: Request, action: Action, app: App) -> Reply:
+    outcome = _find_written(await _find_task(request, action, app))
     if outcome is None:
         return too_old(request)
     at = int(action.value) if action.value.isdecimal() else 0
     return replace(sources_reply(outcome, request.words, at=at), ephemeral=True)
 
 
-async def _show_reasons(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _find_written(await _find_task(request, action, services))
+async def _show_reasons(request: Request, action: Action, app: App) -> Reply:
+    outcome = _find_written(await _find_task(request, action, app))
     if outcome is None:
         return too_old(request)
     full = request.known_chat.full_answers
     return replace(reasons_reply(outcome, request.words, full=full), ephemeral=True)
 
 
-async def _find_task(request: Request, action: Action, services: Services) -> KeptTask | None:
-    if services.composing is None:
+async def _find_task(request: Request, action: Action, app: App) -> KeptTask | None:
+    if app.client is None:
         return None
-    return await services.composing.tasks.get(request.known_chat, action.answer_id or 0)
+    return await Compositions(app.database).get(request.known_chat, action.answer_id or 0)
+
+
+async def require_daily(app: App, asker: str, *, now: datetime) -> None:
+    """Count one request against the asker's `compose.daily`.
+
+    Raises PresagioError if it is one too many today (UTC), and storage errors.
+    """
+    limit = app.settings.compose.daily
+    if limit == UNLIMITED:
+        return
+    if await Quotas(app.database).use(f"compose:{asker}", now=now) > limit:
+        raise PresagioError(
+            Message("Enough was written for you today: {limit} times.", limit=limit),
+            fix=Message("Ask again tomorrow (UTC)."),
+        )
 
 
 def _find_written(task: KeptTask | None) -> Composition | None:

@@ -4,13 +4,15 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from bot.app import App
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
-from bot.commands.services import NewsServices, Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
+from db.posting.feeds import FeedOffers, Feeds
+from db.posting.subscriptions import Subscriptions
 from engine.chat import format_local_time
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
@@ -24,6 +26,7 @@ from engine.feeds.lookup import (
     write_opml,
 )
 from engine.posting.delivery import PostingMode
+from engine.settings import UNLIMITED
 from engine.text.address import public_address, read_host
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
@@ -34,7 +37,7 @@ _MAX_OFFERED = 8
 _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
-_Verb = Callable[[Request, str, Services], Awaitable[Reply]]
+_Verb = Callable[[Request, str, App], Awaitable[Reply]]
 _EXAMPLES = {
     "add": _EXAMPLE,
     "remove": "/feeds remove 12",
@@ -94,17 +97,17 @@ def shown_category(category: str | None) -> str:
     return f" ({category})" if category else ""
 
 
-async def _import_feeds(request: Request, text: str, services: Services) -> Reply:
+async def _import_feeds(request: Request, text: str, app: App) -> Reply:
     """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
-    words, chat, news = request.words, request.known_chat, services.news
-    feeds = await _read_feed_list(text, news)
-    present = await news.feeds.of_chat(chat)
+    words, chat = request.words, request.known_chat
+    feeds = await _read_feed_list(text, app)
+    present = await Feeds(app.database).of_chat(chat)
     urls = {feed.url for feed in present}
     new = [feed for feed in feeds if feed.url not in urls]
-    room = news.room(sum(not feed.configured for feed in present))
+    room = _count_room(app, sum(not feed.configured for feed in present))
     added = new if room is None else new[:room]
     for feed in added:
-        await news.feeds.add(chat, feed.url, category=feed.category, now=request.now)
+        await Feeds(app.database).add(chat, feed.url, category=feed.category, now=request.now)
     sentences = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
     if there := len(feeds) - len(new):
         sentences.append(words.count("{number} was there.", "{number} were there.", there))
@@ -114,13 +117,13 @@ async def _import_feeds(request: Request, text: str, services: Services) -> Repl
                 "{number} was left out: a chat may add {maximum} feeds.",
                 "{number} were left out: a chat may add {maximum} feeds.",
                 beyond,
-                maximum=news.feeds_per_chat,
+                maximum=app.settings.polling.feeds_per_chat,
             )
         )
     return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
-async def _export_feeds(request: Request, _: str, services: Services) -> Reply:
+async def _export_feeds(request: Request, _: str, app: App) -> Reply:
     """Return the chat's feeds as an OPML list. Raises UsageError if there are none.
 
     Feeds that everybody gets are included only if their address holds no secret.
@@ -128,7 +131,7 @@ async def _export_feeds(request: Request, _: str, services: Services) -> Reply:
     words, chat = request.words, request.known_chat
     feeds = [
         feed
-        for feed in await services.news.feeds.of_chat(chat)
+        for feed in await Feeds(app.database).of_chat(chat)
         if not feed.configured or public_address(feed.url) == feed.url
     ]
     if not feeds:
@@ -148,20 +151,20 @@ async def _export_feeds(request: Request, _: str, services: Services) -> Reply:
     return Reply(words=words, text=text, ephemeral=True)
 
 
-async def _read_feed_list(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
+async def _read_feed_list(text: str, app: App) -> tuple[OpmlFeed, ...]:
     """Parse a list, after fetching it if `text` is a URL. Raises FetchError, UsageError."""
     try:
-        return await news.read_list(text)
+        return await app.feed_lookup().read_list(text)
     except FetchError as error:
         raise FetchError(error.message) from error
     except InputError as error:
         raise UsageError(error.full_message) from error
 
 
-async def _handle_feeds(request: Request, services: Services) -> Reply:
+async def _handle_feeds(request: Request, app: App) -> Reply:
     words, (verb, rest) = request.words, (*request.text.split(maxsplit=1), "", "")[:2]
     if not verb or verb.lower() == "list":
-        return await _list_feeds(request, services)
+        return await _list_feeds(request, app)
     handler = _VERBS.get(verb.lower())
     if handler is None:
         raise UsageError(
@@ -175,12 +178,12 @@ async def _handle_feeds(request: Request, services: Services) -> Reply:
     if not rest and verb.lower() != "export":
         example = words.write_commands(_EXAMPLES[verb.lower()])
         raise UsageError(words.say("For example: {example}", example=example))
-    return await handler(request, rest.strip(), services)
+    return await handler(request, rest.strip(), app)
 
 
-async def _list_feeds(request: Request, services: Services) -> Reply:
-    words, chat, news = request.words, request.known_chat, services.news
-    feeds = await news.feeds.of_chat(chat)
+async def _list_feeds(request: Request, app: App) -> Reply:
+    words, chat = request.words, request.known_chat
+    feeds = await Feeds(app.database).of_chat(chat)
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
     offers = well_known_in(words.language)
@@ -193,27 +196,25 @@ async def _list_feeds(request: Request, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-async def _add_feed(request: Request, rest: str, services: Services) -> Reply:
+async def _add_feed(request: Request, rest: str, app: App) -> Reply:
     address, _, category = rest.partition(" ")
     if well_known_feed := well_known(address):
         address = well_known_feed.url
     category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
-    candidates = await _looked_up(services.news, address)
+    candidates = await _looked_up(app, address)
     if isinstance(candidates, ReadableFeed):
-        return await _follow_feed(request, candidates, category, services.news)
-    return await _offer_feeds(request, candidates, category, services.news)
+        return await _follow_feed(request, candidates, category, app)
+    return await _offer_feeds(request, candidates, category, app)
 
 
-async def _follow_feed(
-    request: Request, found: ReadableFeed, category: str, news: NewsServices
-) -> Reply:
+async def _follow_feed(request: Request, found: ReadableFeed, category: str, app: App) -> Reply:
     """Add a feed that has just been read to the chat. Raises UsageError if it has too many."""
     words, chat = request.words, request.known_chat
-    present = await news.feeds.of_chat(chat)
+    present = await Feeds(app.database).of_chat(chat)
     same = next((feed for feed in present if feed.url == found.url), None)
     if same is None or same.configured:
-        _require_room(request, present, news)
-    await news.feeds.add(
+        _require_room(request, present, app)
+    await Feeds(app.database).add(
         chat,
         found.url,
         title=found.parsed.title or None,
@@ -226,29 +227,35 @@ async def _follow_feed(
         sentences.append(words.say("What it brings from now on counts as news."))
     else:
         sentences = [words.say("This chat gets {feed}.", feed=name)]
-    subscription = await news.subscriptions.get(chat)
+    subscription = await Subscriptions(app.database).get(chat)
     if subscription is None or subscription.mode is PostingMode.OFF:
         sentences.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
     return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
-def _require_room(request: Request, feeds: Sequence[Feed], news: NewsServices) -> None:
+def _count_room(app: App, own: int) -> int | None:
+    """Return how many more feeds a chat with `own` feeds may add, or None if unlimited."""
+    maximum = app.settings.polling.feeds_per_chat
+    return None if maximum == UNLIMITED else max(maximum - own, 0)
+
+
+def _require_room(request: Request, feeds: Sequence[Feed], app: App) -> None:
     own = sum(not feed.configured for feed in feeds)
-    if news.room(own) == 0:
+    if _count_room(app, own) == 0:
         raise UsageError(
             request.words.say(
                 "A chat may add {maximum} feeds, and this one has."
                 " /feeds remove NUMBER makes room.",
-                maximum=news.feeds_per_chat,
+                maximum=app.settings.polling.feeds_per_chat,
             )
         )
 
 
 async def _offer_feeds(
-    request: Request, feeds: Sequence[FoundFeed], category: str, news: NewsServices
+    request: Request, feeds: Sequence[FoundFeed], category: str, app: App
 ) -> Reply:
     words, offered = request.words, feeds[:_MAX_OFFERED]
-    numbers = await news.offers.offer([feed.url for feed in offered], now=request.now)
+    numbers = await FeedOffers(app.database).offer([feed.url for feed in offered], now=request.now)
     lines = [words.say("This page names several feeds. Which one shall I add?")]
     buttons = []
     for place, feed in enumerate(offered, start=1):
@@ -276,29 +283,31 @@ def _hash_url(url: str) -> str:
     return hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
 
 
-async def _choose_feed(request: Request, action: Action, services: Services) -> Reply:
+async def _choose_feed(request: Request, action: Action, app: App) -> Reply:
     number, _, rest = action.value.partition(".")
     digest, _, category = rest.partition(".")
     is_number = number.isascii() and number.isdigit() and len(number) < 19
-    url = await services.news.offers.url(int(number)) if is_number else None
+    url = await FeedOffers(app.database).url(int(number)) if is_number else None
     if url is None or digest != _hash_url(url):
         return too_old(request)
-    candidates = await _looked_up(services.news, url)
+    candidates = await _looked_up(app, url)
     if not isinstance(candidates, ReadableFeed):
         return too_old(request)
-    reply = await _follow_feed(request, candidates, category, services.news)
+    reply = await _follow_feed(request, candidates, category, app)
     return replace(reply, replaces=True)
 
 
-async def _remove_feed(request: Request, rest: str, services: Services) -> Reply:
-    words, news, chat = request.words, services.news, request.known_chat
+async def _remove_feed(request: Request, rest: str, app: App) -> Reply:
+    words, chat = request.words, request.known_chat
     number = rest.removesuffix(".")
     is_number = number.isascii() and number.isdigit() and len(number) < 19
     which = int(number) if is_number else rest
-    if await news.feeds.remove(chat, which):
+    if await Feeds(app.database).remove(chat, which):
         return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
     known_urls = {
-        address for feed in await news.feeds.of_chat(chat) for address in (feed.id, feed.url)
+        address
+        for feed in await Feeds(app.database).of_chat(chat)
+        for address in (feed.id, feed.url)
     }
     if which in known_urls:
         text = words.say("Everybody gets this feed; only who runs the bot can remove it.")
@@ -307,9 +316,9 @@ async def _remove_feed(request: Request, rest: str, services: Services) -> Reply
     raise UsageError(text)
 
 
-async def _test_feed(request: Request, rest: str, services: Services) -> Reply:
+async def _test_feed(request: Request, rest: str, app: App) -> Reply:
     words = request.words
-    candidates = await _looked_up(services.news, rest)
+    candidates = await _looked_up(app, rest)
     if not isinstance(candidates, ReadableFeed):
         lines = [words.say("This page names several feeds:")]
         lines += [f"- {feed.url}" for feed in candidates]
@@ -332,10 +341,10 @@ async def _test_feed(request: Request, rest: str, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-async def _looked_up(news: NewsServices, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(app: App, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     """Look up an address. Raises FetchError without the advice that applies to headlines only."""
     try:
-        return await news.look_up(address)
+        return await app.feed_lookup().look_up(address)
     except FeedUnreadable:
         raise
     except FetchError as error:

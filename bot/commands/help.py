@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.app import App
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS
-from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.reply import Reply
 from bot.request import Request
@@ -36,7 +36,7 @@ _GROUPS = (
 def help_command(others: Sequence[Command]) -> Command:
     """Return the command that describes `others` and itself."""
 
-    async def answer(request: Request, _services: Services) -> Reply:
+    async def answer(request: Request, _app: App) -> Reply:
         words, topic = request.words, fold_case_and_accents(request.text.lstrip("/"))
         for listed in (*others, command):
             if topic in listed.names:

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from bot.adapter import DeliveryError
+from bot.app import App
+from bot.archive_loader import OfferedArchive
 from bot.commands.registry import too_old
-from bot.commands.services import OfferedArchive, Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
@@ -39,9 +40,9 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
-async def offer_archive(request: Request, services: Services) -> Reply:
+async def offer_archive(request: Request, app: App) -> Reply:
     """Say what a file holds, and ask whether to load it."""
-    words, attachment, loader = request.words, request.attachment, services.loader
+    words, attachment, loader = request.words, request.attachment, app.loader
     if attachment is None or loader is None:
         return reply_aside(request, words.say("I read text, links and captions."))
     name = cut(" ".join(attachment.name.split()), _LONGEST_NAME)
@@ -131,9 +132,9 @@ def _say_size(size: int, words: Words) -> str:
     return words.say("{number} MB", number=f"{size / 1e6:.1f}".removesuffix(".0"))
 
 
-async def add_offered(request: Request, action: Action, services: Services) -> Reply:
+async def add_offered(request: Request, action: Action, app: App) -> Reply:
     """Load the file of an offer, and say what the archive holds now."""
-    loader, words = services.loader, request.words
+    loader, words = app.loader, request.words
     key, _, zone = action.value.partition(_BETWEEN)
     try:
         loaded = await loader.load(key, zone=zone or None) if loader else None
@@ -152,7 +153,7 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
             name=corpus.name,
         )
     ]
-    names = {archive.name for archive in await services.archives.list()}
+    names = {archive.name for archive in await app.corpora.list()}
     if corpus.name not in names:
         lines.append(words.say("Private messages are searched only in chats of chat.private."))
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
@@ -195,9 +196,9 @@ def _explain(error: PresagioError, words: Words) -> str:
     return " ".join(filter(None, (reason, table, taken)))
 
 
-async def leave_offered(request: Request, action: Action, services: Services) -> Reply:
+async def leave_offered(request: Request, action: Action, app: App) -> Reply:
     """Delete the file of an offer."""
-    if services.loader:
-        services.loader.drop(action.value)
+    if app.loader:
+        app.loader.drop(action.value)
     sentence = request.words.say("I have deleted the file.")
     return Reply(words=request.words, text=sentence, replaces=True)

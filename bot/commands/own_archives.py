@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from bot.app import App
+from bot.archive_loader import ArchiveLoader
 from bot.commands.registry import too_old
 from bot.commands.rights import Act, Effect
-from bot.commands.services import ArchiveLoader, Services
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
@@ -16,11 +17,11 @@ _LONGEST_ECHO = 200
 _OWNS = Act(Effect.OWNS)
 
 
-async def change_archive(request: Request, services: Services) -> Reply | None:
+async def change_archive(request: Request, app: App) -> Reply | None:
     """Do what the first word of the text says with the archive that the second one names, or return
     None if it says nothing of the kind. Raises UsageError, CorpusNotFound."""
     verb, name, value = (*request.text.split(maxsplit=2), "", "", "")[:3]
-    handler, loader = _VERBS.get(verb.lower()), services.loader
+    handler, loader = _VERBS.get(verb.lower()), app.loader
     if handler is None or loader is None:
         return None
     if not name:
@@ -73,9 +74,9 @@ async def _offer_removal(request: Request, loader: ArchiveLoader, name: str, _: 
     return Reply(words=words, text=text, buttons=((button,),), ephemeral=True)
 
 
-async def press_removal(request: Request, action: Action, services: Services) -> Reply:
+async def press_removal(request: Request, action: Action, app: App) -> Reply:
     """Remove an archive."""
-    loader = services.loader
+    loader = app.loader
     name = await loader.remove(action.value) if loader else None
     if name is None:
         return too_old(request)

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.app import App, glossary_service
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, Act, Effect, decision_button
-from bot.commands.services import Services
+from bot.commands.rights import LOOKS, Act, Effect, Ownership, decision_button
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
-from db.chat.chats import UsageCount
+from db.chat.chats import Access, UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
 from engine.errors import InputError, UsageError
@@ -46,14 +46,14 @@ _STATES = {
 _GROUP_EXAMPLE = "/glossary add Fed = Federal Reserve"
 _SHOWN_PENDING, _SHOWN_GROUPS = 5, 40
 _LONGEST_GROUP = 120
-_Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
+_Verb = Callable[[Request, App, Corpus, str], Awaitable[Reply]]
 
 
-async def _handle_access(request: Request, services: Services) -> Reply:
+async def _handle_access(request: Request, app: App) -> Reply:
     if request.text:
-        return await _answer_about_name(request, services)
+        return await _answer_about_name(request, app)
     words = request.words
-    admissions = await services.access.ownership.access.admissions(request.place.platform)
+    admissions = await Access(app.database).admissions(request.place.platform)
     if not admissions:
         text = words.say(
             "Nobody has asked yet. To let somebody in: {example}",
@@ -106,7 +106,7 @@ def _write_example(request: Request) -> str:
     return request.words.write_commands(f"/access allow {platform}:{_IDS.get(platform, 42)}")
 
 
-async def _answer_about_name(request: Request, services: Services) -> Reply:
+async def _answer_about_name(request: Request, app: App) -> Reply:
     """Decide about whom the owner names; without a verb, ask what to decide. Raises UsageError."""
     words = request.words
     state, name = _read_decision(request.text)
@@ -115,8 +115,8 @@ async def _answer_about_name(request: Request, services: Services) -> Reply:
             words.say("For example: {example}", example=words.write_commands(_EXAMPLE))
         )
     if state:
-        return await _decide_by_name(request, state, name, services)
-    access = services.access.ownership.access
+        return await _decide_by_name(request, state, name, app)
+    access = Access(app.database)
     admission = _find_admission(await access.admissions(request.place.platform), name, request)
     return Reply(
         words=words,
@@ -137,12 +137,12 @@ def _read_decision(text: str) -> tuple[AdmissionState | None, str]:
 
 
 async def _decide_by_name(
-    request: Request, state: AdmissionState, name: str, services: Services
+    request: Request, state: AdmissionState, name: str, app: App
 ) -> Reply:
     """Decide about a chat that is named, or about one that never asked by its id. Raises
     UsageError."""
     platform = request.place.platform
-    access = services.access.ownership.access
+    access = Access(app.database)
     chat = _read_id(name, platform)
     if chat is None:
         chat = _find_admission(await access.admissions(platform), name, request).external_id
@@ -151,7 +151,7 @@ async def _decide_by_name(
         await access.record(
             platform, chat, state, title=None, language=request.person.language, now=request.now
         )
-    return await _announce_admission(request, known, f"{platform}:{chat}", state, services)
+    return await _announce_admission(request, known, f"{platform}:{chat}", state, app)
 
 
 def _read_id(name: str, platform: str) -> str | None:
@@ -204,18 +204,16 @@ def _fold_name(name: str) -> str:
     return fold_case_and_accents(name).replace("@", "")
 
 
-async def _decide_admission(request: Request, action: Action, services: Services) -> Reply:
+async def _decide_admission(request: Request, action: Action, app: App) -> Reply:
     value, _, name = action.value.partition("=")
     platform, _, chat = name.partition(":")
     if value not in set(_VERB_STATES.values()) or platform != request.place.platform:
         return too_old(request)
     state = AdmissionState(value)
-    admission = await services.access.ownership.access.decide(
-        platform, chat, state, now=request.now
-    )
+    admission = await Access(app.database).decide(platform, chat, state, now=request.now)
     if admission is None:
         return too_old(request)
-    reply = await _announce_admission(request, admission, name, state, services)
+    reply = await _announce_admission(request, admission, name, state, app)
     return replace(reply, replaces=True, toast=request.words.say("Noted."))
 
 
@@ -224,15 +222,15 @@ async def _announce_admission(
     admission: Admission | None,
     name: str,
     state: AdmissionState,
-    services: Services,
+    app: App,
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, title = request.words, _name_admission(admission) if admission else name
     waited: tuple[Request, ...] = ()
     if state is AdmissionState.ALLOWED:
         if admission:
-            await services.access.ownership.announce(admission)
-            message = await _read_waiting_message(request, admission, services)
+            await Ownership(app).announce(admission)
+            message = await _read_waiting_message(request, admission, app)
             waited = (message,) if message else ()
         sentence = words.say("{who} may use me now. /access changes that.", who=title)
     else:
@@ -240,11 +238,9 @@ async def _announce_admission(
     return Reply(words=words, text=sentence, ephemeral=True, follow_ups=waited)
 
 
-async def _read_waiting_message(
-    request: Request, admission: Admission, services: Services
-) -> Request | None:
+async def _read_waiting_message(request: Request, admission: Admission, app: App) -> Request | None:
     """Return what was written in a chat before it was let in, as a request made there, or None."""
-    chat = await services.stores.chats.find_chat(admission.platform, admission.external_id)
+    chat = await app.chats.find_chat(admission.platform, admission.external_id)
     if chat is None or admission.message is None:
         return None
     return Request(
@@ -266,9 +262,9 @@ async def _read_waiting_message(
     )
 
 
-async def _show_usage(request: Request, services: Services) -> Reply:
+async def _show_usage(request: Request, app: App) -> Reply:
     words, since = request.words, request.now - _WEEK
-    access = services.access.ownership.access
+    access = Access(app.database)
     used, paid = await access.count_use(since), await access.paid(since)
     lines = [words.say("The last seven days:")]
     lines += _format_counts(words.say("People:"), [quota for quota in used if quota.person], words)
@@ -322,7 +318,7 @@ USAGE = Command(
 )
 
 
-async def _handle_glossary(request: Request, services: Services) -> Reply:
+async def _handle_glossary(request: Request, app: App) -> Reply:
     verb, rest = (*request.text.split(maxsplit=1), "", "")[:2]
     handler = _VERBS.get((verb or "pending").lower())
     if handler is None:
@@ -333,24 +329,24 @@ async def _handle_glossary(request: Request, services: Services) -> Reply:
                 example=request.words.write_commands(_GROUP_EXAMPLE),
             )
         )
-    return await handler(request, services, await _resolve_corpus(request, services), rest.strip())
+    return await handler(request, app, await _resolve_corpus(request, app), rest.strip())
 
 
-async def _press_button(request: Request, action: Action, services: Services) -> Reply:
-    corpus, verb = await _resolve_corpus(request, services), action.value.partition("=")[0]
+async def _press_button(request: Request, action: Action, app: App) -> Reply:
+    corpus, verb = await _resolve_corpus(request, app), action.value.partition("=")[0]
     handler = _approve_groups if verb == "yes" else _reject_groups
-    done = await handler(request, services, corpus, action.value.partition("=")[2])
-    left = await _list_pending(request, services, corpus)
+    done = await handler(request, app, corpus, action.value.partition("=")[2])
+    left = await _list_pending(request, app, corpus)
     return replace(left, replaces=True, toast=done.text)
 
 
-async def _resolve_corpus(request: Request, services: Services) -> Corpus:
-    return await services.archives.glossary.resolve(services.archives.name_for(request.known_chat))
+async def _resolve_corpus(request: Request, app: App) -> Corpus:
+    return await glossary_service(app).resolve(app.archive_of(request.known_chat))
 
 
-async def _list_pending(request: Request, services: Services, corpus: Corpus, _: str = "") -> Reply:
+async def _list_pending(request: Request, app: App, corpus: Corpus, _: str = "") -> Reply:
     words = request.words
-    groups = await services.archives.glossary.list_groups(corpus.name)
+    groups = await glossary_service(app).list_groups(corpus.name)
     waiting = [group for group in groups if group.status is GroupStatus.PENDING]
     first = waiting[:_SHOWN_PENDING]
     lines = [
@@ -379,8 +375,8 @@ def _review_buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
         yield Button(label=label, action=Action(name="alias", value=f"{value}={group.id}"))
 
 
-async def _list_approved(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
-    groups = await services.archives.glossary.list_groups(corpus.name, GroupStatus.APPROVED)
+async def _list_approved(request: Request, app: App, corpus: Corpus, _: str) -> Reply:
+    groups = await glossary_service(app).list_groups(corpus.name, GroupStatus.APPROVED)
     lines = [_format_group(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")
@@ -392,8 +388,8 @@ def _format_group(group: AliasGroup) -> str:
     return f"{group.id}. {cut(' = '.join(group.terms), _LONGEST_GROUP)}"
 
 
-async def _add_group(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    terms, new = await services.archives.glossary.add(corpus.name, rest.split("="), now=request.now)
+async def _add_group(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
+    terms, new = await glossary_service(app).add(corpus.name, rest.split("="), now=request.now)
     equation = " = ".join(terms)
     if new:
         return _confirm_group(
@@ -402,16 +398,16 @@ async def _add_group(request: Request, services: Services, corpus: Corpus, rest:
     return _confirm_group(request, request.words.say("Known already."), equation)
 
 
-async def _approve_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    ids = await _parse_group_ids(request, services, corpus, rest)
-    groups = await services.archives.glossary.groups.approve(ids)
+async def _approve_groups(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
+    ids = await _parse_group_ids(request, app, corpus, rest)
+    groups = await glossary_service(app).groups.approve(ids)
     equations = "; ".join(" = ".join(group.terms) for group in groups)
     return _confirm_group(request, request.words.say("Approved."), equations)
 
 
-async def _reject_groups(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    ids = await _parse_group_ids(request, services, corpus, rest)
-    gone = await services.archives.glossary.groups.reject(ids, now=request.now)
+async def _reject_groups(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
+    ids = await _parse_group_ids(request, app, corpus, rest)
+    gone = await glossary_service(app).groups.reject(ids, now=request.now)
     equations = "; ".join(" = ".join(terms) for terms in gone)
     return _confirm_group(request, request.words.say("Gone, and never suggested again."), equations)
 
@@ -421,14 +417,12 @@ def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
-async def _parse_group_ids(
-    request: Request, services: Services, corpus: Corpus, rest: str
-) -> Sequence[int]:
+async def _parse_group_ids(request: Request, app: App, corpus: Corpus, rest: str) -> Sequence[int]:
     """Parse the numbers of groups of the corpus. Raises UsageError, InputError."""
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
-    known = {group.id for group in await services.archives.glossary.list_groups(corpus.name)}
+    known = {group.id for group in await glossary_service(app).list_groups(corpus.name)}
     ids = [int(number) for number in numbers]
     for group_id in ids:
         if group_id not in known:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 from functools import partial
 
+from bot.app import App
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
+from bot.commands.pasted import read_pasted
 from bot.commands.plain_text import (
     MAX_HEADLINES,
     PlainAnswer,
@@ -17,9 +19,8 @@ from bot.commands.plain_text import (
     worth_saying,
 )
 from bot.commands.queries import FOUND, more_found, press_more_found
-from bot.commands.registry import Command, nothing_yet, too_old
+from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act
-from bot.commands.services import Services
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_button, answer_buttons
@@ -28,6 +29,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request, Trigger
+from db.chat.answers import Answers
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
 from engine.errors import PresagioError, SeveralCorpora, StorageError
@@ -43,43 +45,39 @@ _PAGES = 4  # pages of hits per search, so that /more needs no second one
 _PASTED = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.OVERHEARD)
 
 
-async def answer_plain_text(
-    commands: frozenset[str], request: Request, services: Services
-) -> Reply | None:
+async def answer_plain_text(commands: frozenset[str], request: Request, app: App) -> Reply | None:
     """Answer text that is not a command, whether addressed to the bot or overheard.
 
     Small talk, questions, and names of `commands` without a slash are answered with a hint.
     """
     if request.brings_archive:
-        return await offer_archive(request, services)
+        return await offer_archive(request, app)
     if request.unreadable:
         return reply_aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
-        return await _answer_addressed(commands, request, services)
-    return await _answer_overheard(request, services)
+        return await _answer_addressed(commands, request, app)
+    return await _answer_overheard(request, app)
 
 
-async def _answer_overheard(request: Request, services: Services) -> Reply | None:
+async def _answer_overheard(request: Request, app: App) -> Reply | None:
     """Answer an overheard headline if that is worth saying, and was not said within a day."""
     chat = request.known_chat
-    search, corpus = await _read_search(replace(request, patience=None), services)
-    answered = await services.stores.answers.headlines(chat, since=request.now - _SAME_NEWS)
+    search, corpus = await _read_search(replace(request, patience=None), app)
+    answered = await Answers(app.database).headlines(chat, since=request.now - _SAME_NEWS)
     if any(repeats_headline(search.headline.text, headline) for headline in answered):
         return None
-    prophecy = await _run_search(search, corpus, request, services)
-    if not worth_saying(prophecy, chat.threshold, services.searches.unjudged_coverage):
+    prophecy = await _run_search(search, corpus, request, app)
+    if not worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
         return None
-    return await _show_prophecy(request, services, prophecy)
+    return await _show_prophecy(request, app, prophecy)
 
 
-async def _answer_addressed(
-    commands: frozenset[str], request: Request, services: Services
-) -> Reply | None:
+async def _answer_addressed(commands: frozenset[str], request: Request, app: App) -> Reply | None:
     answer = _decide_answer(commands, request)
     if answer.searches or not request.text:
-        return await _prophesy(request, services)
+        return await _prophesy(request, app)
     if answer.sources:
-        return await show_sources(request, services, rank=answer.sources.rank)
+        return await show_sources(request, app, rank=answer.sources.rank)
     if answer.hint:
         return reply_aside(request, answer.hint)
     return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
@@ -101,65 +99,65 @@ def plain_act(commands: frozenset[str], request: Request) -> Act:
     return LOOKS
 
 
-async def _prophesy(request: Request, services: Services) -> Reply:
+async def _prophesy(request: Request, app: App) -> Reply:
     if not request.text:
         words = request.words
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
         return reply_aside(request, text)
     if headlines := split_headlines(request.text, forwarded=request.written_at is not None):
-        return await _answer_several(request, services, headlines)
-    search = await _read_search(request, services)
-    prophecy = await _run_search(*search, request, services)
-    reply = await _show_prophecy(request, services, prophecy)
+        return await _answer_several(request, app, headlines)
+    search = await _read_search(request, app)
+    prophecy = await _run_search(*search, request, app)
+    reply = await _show_prophecy(request, app, prophecy)
     if not prophecy.unfinished or reply.shows is None:
         return reply
-    finish = partial(_finish_answer, request, services, reply.shows, *search)
+    finish = partial(_finish_answer, request, app, reply.shows, *search)
     return replace(reply, finish=finish)
 
 
 async def _finish_answer(
-    request: Request, services: Services, previous: Answer, search: SearchRequest, corpus: str
+    request: Request, app: App, previous: Answer, search: SearchRequest, corpus: str
 ) -> Reply | None:
     """Return the whole answer in place of one that did not wait for texts to be compared.
 
     None if it is to stay, because somebody has voted on it.
     """
-    prophecy = await services.searches.prophesy(replace(search, patience=None), corpus=corpus)
+    prophecy = await app.prophesy(replace(search, patience=None), corpus=corpus)
     answer = replace(previous, prophecy=prophecy)
-    if not await services.stores.answers.finish(answer):
+    if not await Answers(app.database).finish(answer):
         return None
-    return _show_page(request, answer, _build_buttons(request, services, answer, {}))
+    return _show_page(request, answer, _build_buttons(request, app, answer, {}))
 
 
-async def _answer_in_full(request: Request, services: Services) -> Prophecy:
+async def _answer_in_full(request: Request, app: App) -> Prophecy:
     """Return the whole answer to a headline, however long it takes."""
-    search = await _read_search(replace(request, patience=None), services)
-    return await _run_search(*search, request, services)
+    search = await _read_search(replace(request, patience=None), app)
+    return await _run_search(*search, request, app)
 
 
-async def _run_search(
-    search: SearchRequest, corpus: str, request: Request, services: Services
-) -> Prophecy:
+async def _run_search(search: SearchRequest, corpus: str, request: Request, app: App) -> Prophecy:
     request.step(request.words.say("Searching …"))
     with points_to_corpora():
-        return await services.searches.prophesy(search, corpus=corpus)
+        return await app.prophesy(search, corpus=corpus)
 
 
-async def _read_search(request: Request, services: Services) -> tuple[SearchRequest, str]:
+async def _read_search(request: Request, app: App) -> tuple[SearchRequest, str]:
     """Return what to search for, and the name of the archive."""
-    corpus = services.archives.name_for(request.known_chat)
+    corpus = app.archive_of(request.known_chat)
     if not request.place.kept:
-        corpus, request = await archive_inline(request, services)
+        corpus, request = await archive_inline(request, app)
     typed = read_typed(request.text, now=request.now)
     if first_link(typed.text):
         request.step(request.words.say("Reading the page …"))
-    read = await services.searches.read_headline(typed.text, now=request.now)
+    read = await read_pasted(app, typed.text, now=request.now)
     headline = _date_headline(replace(read, date=typed.date or read.date), request)
-    youngest = (headline.date or request.now) - services.searches.minimum_age
+    youngest = (headline.date or request.now) - timedelta(
+        days=app.settings.posting.minimum_age_days
+    )
     before = min(typed.filters.before or youngest, youngest)
     search = SearchRequest(
         headline=headline,
-        limit=services.searches.limit * _PAGES,
+        limit=app.settings.search.limit * _PAGES,
         now=request.now,
         filters=replace(typed.filters, before=before),
         exclude_recent=typed.exclude_recent,
@@ -184,16 +182,18 @@ def _date_headline(headline: Headline, request: Request) -> Headline:
     return replace(headline, date=min(date, request.now)) if date else headline
 
 
-async def _show_prophecy(request: Request, services: Services, prophecy: Prophecy) -> Reply:
-    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
+async def _show_prophecy(request: Request, app: App, prophecy: Prophecy) -> Reply:
+    answer = Answer(
+        prophecy=prophecy, asked_at=request.now, first=0, last=app.settings.search.limit
+    )
     if not request.place.kept:
         return _show_page(request, answer, ())
-    stored = await services.stores.answers.keep(
+    stored = await Answers(app.database).keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
     answer = replace(answer, id=stored)
     # A new answer has no votes yet.
-    return _show_page(request, answer, _build_buttons(request, services, answer, {}))
+    return _show_page(request, answer, _build_buttons(request, app, answer, {}))
 
 
 def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
@@ -212,7 +212,7 @@ def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ..
 
 
 def _build_buttons(
-    request: Request, services: Services, answer: Answer, tallies: Mapping[int, Tally]
+    request: Request, app: App, answer: Answer, tallies: Mapping[int, Tally]
 ) -> tuple[tuple[Button, ...], ...]:
     return answer_buttons(
         answer,
@@ -220,23 +220,23 @@ def _build_buttons(
         request.words,
         platform=request.place.platform,
         compact=request.wants_brief_answer,
-        writes=services.composing is not None,
+        writes=app.client is not None,
     )
 
 
-async def _answer_several(request: Request, services: Services, headlines: Sequence[str]) -> Reply:
+async def _answer_several(request: Request, app: App, headlines: Sequence[str]) -> Reply:
     """Answer the first three headlines of a message, and name those that are left out.
 
     Raises SeveralCorpora and StorageError.
     """
     words, written = request.words, headlines[:MAX_HEADLINES]
-    looks = (_answer_in_full(replace(request, text=headline), services) for headline in written)
+    looks = (_answer_in_full(replace(request, text=headline), app) for headline in written)
     # Raised only when all are done, as the other searches would go on behind an error.
     outcomes = await asyncio.gather(*looks, return_exceptions=True)
     stored, remarks = list[Answer](), list[str]()
     for headline, outcome in zip(written, outcomes, strict=True):
         if not isinstance(outcome, BaseException):
-            stored.append(await _keep_first(outcome, request, services))
+            stored.append(await _keep_first(outcome, request, app))
         elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
             remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.full_message)}")
         else:
@@ -266,12 +266,12 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
     )
 
 
-async def _keep_first(prophecy: Prophecy, request: Request, services: Services) -> Answer:
+async def _keep_first(prophecy: Prophecy, request: Request, app: App) -> Answer:
     """Store an answer of which the first tweet is shown, after those to earlier headlines."""
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
     if not request.place.kept:
         return answer
-    stored = await services.stores.answers.keep(
+    stored = await Answers(app.database).keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
     return replace(answer, id=stored)
@@ -304,43 +304,43 @@ def _shorten_headline(written: str) -> str:
     return cut(" ".join(written.split()), _LONGEST_SHOWN)
 
 
-async def _show_more(request: Request, services: Services) -> Reply | None:
+async def _show_more(request: Request, app: App) -> Reply | None:
     """Show what follows the page of an answer that was shown last, also in reply to another."""
-    meant = await meant_answer(request, services)
+    meant = await meant_answer(request, app)
     if meant is None:
         return nothing_yet(request)
     if isinstance(meant, Receipt):
-        return await more_found(request, services, meant)
-    if await services.stores.answers.asked_with(meant):
+        return await more_found(request, app, meant)
+    if await Answers(app.database).asked_with(meant):
         # Its headline is named, as it is one of several.
-        return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, services)
-    stored = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
-    return await _show_next_page(request, services, stored.page_at(stored.last))
+        return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, app)
+    stored = await Answers(app.database).get(request.known_chat, meant.id or 0) or meant
+    return await _show_next_page(request, app, stored.page_at(stored.last))
 
 
-async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _more_pressed(request: Request, action: Action, app: App) -> Reply:
     """Show the page named in the button, so that pressing it again shows the same page."""
-    page = await services.find_page(request, action)
-    return await _show_next_page(request, services, page) if page else too_old(request)
+    page = await find_page(request, action, app)
+    return await _show_next_page(request, app, page) if page else too_old(request)
 
 
-async def _whole_pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _whole_pressed(request: Request, action: Action, app: App) -> Reply:
     """Show all of an answer of which a line was shown, as a message of its own."""
-    answer = await services.find_answer(request, action)
-    return await _show_whole(request, answer, services) if answer else too_old(request)
+    answer = await find_answer(request, action, app)
+    return await _show_whole(request, answer, app) if answer else too_old(request)
 
 
-async def _show_whole(request: Request, answer: Answer, services: Services) -> Reply:
-    whole = replace(answer, first=0, last=services.searches.limit)
-    return await _show_next_page(request, services, whole)
+async def _show_whole(request: Request, answer: Answer, app: App) -> Reply:
+    whole = replace(answer, first=0, last=app.settings.search.limit)
+    return await _show_next_page(request, app, whole)
 
 
-async def _show_next_page(request: Request, services: Services, answer: Answer) -> Reply:
+async def _show_next_page(request: Request, app: App, answer: Answer) -> Reply:
     if not answer.page:
         return reply_aside(request, request.words.say("That is all I found."))
-    await services.stores.answers.turn_page(answer)
-    tallies = await services.stores.answers.tallies(answer)
-    return _show_page(request, answer, _build_buttons(request, services, answer, tallies))
+    await Answers(app.database).turn_page(answer)
+    tallies = await Answers(app.database).tallies(answer)
+    return _show_page(request, answer, _build_buttons(request, app, answer, tallies))
 
 
 PROPHECY = Command(

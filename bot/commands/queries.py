@@ -3,18 +3,20 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.app import App
 from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
 from bot.commands.dialogue_acts import names_another_subject
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import COUNTED, SEARCHES
-from bot.commands.services import Services
 from bot.i18n.words import marked
+from bot.queries.ask import ask_one
+from bot.queries.find import find
 from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
-from db.chat.answers import AskedQuestion, EarlierQuestions, Questions
+from db.chat.answers import Answers, AskedQuestion, EarlierQuestions, Questions
 from engine.chat import Answer
 from engine.contracts.results import Receipt
 from engine.prophecy.headline import read_headline
@@ -30,14 +32,14 @@ _ASK_EXAMPLE = marked("/ask What was said about coffee prices?")
 
 
 async def _find_page(
-    request: Request, services: Services, query: str, corpus: str, *, after: int = 0
+    request: Request, app: App, query: str, corpus: str, *, after: int = 0
 ) -> Reply:
     """Return the hits of a query beyond rank `after`, and store the receipt of all so far.
 
     The query is made again for each page, by words and without a model. Raises PresagioError.
     """
     with points_to_corpora():
-        answer = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
+        answer = await find(app, query, corpus=corpus, limit=after + _SHOWN)
     if after and len(answer.hits) <= after:
         return reply_aside(request, request.words.say("That is all I found."))
     brief = request.wants_brief_answer or after
@@ -47,7 +49,7 @@ async def _find_page(
         reply = find_reply(answer, request.words, longest=_LONGEST_TEXT)
     if not request.place.kept:
         return reply
-    stored = await services.stores.answers.keep_receipt(
+    stored = await Answers(app.database).keep_receipt(
         request.known_chat,
         request.place.thread,
         Receipt.of(answer),
@@ -60,26 +62,26 @@ async def _find_page(
     return replace(reply, buttons=((more,),))
 
 
-async def more_found(request: Request, services: Services, receipt: Receipt) -> Reply:
+async def more_found(request: Request, app: App, receipt: Receipt) -> Reply:
     """Return the next page of the query that a receipt is of. Raises PresagioError."""
     return await _find_page(
-        request, services, receipt.canonical, receipt.corpus, after=len(receipt.hits)
+        request, app, receipt.canonical, receipt.corpus, after=len(receipt.hits)
     )
 
 
-async def press_more_found(request: Request, action: Action, services: Services) -> Reply:
+async def press_more_found(request: Request, action: Action, app: App) -> Reply:
     """Show what follows the hits of the message, also when pressed again."""
-    receipt = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
-    return await more_found(request, services, receipt) if receipt else too_old(request)
+    receipt = await Answers(app.database).receipt(request.known_chat, action.answer_id or 0)
+    return await more_found(request, app, receipt) if receipt else too_old(request)
 
 
-async def _find_texts(request: Request, services: Services) -> Reply:
+async def _find_texts(request: Request, app: App) -> Reply:
     words = request.words
     if not request.text:
         text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
         return reply_aside(request, text)
-    corpus = services.archives.name_for(request.known_chat)
-    return await _find_page(request, services, request.text, corpus)
+    corpus = app.archive_of(request.known_chat)
+    return await _find_page(request, app, request.text, corpus)
 
 
 FIND = Command(
@@ -109,7 +111,7 @@ async def name_question(request: Request, questions: Questions) -> Request:
     return replace(request, text=f"/{ASK.name} {request.text}") if follows else request
 
 
-async def _answer_question(request: Request, services: Services) -> Reply:
+async def _answer_question(request: Request, app: App) -> Reply:
     words = request.words
     if not request.text:
         text = words.say(
@@ -117,42 +119,40 @@ async def _answer_question(request: Request, services: Services) -> Reply:
         )
         return reply_aside(request, text)
     question = cut(request.text, _LONGEST_QUESTION)
-    corpus, earlier = services.archives.name_for(request.known_chat), EarlierQuestions()
+    corpus, earlier = app.archive_of(request.known_chat), EarlierQuestions()
     earlier_question = _to_asked_question(request, corpus) if request.place.kept else None
     if earlier_question:
-        earlier = await services.stores.questions.earlier(earlier_question)
-        earlier = await _choose_context(request, services, earlier)
+        earlier = await Questions(app.database).earlier(earlier_question)
+        earlier = await _choose_context(request, app, earlier)
     request.step(words.say("Searching …"))
     with points_to_corpora():
-        answer = await services.searches.ask(
-            question, corpus=corpus, earlier=earlier.texts, now=request.now
-        )
+        answer = await ask_one(app, question, corpus=corpus, earlier=earlier.texts, now=request.now)
     if earlier_question:
         # What follows it is about the same headline.
         headlines = earlier.texts if earlier.last is None else ()
         kept = ": ".join((*headlines, question))
-        await services.stores.questions.keep(earlier_question, kept, follows=earlier.last)
-    if request.who in services.access.admins or not request.wants_brief_answer:
+        await Questions(app.database).keep(earlier_question, kept, follows=earlier.last)
+    if request.who in app.settings.chat.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
 
 
 async def _choose_context(
-    request: Request, services: Services, earlier: EarlierQuestions
+    request: Request, app: App, earlier: EarlierQuestions
 ) -> EarlierQuestions:
     """Return what a question is to be understood by: those that it follows, or a headline."""
     if earlier.quoted or (request.in_quoted_thread and earlier.texts):
         return earlier
-    headline = cut(await _find_headline(request, services, earlier), _LONGEST_CONTEXT)
+    headline = cut(await _find_headline(request, app, earlier), _LONGEST_CONTEXT)
     named = headline and headline not in request.text
     return EarlierQuestions(texts=(headline,)) if named else earlier
 
 
-async def _find_headline(request: Request, services: Services, earlier: EarlierQuestions) -> str:
+async def _find_headline(request: Request, app: App, earlier: EarlierQuestions) -> str:
     """Return the headline of the message that a question replies to; in private, that of the last
     answer if it is newer than the `earlier` questions. "" if there is none, or a question names
     what else it is about."""
-    answers, chat, quoted = services.stores.answers, request.known_chat, request.quoted
+    answers, chat, quoted = Answers(app.database), request.known_chat, request.quoted
     if names_another_subject(request.text):
         return ""
     if quoted.message and request.quoted_event:

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from bot.app import App
 from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, Effect, explain_refusal
-from bot.commands.services import Services
+from bot.commands.rights import SEARCHES, Act, Effect, Ownership, explain_refusal, is_admitted
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
+from db.chat.answers import Answers
+from engine.chat import Answer
 from engine.corpora import meant_corpora
 from engine.errors import SeveralCorpora, UsageError
 from engine.text.clean import fold_case_and_accents
@@ -33,10 +35,10 @@ _IN_SPANISH: Mapping[str, str] = {
 }  # fmt: skip
 # Where apps compete for the names of commands, the one that the others follow: "/presagio why".
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
-Handler = Callable[[Request, Services], Awaitable[Reply | None]]
+Handler = Callable[[Request, App], Awaitable[Reply | None]]
 # Handles a button. If it returns requests, the first is answered in its place, the others after it.
 ActionHandler = Callable[
-    [Request, Action, Services], Awaitable[Reply | Request | tuple[Request, ...] | None]
+    [Request, Action, App], Awaitable[Reply | Request | tuple[Request, ...] | None]
 ]
 
 
@@ -50,7 +52,7 @@ async def answer_about(
     name: str,
     request: Request,
     handler: Handler,
-    services: Services,
+    app: App,
     *,
     commands: Collection[str] = (),
     steers: bool = False,
@@ -64,17 +66,17 @@ async def answer_about(
     place, words = await request.inquiries.find_channel(name), request.words
     if place is None:
         return reply_aside(request, words.say("There are no such channels here."))
-    if not services.access.serves(f"{place.platform}:{place.chat_id}"):
+    if not is_admitted(app.settings.chat, f"{place.platform}:{place.chat_id}"):
         return reply_aside(request, words.say("I do not work in {name}.", name=name))
-    chat = await services.stores.chats.meet(
+    chat = await app.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language
     )
     if request.owner and steers:
-        await services.access.ownership.let_in(place, request)
+        await Ownership(app).let_in(place, request)
     try:
-        reply = await handler(replace(request, chat=chat), services)
+        reply = await handler(replace(request, chat=chat), app)
     except SeveralCorpora:
-        return reply_aside(request, await _ask_which_archive(name, request, services))
+        return reply_aside(request, await _ask_which_archive(name, request, app))
     except UsageError as error:
         return reply_aside(
             request, _prefix_channel(name, words.render(error.full_message), commands)
@@ -92,10 +94,10 @@ def _prefix_channel(name: str, text: str, commands: Collection[str]) -> str:
     return f"{name}: {text}".strip()
 
 
-async def _ask_which_archive(name: str, request: Request, services: Services) -> str:
+async def _ask_which_archive(name: str, request: Request, app: App) -> str:
     """Return how to choose the channel's archive, in words: a button would choose that of this
     chat."""
-    archives = meant_corpora(await services.archives.list(), configured=services.archives.usual)
+    archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
     return request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",
         name=name,
@@ -167,7 +169,7 @@ class Registry:
         *,
         plain: Handler,
         plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
-        several: Callable[[Request, Services], Awaitable[Reply | Request]] | None = None,
+        several: Callable[[Request, App], Awaitable[Reply | Request]] | None = None,
     ) -> None:
         self.commands = tuple(commands)
         self._plain, self._plain_act = plain, plain_act
@@ -183,24 +185,24 @@ class Registry:
             for name, handler in command.actions.items()
         }
 
-    async def answer(self, request: Request, services: Services) -> Reply | None:
+    async def answer(self, request: Request, app: App) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
         try:
-            return await self._answer_request(request, services)
+            return await self._answer_request(request, app)
         except SeveralCorpora:
             is_request = request.trigger is not Trigger.OVERHEARD and request.place.kept
             if self._several is None or not is_request:
                 raise
-            answer = await self._several(request, services)
+            answer = await self._several(request, app)
             if isinstance(answer, Request):
-                return await self._answer_request(answer, services)
+                return await self._answer_request(answer, app)
             return answer
 
-    async def _answer_request(self, request: Request, services: Services) -> Reply | None:
+    async def _answer_request(self, request: Request, app: App) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
-            return await self._press_button(request, services)
+            return await self._press_button(request, app)
         if request.command_call is None:
-            return await self._plain(request, services)
+            return await self._plain(request, app)
         name, text = request.command_call
         command = self._by_name.get(name)
         if command is None:
@@ -208,7 +210,7 @@ class Registry:
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
         if refusal := await explain_refusal(
-            command.as_called(text), effect, request, services.access.admins
+            command.as_called(text), effect, request, app.settings.chat.admins
         ):
             return None if request.is_public else reply_aside(request, refusal)
         request = replace(request, text=text)
@@ -217,12 +219,12 @@ class Registry:
                 channel,
                 request,
                 command.handler,
-                services,
+                app,
                 commands=[other.name for other in self.commands if other.for_channels],
                 steers=effect is Effect.STEERS_CHAT,
             )
         request = request.with_quoted() if command.takes_quoted else request
-        return await command.handler(request, services)
+        return await command.handler(request, app)
 
     def name_of(self, request: Request) -> str:
         """Return the name of the command or button that an event is for, or "message"."""
@@ -271,19 +273,21 @@ class Registry:
             return None
         return command.act_on(split_channel(request, text)[1] if command.for_channels else text)
 
-    async def _press_button(self, request: Request, services: Services) -> Reply | None:
+    async def _press_button(self, request: Request, app: App) -> Reply | None:
         action = Action.parse(request.text)
         if action is None or action.name not in self._actions:
             return too_old(request)
         command, handler = self._actions[action.name]
         effect = command.act_of(action.name).effect
-        if refusal := await explain_refusal(command.name, effect, request, services.access.admins):
+        if refusal := await explain_refusal(
+            command.name, effect, request, app.settings.chat.admins
+        ):
             return reply_aside(request, refusal)
-        answer = await handler(request, action, services)
+        answer = await handler(request, action, app)
         if answer is None or isinstance(answer, Reply):
             return answer
         first, *later = answer if isinstance(answer, tuple) else (answer,)
-        reply = await self.answer(first, services)
+        reply = await self.answer(first, app)
         # The answer replaces the message of the button, which stands below its question.
         return reply and replace(
             reply, replaces=reply.picture is None, follow_ups=(*reply.follow_ups, *later)
@@ -328,6 +332,17 @@ def _read_first_word(text: str) -> str:
 def too_old(request: Request) -> Reply:
     """Return the reply to a button that is no longer valid."""
     return reply_aside(request, request.words.say("This button is too old."))
+
+
+async def find_answer(request: Request, action: Action, app: App) -> Answer | None:
+    """Return the answer that a button is of, or None if it is gone. Raises StorageError."""
+    return await Answers(app.database).get(request.known_chat, action.answer_id or 0)
+
+
+async def find_page(request: Request, action: Action, app: App) -> Answer | None:
+    """Return the page of its answer that a button names, or None. Raises StorageError."""
+    answer = await find_answer(request, action, app)
+    return answer.page_named(action.value) if answer else None
 
 
 def nothing_yet(request: Request) -> Reply | None:

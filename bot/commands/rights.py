@@ -4,17 +4,18 @@ request."""
 import logging
 import secrets
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from functools import partial
 
-from bot.adapter import Poster
+from bot.app import App
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request
-from db.chat.chats import Access, Chats
+from bot.settings.model import ChatSettings
+from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.errors import PresagioError
 
@@ -142,6 +143,12 @@ async def explain_refusal(
     return words.say(sentence, command=command)
 
 
+def is_admitted(settings: ChatSettings, chat: str) -> bool:
+    """Return whether the lists of the settings admit a chat, "platform:id"."""
+    listed = settings.access != "open" or not settings.allow or chat in settings.allow
+    return listed and chat not in settings.block
+
+
 async def _find_role(
     request: Request, effect: Effect, where: Where, operators: Collection[str]
 ) -> Who:
@@ -153,15 +160,17 @@ async def _find_role(
     return Who.CHAT_ADMIN if decides and await request.inquiries.is_admin() else Who.MEMBER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """The owners' store, and the platforms on which they are reached."""
+    """Who owns the bot on each platform, and whom the owner lets in."""
 
-    access: Access
-    chats: Chats
-    posters: Mapping[str, Poster] = field(default_factory=dict)
-    # (platform, text): a text of the bot with commands as people type them on the platform
-    write_commands: Callable[[str, str], str] = lambda _, text: text
+    def __init__(
+        self, app: App, write_commands: Callable[[str, str], str] = lambda _, text: text
+    ) -> None:
+        """`write_commands` takes a platform and a text of the bot, and returns the text with
+        commands as people type them there."""
+        self.access = Access(app.database)
+        self._chats, self._posters = app.chats, app.posters
+        self._write_commands = write_commands
 
     async def code(self, platform: str, *, now: datetime, again: bool = False) -> str | None:
         """Return the code that makes somebody the owner, or None if the platform has an owner.
@@ -203,7 +212,7 @@ class Ownership:
             return outcome
         waiting = await self.access.count_waiting(place.platform)
         words = words_for(owner.language).naming_commands(
-            partial(self.write_commands, owner.platform)
+            partial(self._write_commands, owner.platform)
         )
         question = _build_question(words, request, title, waiting)
         if await self._tell_chat(owner.platform, owner.chat, question):
@@ -228,7 +237,7 @@ class Ownership:
             return
         words = words_for(admission.language)
         platform, name = admission.platform, admission.external_id
-        chat = await self.chats.find_chat(platform, name)
+        chat = await self._chats.find_chat(platform, name)
         how = say_how_to_ask(words, private=chat is None or chat.private)
         sentence = words.say("The owner of this bot has let you in.")
         reply = Reply(words=words, text=f"{sentence} {how}")
@@ -238,8 +247,8 @@ class Ownership:
         self, platform: str, chat_id: str, reply: Reply, thread: str | None = None
     ) -> bool:
         """Post in a chat that the bot knows, and return whether that succeeded."""
-        poster = self.posters.get(platform)
-        chat = await self.chats.find_chat(platform, chat_id)
+        poster = self._posters.get(platform)
+        chat = await self._chats.find_chat(platform, chat_id)
         if poster is None or chat is None:
             return False
         try:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from bot.app import App
 from bot.card import require_pictures
 from bot.commands.archives import name_archive, with_archive
 from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
-from bot.commands.services import Services
 from bot.commands.subscription_parser import (
     SPANISH_THRESHOLDS,
     THRESHOLD_LABELS,
@@ -23,6 +23,8 @@ from bot.replies.dates import read_time_of_day, write_times
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request
+from db.chat.chats import Forgetting
+from db.posting.subscriptions import Subscriptions
 from engine.chat import (
     LISTENING_NAMES,
     LISTENING_WORDS,
@@ -293,14 +295,14 @@ def _translate_value(value: str, words: Words) -> str:
 _SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 
 
-async def _handle_settings(request: Request, services: Services) -> Reply:
+async def _handle_settings(request: Request, app: App) -> Reply:
     key, value = _read_setting(request.text)
     if not key:
-        return await _show_settings(request, request.known_chat, services)
-    chat, words = await _change_setting(request, services, key, value)
+        return await _show_settings(request, request.known_chat, app)
+    chat, words = await _change_setting(request, app, key, value)
     reply = _set_to(replace(request, words=words), chat, key)
     heard = key in (_LISTENING, "headlines")
-    limits = await _list_limits(request, chat, services) if heard else []
+    limits = await _list_limits(request, chat, app) if heard else []
     return replace(reply, text="\n".join([reply.text or "", *limits]))
 
 
@@ -339,32 +341,30 @@ def _show_value(chat: Chat, name: str, request: Request) -> str:
     return f"{_translate_name(name, words)}: {value} · {explain_value(chat, name, request)}"
 
 
-async def _list_limits(request: Request, chat: Chat, services: Services) -> list[str]:
+async def _list_limits(request: Request, chat: Chat, app: App) -> list[str]:
     """Return why the bot may say less about overheard headlines than it was told to."""
     if not chat.listening.headlines or request.place.private:
         return []
-    messages = [] if services.news.has_model else [WITHOUT_MODEL]
+    messages = [] if app.settings.has_model() else [WITHOUT_MODEL]
     if not await request.inquiries.hears_all():
         messages.append(SHOWS_LITTLE)
     return [request.words.say(message) for message in messages]
 
 
-async def _press_setting(request: Request, action: Action, services: Services) -> Reply:
+async def _press_setting(request: Request, action: Action, app: App) -> Reply:
     key, _, value = action.value.partition("=")
-    chat, words = await _change_setting(request, services, key, value)
-    reply = await _show_settings(replace(request, words=words), chat, services)
+    chat, words = await _change_setting(request, app, key, value)
+    reply = await _show_settings(replace(request, words=words), chat, app)
     return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
-async def _change_setting(
-    request: Request, services: Services, key: str, value: str
-) -> tuple[Chat, Words]:
+async def _change_setting(request: Request, app: App, key: str, value: str) -> tuple[Chat, Words]:
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
     by_name = {**SETTINGS_BY_NAME, **_SHORTHANDS}
     key = f"{key}s" if f"{key}s" in by_name else key  # "headline off"
     if key == _CORPUS:
-        chat = await with_archive(request, services, value)
+        chat = await with_archive(request, app, value)
     elif key in by_name:
         chat = by_name[key](request.known_chat, value, words)
     else:
@@ -377,20 +377,20 @@ async def _change_setting(
                 ),
             )
         )
-    await services.stores.chats.change(chat)
-    posts = services.news.subscriptions
+    await app.chats.change(chat)
+    posts = Subscriptions(app.database)
     if key == "threshold" and (subscription := await posts.get(chat)):
         # It means the same wherever something is said unasked.
         await posts.set(replace(subscription, threshold=chat.threshold), now=request.now)
     return chat, request.words.in_language(chat.language or request.person.language)
 
 
-async def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
+async def _show_settings(request: Request, chat: Chat, app: App) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [_show_value(chat, name, request) for name in SETTINGS_BY_NAME]
-    lines.append(_show_archive(await name_archive(chat, services, words), request))
-    lines += await _list_limits(request, chat, services)
+    lines.append(_show_archive(await name_archive(chat, app, words), request))
+    lines += await _list_limits(request, chat, app)
     buttons = tuple(
         tuple(
             _build_button(words.say(label), name, value)
@@ -433,7 +433,7 @@ SETTINGS = Command(
 )
 
 
-async def _offer_forgetting(request: Request, _services: Services) -> Reply:
+async def _offer_forgetting(request: Request, _app: App) -> Reply:
     """Say what will be deleted, and what not; nothing is before the button is pressed."""
     words = request.words
     if not request.place.kept:
@@ -455,17 +455,17 @@ def _forget_button(chat_id: int, words: Words) -> Button:
     return Button(label=words.say("Delete it for good"), action=action)
 
 
-async def _press_forget(request: Request, action: Action, services: Services) -> Reply:
+async def _press_forget(request: Request, action: Action, app: App) -> Reply:
     place, words = request.place, request.words
     if action.answer_id != request.known_chat.id:
         return too_old(request)
     if place.private:
-        await services.stores.forgetting.person(
+        await Forgetting(app.database).person(
             place.platform, request.person.id, chat=place.chat_id, now=request.now
         )
         text = words.say("Deleted. What you write to me from now on is stored again.")
     else:
-        await services.stores.forgetting.chat(place.platform, place.chat_id)
+        await Forgetting(app.database).chat(place.platform, place.chat_id)
         text = words.say("Deleted. What is written to me here from now on is stored again.")
     return Reply(words=words, text=text, replaces=True, ephemeral=True)
 

@@ -6,12 +6,12 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
+from bot.app import App
 from bot.commands.archives import CORPUS, archive_buttons, find_chosen, require_archive
 from bot.commands.feeds import FEEDS, name_feeds
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect, say_how_to_ask
-from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import (
     SUBSCRIBE,
@@ -19,10 +19,13 @@ from bot.commands.subscribe import (
     describe_subscription,
     list_obstacles,
 )
+from bot.evidence import advise_local_model
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
+from db.posting.feeds import Feeds
+from db.posting.subscriptions import Subscriptions
 from engine.chat import say_city, zone_or_utc
 from engine.errors import SeveralCorpora, UsageError
 from engine.feeds.lookup import well_known, well_known_in
@@ -37,7 +40,7 @@ _NEVER = "never"
 _LONGEST_LABEL, _MAX_SOURCES = 40, 12
 _NATIVE = {"en": "English", "es": "Español"}
 _ZONE_EXAMPLE = "/settings timezone Madrid"
-_Step = Callable[[Request, Services], Awaitable[Reply]]
+_Step = Callable[[Request, App], Awaitable[Reply]]
 _STEERS = Act(Effect.STEERS_CHAT)
 # Where most of those live who speak a language; elsewhere a city is typed.
 _ZONES = {
@@ -65,9 +68,9 @@ _ZONE_OF_COUNTRY = {
 _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 
-async def _welcome_chat(request: Request, services: Services) -> Reply:
+async def _welcome_chat(request: Request, app: App) -> Reply:
     words = request.words
-    archives = await _list_searched(request, services)
+    archives = await _list_searched(request, app)
     owns = request.owner and bool(request.text)  # which is the code: this is said once
     sentences = [words.say("You own this bot now.")] if owns else []
     sentences.append(words.say("There is always a tweet."))
@@ -80,7 +83,7 @@ async def _welcome_chat(request: Request, services: Services) -> Reply:
         )
         sentences.append(say_how_to_ask(words, private=request.place.private))
         sentences.append("" if request.place.private else await listening_here(request))
-    elif request.owner and request.place.private and services.loader:
+    elif request.owner and request.place.private and app.loader:
         sentences.append(
             words.say("I have no archive yet: send me the file of one here (.zip, .json, .csv).")
         )
@@ -88,8 +91,9 @@ async def _welcome_chat(request: Request, services: Services) -> Reply:
         sentences.append(words.say("I have no archive yet: whoever runs me loads one."))
     button = _build_button(words.say("Set me up"), "archive")
     text = cut(" ".join(filter(None, sentences)), LONGEST_GREETING)
-    if owns and services.searches.advice:
-        text += f"\n{words.render(services.searches.advice)}"
+    advice = None if app.settings.has_model() else advise_local_model(app.settings)
+    if owns and advice:
+        text += f"\n{words.render(advice)}"
     return Reply(
         words=words,
         text=text,
@@ -102,10 +106,10 @@ def _choose_archives(corpora: Sequence[Corpus]) -> list[Corpus]:
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
-async def _list_searched(request: Request, services: Services) -> list[Corpus]:
+async def _list_searched(request: Request, app: App) -> list[Corpus]:
     """Return the archive that the chat searches, or all that it may choose from."""
-    name = services.archives.name_for(request.known_chat)
-    corpora = await services.archives.list()
+    name = app.archive_of(request.known_chat)
+    corpora = await app.corpora.list()
     return [corpus for corpus in corpora if corpus.name == name] or _choose_archives(corpora)
 
 
@@ -116,22 +120,22 @@ def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
     return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
 
 
-async def _ask_archive(request: Request, services: Services) -> Reply:
-    archives = _choose_archives(await services.archives.list())
+async def _ask_archive(request: Request, app: App) -> Reply:
+    archives = _choose_archives(await app.corpora.list())
     if len(archives) < 2:
-        return await _ask_language(request, services)
+        return await _ask_language(request, app)
     words = request.words
     text = words.say("Whose texts shall I search here?")
     buttons = archive_buttons(archives, words, "setup", of="corpus=")
-    if await _find_subscription(request, services):
+    if await _find_subscription(request, app):
         reason = words.say("Posts come from one archive.")
         text = f"{text} {reason}"
         buttons = buttons[:-1]  # which is that for all
     return _build_step(request, text, buttons, "language")
 
 
-async def _ask_language(request: Request, services: Services) -> Reply:
-    several = len(_choose_archives(await services.archives.list())) > 1
+async def _ask_language(request: Request, app: App) -> Reply:
+    several = len(_choose_archives(await app.corpora.list())) > 1
     buttons = tuple(
         (_build_button(_NATIVE.get(code, code), f"language={code}"),) for code in LANGUAGES
     )
@@ -145,9 +149,9 @@ async def _ask_language(request: Request, services: Services) -> Reply:
     )
 
 
-async def _ask_news(request: Request, services: Services) -> Reply:
-    words, news = request.words, services.news
-    own = {feed.url for feed in await news.feeds.of_chat(request.known_chat)}
+async def _ask_news(request: Request, app: App) -> Reply:
+    words = request.words
+    own = {feed.url for feed in await Feeds(app.database).of_chat(request.known_chat)}
     buttons = tuple(
         (
             _build_button(f"✓ {feed.title}", "news")
@@ -161,13 +165,13 @@ async def _ask_news(request: Request, services: Services) -> Reply:
     return _build_step(request, text, buttons, "zone", before="language", onward=onward)
 
 
-async def _ask_unknown_zone(request: Request, services: Services) -> Reply:
+async def _ask_unknown_zone(request: Request, app: App) -> Reply:
     """Ask for the time zone where the platform has not told it."""
     known = request.known_chat.time_zone != "UTC"
-    return await (_ask_hour if known else _ask_zone)(request, services)
+    return await (_ask_hour if known else _ask_zone)(request, app)
 
 
-async def _ask_zone(request: Request, _services: Services) -> Reply:
+async def _ask_zone(request: Request, _app: App) -> Reply:
     words = request.words
     buttons = tuple(
         _build_button(
@@ -190,7 +194,7 @@ def _guess_zones(spoken: str, language: str) -> Sequence[str]:
     return tuple(dict.fromkeys((*([home] if home else []), *zones)))[: len(zones)]
 
 
-async def _ask_hour(request: Request, services: Services) -> Reply:
+async def _ask_hour(request: Request, app: App) -> Reply:
     words, zone = request.words, request.known_chat.time_zone
     row = tuple(_build_button(hour, f"hour={hour}") for hour in _HOURS)
     text = words.say(
@@ -198,23 +202,23 @@ async def _ask_hour(request: Request, services: Services) -> Reply:
         city=say_city(zone),
     )
     never = _build_button(words.say("Never"), f"hour={_NEVER}")
-    following = "done" if await _find_subscription(request, services) else ""
+    following = "done" if await _find_subscription(request, app) else ""
     buttons = (row[:3], row[3:], (never,))
     return _build_step(request, text, buttons, following, before="city")
 
 
-async def _subscribe_daily(hour: str, request: Request, services: Services) -> Reply:
+async def _subscribe_daily(hour: str, request: Request, app: App) -> Reply:
     """Post each day at an hour, and sum up; where several archives are searched, ask for one."""
     try:
-        await require_archive(request, services)
+        await require_archive(request, app)
     except (SeveralCorpora, UsageError):
-        return await _ask_source(hour, request, services)
-    await SUBSCRIBE.handler(replace(request, text=f"daily {hour}"), services)
-    return await _sum_up_setup(request, services)
+        return await _ask_source(hour, request, app)
+    await SUBSCRIBE.handler(replace(request, text=f"daily {hour}"), app)
+    return await _sum_up_setup(request, app)
 
 
-async def _ask_source(hour: str, request: Request, services: Services) -> Reply:
-    words, archives = request.words, _choose_archives(await services.archives.list())
+async def _ask_source(hour: str, request: Request, app: App) -> Reply:
+    words, archives = request.words, _choose_archives(await app.corpora.list())
     buttons = tuple(
         (_build_button(cut(archive.voice, _LONGEST_LABEL), f"from={archive.id}={hour}"),)
         for archive in archives[:_MAX_SOURCES]
@@ -228,31 +232,31 @@ async def _ask_source(hour: str, request: Request, services: Services) -> Reply:
     return _build_step(request, text, (*buttons, (never,)), "", before="hour")
 
 
-async def _find_subscription(request: Request, services: Services) -> Subscription | None:
+async def _find_subscription(request: Request, app: App) -> Subscription | None:
     """Return the subscription of the chat, or None if nothing is posted there."""
-    subscription = await services.news.subscriptions.get(request.known_chat)
+    subscription = await Subscriptions(app.database).get(request.known_chat)
     return subscription if subscription and subscription.mode is not PostingMode.OFF else None
 
 
-async def _sum_up_setup(request: Request, services: Services) -> Reply:
+async def _sum_up_setup(request: Request, app: App) -> Reply:
     """Sum up what was set, with a button that begins again."""
     words = request.words
-    selected = await _list_searched(request, services)
+    selected = await _list_searched(request, app)
     ready = words.say("I am set up.")
     lines = [
         f"{ready} {say_how_to_ask(words, private=request.place.private)}",
         words.say("I search the texts of {voices}.", voices=_format_voices(selected, words)),
-        *await _sum_up_posts(request, services),
+        *await _sum_up_posts(request, app),
         words.say("/settings and /subscribe change the rest."),
     ]
     change = _build_button(words.say("Change"), "archive")
     return Reply(words=words, text="\n".join(lines), buttons=((change,),))
 
 
-async def _sum_up_posts(request: Request, services: Services) -> list[str]:
-    words, news = request.words, services.news
-    feeds = await news.feeds.of_chat(request.known_chat)
-    subscription = await _find_subscription(request, services)
+async def _sum_up_posts(request: Request, app: App) -> list[str]:
+    words = request.words
+    feeds = await Feeds(app.database).of_chat(request.known_chat)
+    subscription = await _find_subscription(request, app)
     if subscription is None:
         return [words.say("I post nothing here unasked.")]
     if not feeds:
@@ -264,7 +268,7 @@ async def _sum_up_posts(request: Request, services: Services) -> list[str]:
         ]
     return [
         *describe_subscription(subscription, name_feeds(feeds), words),
-        *await list_obstacles(request, subscription, news),
+        *await list_obstacles(request, subscription, app),
     ]
 
 
@@ -294,60 +298,56 @@ _CHOICES: Mapping[str, _Choice] = {
 }
 
 
-async def _press_step(request: Request, action: Action, services: Services) -> Reply:
+async def _press_step(request: Request, action: Action, app: App) -> Reply:
     """Do what a button of the set-up says by the command for it, and show the next step."""
     key, _, value = action.value.partition("=")
     if step := _STEPS.get(action.value):
-        return await _show_step(request, step, services)
+        return await _show_step(request, step, app)
     if key == "corpus":
-        name = await find_chosen(value, services) or "-"
-        return await _run_command(CORPUS, name, _ask_language, request, services)
+        name = await find_chosen(value, app) or "-"
+        return await _run_command(CORPUS, name, _ask_language, request, app)
     if key in {"hour", "from"}:
-        return await _press_hour(key, value, request, services)
+        return await _press_hour(key, value, request, app)
     if key not in _CHOICES or value not in _CHOICES[key].values:
         return too_old(request)
     change = _CHOICES[key]
-    return await _run_command(
-        change.command, f"{change.typed} {value}", change.step, request, services
-    )
+    return await _run_command(change.command, f"{change.typed} {value}", change.step, request, app)
 
 
-async def _press_hour(key: str, value: str, request: Request, services: Services) -> Reply:
+async def _press_hour(key: str, value: str, request: Request, app: App) -> Reply:
     """Post at an hour, or never; "from" names an archive before the hour."""
     source, _, hour = value.rpartition("=")
     if hour == _NEVER:
-        return await _run_command(UNSUBSCRIBE, "", _sum_up_setup, request, services)
+        return await _run_command(UNSUBSCRIBE, "", _sum_up_setup, request, app)
     if hour not in _HOURS or (key == "from") is not bool(source):
         return too_old(request)
     step = partial(_subscribe_daily, hour)
     if not source:
-        return await _show_step(request, step, services)
-    name = await find_chosen(source, services) or "-"
-    return await _run_command(CORPUS, name, step, request, services)
+        return await _show_step(request, step, app)
+    name = await find_chosen(source, app) or "-"
+    return await _run_command(CORPUS, name, step, request, app)
 
 
-async def _follow_well_known(request: Request, action: Action, services: Services) -> Reply:
+async def _follow_well_known(request: Request, action: Action, app: App) -> Reply:
     """Add a well-known feed, and offer the others."""
     if not well_known(action.value):
         return too_old(request)
-    return await _run_command(FEEDS, f"add {action.value}", _ask_news, request, services)
+    return await _run_command(FEEDS, f"add {action.value}", _ask_news, request, app)
 
 
 async def _run_command(
-    command: Command, text: str, step: _Step, request: Request, services: Services
+    command: Command, text: str, step: _Step, request: Request, app: App
 ) -> Reply:
     """Run a command, and show the step that follows. Raises what the command raises."""
-    await command.handler(replace(request, text=text), services)
-    return await _show_step(request, step, services)
+    await command.handler(replace(request, text=text), app)
+    return await _show_step(request, step, app)
 
 
-async def _show_step(request: Request, step: _Step, services: Services) -> Reply:
+async def _show_step(request: Request, step: _Step, app: App) -> Reply:
     place = request.place
-    chat = (
-        await services.stores.chats.find_chat(place.platform, place.chat_id) or request.known_chat
-    )
+    chat = await app.chats.find_chat(place.platform, place.chat_id) or request.known_chat
     words = request.words.in_language(chat.language or request.person.language)
-    reply = await step(replace(request, chat=chat, words=words), services)
+    reply = await step(replace(request, chat=chat, words=words), app)
     return replace(reply, replaces=True)
 
 

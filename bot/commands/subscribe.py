@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from bot.app import App
 from bot.commands.archives import require_archive
 from bot.commands.feeds import name_feeds
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
-from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import (
     THRESHOLD_LABELS,
     THRESHOLD_OPTION,
@@ -21,6 +21,8 @@ from bot.replies.limits import cut
 from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
+from db.posting.feeds import Feeds
+from db.posting.subscriptions import Subscriptions
 from engine.chat import say_city, zone_or_utc
 from engine.errors import UsageError
 from engine.posting.choose import is_quiet, next_planned
@@ -198,20 +200,19 @@ def _say_switches(subscription: Subscription, words: Words) -> Iterator[str]:
         yield words.say("Posts make no sound.")
 
 
-async def subscription_here(request: Request, news: NewsServices) -> Subscription | None:
+async def subscription_here(request: Request, app: App) -> Subscription | None:
     """Return the subscription of the topic that the request is from, else of its chat, or None."""
     chat, topic = request.known_chat, request.place.thread
-    own = await news.subscriptions.get(chat, topic) if topic else None
-    return own or await news.subscriptions.get(chat)
+    own = await Subscriptions(app.database).get(chat, topic) if topic else None
+    return own or await Subscriptions(app.database).get(chat)
 
 
-async def _subscribe(request: Request, services: Services) -> Reply:
-    news = services.news
+async def _subscribe(request: Request, app: App) -> Reply:
     wanted = request.text.lower() == _HELP
     if request.text and not wanted:
-        return await _change_subscription(request, services, request.text)
-    subscription = await subscription_here(request, news)
-    reply = await _show_subscription(request, subscription, news, help_wanted=wanted)
+        return await _change_subscription(request, app, request.text)
+    subscription = await subscription_here(request, app)
+    reply = await _show_subscription(request, subscription, app, help_wanted=wanted)
     if wanted:
         return reply
     help_ = request.words.write_commands(f"/{_NAME} {_HELP}")
@@ -219,22 +220,22 @@ async def _subscribe(request: Request, services: Services) -> Reply:
     return replace(reply, text=f"{reply.text}\n{more}")
 
 
-async def _press_schedule(request: Request, action: Action, services: Services) -> Reply:
-    reply = await _change_subscription(request, services, action.value)
+async def _press_schedule(request: Request, action: Action, app: App) -> Reply:
+    reply = await _change_subscription(request, app, action.value)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
-async def _change_subscription(request: Request, services: Services, text: str) -> Reply:
+async def _change_subscription(request: Request, app: App, text: str) -> Reply:
     """Change the chat's subscription and show it.
 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
-    news, words = services.news, request.words
+    words = request.words
     text = _TYPED_BY_LABEL.get(text.casefold().rstrip("."), text)
-    subscription = await _read_subscription(request, text, news)
+    subscription = await _read_subscription(request, text, app)
     if subscription.mode is not PostingMode.OFF:
-        await require_archive(request, services)
+        await require_archive(request, app)
         if not await request.inquiries.may_post():
             raise UsageError(
                 words.say(
@@ -245,18 +246,18 @@ async def _change_subscription(request: Request, services: Services, text: str) 
     chat = replace(request.known_chat, asked_in=words.language)
     if not subscription.topic:  # it means the same wherever something is said unasked
         chat = replace(chat, threshold=subscription.threshold)
-    await services.stores.chats.change(chat)
-    stored = await news.subscriptions.set(subscription, now=request.now)
-    return await _show_subscription(request, stored, news, help_wanted=False)
+    await app.chats.change(chat)
+    stored = await Subscriptions(app.database).set(subscription, now=request.now)
+    return await _show_subscription(request, stored, app, help_wanted=False)
 
 
-async def _read_subscription(request: Request, text: str, news: NewsServices) -> Subscription:
+async def _read_subscription(request: Request, text: str, app: App) -> Subscription:
     """Return the subscription with what `text` changes. Raises UsageError.
 
     "topic" at the beginning makes one for the topic alone, which what follows then is about.
     """
     chat, here, words = request.known_chat, request.place.thread, request.words
-    before = await subscription_here(request, news)
+    before = await subscription_here(request, app)
     first, _, rest = text.partition(" ")
     if first.lower() in _TOPIC:
         if not here:
@@ -272,14 +273,14 @@ async def _read_subscription(request: Request, text: str, news: NewsServices) ->
 
 
 async def _show_subscription(
-    request: Request, subscription: Subscription | None, news: NewsServices, *, help_wanted: bool
+    request: Request, subscription: Subscription | None, app: App, *, help_wanted: bool
 ) -> Reply:
     words = request.words
-    feeds = name_feeds(await news.feeds.of_chat(request.known_chat))
+    feeds = name_feeds(await Feeds(app.database).of_chat(request.known_chat))
     lines = _describe_posting(subscription, feeds, request)
     # What prevents a post is told next to when it comes, which "In this topic:" may precede.
     after = 2 if subscription and subscription.topic else 1
-    lines[after:after] = await list_obstacles(request, subscription, news)
+    lines[after:after] = await list_obstacles(request, subscription, app)
     if help_wanted:
         if subscription:
             typed = words.write_commands(f"/{_NAME} {as_typed(subscription)}")
@@ -337,23 +338,23 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
 
 
 async def list_obstacles(
-    request: Request, subscription: Subscription | None, news: NewsServices
+    request: Request, subscription: Subscription | None, app: App
 ) -> list[str]:
     """Return lines on what prevents posts to a subscribed chat."""
     if subscription is None or subscription.mode is PostingMode.OFF:
         return []
     words, lines = request.words, []
-    feeds = await news.feeds.of_chat(request.known_chat)
+    feeds = await Feeds(app.database).of_chat(request.known_chat)
     if not feeds:
         lines.append(words.say("This chat has no feed yet."))
     elif all(feed.gone for feed in feeds):
         lines.append(words.say("No feed of this chat exists any more; /feeds add brings another."))
-    if not news.has_model and not subscription.unjudged:
+    if not app.settings.has_model() and not subscription.unjudged:
         unless = words.say(
             "So nothing is posted, unless: {example}", example=words.write_commands(_UNJUDGED)
         )
         lines.append(f"{words.render(NO_MODEL)} {unless}")
-    if subscription.compose and not news.has_model:
+    if subscription.compose and not app.settings.has_model():
         lines.append(words.say("No tweet is drafted: no language model is set up."))
     return lines
 

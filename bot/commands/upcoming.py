@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from bot.app import App
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
-from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import list_obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
@@ -22,7 +22,7 @@ from bot.jobs.content import (
     content_to_json,
     post_of,
 )
-from bot.jobs.digest import choice_for, pictures_for
+from bot.jobs.digest import choice_for, find_corpus, pictures_for, repeat_after
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
@@ -35,8 +35,11 @@ from bot.replies.prophecy import hit_view
 from bot.reply import Button, Reply, name_flags, reply_aside
 from bot.request import Request
 from db.chat.answers import Answers
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Finds
 from engine.chat import Answer, zone_or_utc
 from engine.posting.choose import (
+    WINDOW,
     Choice,
     LeftOut,
     MismatchReason,
@@ -81,22 +84,22 @@ _STATES = {
 }
 
 
-async def _post_current_finds(request: Request, services: Services) -> Reply | None:
+async def _post_current_finds(request: Request, app: App) -> Reply | None:
     """Post the current finds through the outbox, so that they are not posted again."""
-    news, words = services.news, request.words
+    words = request.words
     subscription = replace(
-        await _find_subscription(request, news), since=None, thread=request.place.thread
+        await _find_subscription(request, app), since=None, thread=request.place.thread
     )
-    choice = await _choose_finds(news, subscription, request.now)
+    choice = await _choose_finds(app, subscription, request.now)
     if not choice.chosen:
         text = words.say("Nothing to tell just now; /preview says why.")
         return reply_aside(request, text)
     zone = zone_or_utc(subscription.chat.time_zone)
     day = request.now.astimezone(zone).date()
-    if request.place.platform not in news.delivers:
-        items = await _store_answers(request, services.stores.answers, choice.chosen)
+    if request.place.platform not in app.posters:
+        items = await _store_answers(request, Answers(app.database), choice.chosen)
         compact = not request.known_chat.full_answers
-        writes = services.composing is not None
+        writes = app.client is not None
         return post_reply(
             items,
             words,
@@ -114,7 +117,7 @@ async def _post_current_finds(request: Request, services: Services) -> Reply | N
         **pictures_for(subscription, choice.chosen),
         asked=True,
     )
-    await news.outbox.decide([decision], now=request.now, repeated_after=news.deciding.again_after)
+    await Outbox(app.database).decide([decision], now=request.now, repeated_after=repeat_after(app))
     return None  # the post is the answer, even if it was another one made meanwhile
 
 
@@ -136,10 +139,10 @@ async def _store_answers(
     return items
 
 
-async def _show_preview(request: Request, services: Services) -> Reply:
-    news, words = services.news, request.words
-    subscription = await _find_subscription(request, news)
-    choice = await _choose_finds(news, subscription, request.now)
+async def _show_preview(request: Request, app: App) -> Reply:
+    words = request.words
+    subscription = await _find_subscription(request, app)
+    choice = await _choose_finds(app, subscription, request.now)
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
@@ -147,37 +150,37 @@ async def _show_preview(request: Request, services: Services) -> Reply:
             lines += _describe_chosen(place, item, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
-        lines += (hindered := await list_obstacles(request, subscription, news))
+        lines += (hindered := await list_obstacles(request, subscription, app))
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, words)]
-    unfound = await _count_unfound(news, subscription, request)
+    unfound = await _count_unfound(app, subscription, request)
     silent = subscription.mode is PostingMode.OFF or choice.chosen or choice.left_out
     if not (silent or hindered or unfound):
         unfound = [words.say("No news has come from the feeds in the last day.")]
     lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
     if subscription.compose and choice.chosen:
-        lines += ["", _draft_line(services, words)]
-        buttons = await _draft_button(request, services, choice.chosen[0])
+        lines += ["", _draft_line(app, words)]
+        buttons = await _draft_button(request, app, choice.chosen[0])
     return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
 
 
-def _draft_line(services: Services, words: Words) -> str:
-    if services.composing is None:
+def _draft_line(app: App, words: Words) -> str:
+    if app.client is None:
         return words.say("No draft follows it: no language model is set up.")
     return words.say("A draft of a tweet about its first story follows it; the button writes one.")
 
 
 async def _draft_button(
-    request: Request, services: Services, chosen: Chosen
+    request: Request, app: App, chosen: Chosen
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a button that writes the draft now, as it would follow the post.
 
     It is not written unasked: that takes up to two minutes, and money each time.
     """
-    if services.composing is None:
+    if app.client is None:
         return ()
-    [item] = await _store_answers(request, services.stores.answers, [chosen])
+    [item] = await _store_answers(request, Answers(app.database), [chosen])
     draft = request.words.say("Draft")
     return ((answer_button(item.answer, draft, WRITE, item.answer.first),),)
 
@@ -204,16 +207,14 @@ def _left_out(left_out: Sequence[LeftOut], words: Words) -> Iterator[str]:
         yield f"- {reason}"
 
 
-async def _count_unfound(
-    news: NewsServices, subscription: Subscription, request: Request
-) -> list[str]:
+async def _count_unfound(app: App, subscription: Subscription, request: Request) -> list[str]:
     """Return lines that count the stories without candidates."""
-    words, deciding = request.words, news.deciding
-    corpus = await deciding.corpus(subscription.chat)
+    words = request.words
+    corpus = await find_corpus(app, subscription.chat)
     if corpus is None:
         return []
-    since = request.now - deciding.window
-    tally = await news.finds.count_states(subscription.chat, corpus, since=since)
+    since = request.now - WINDOW
+    tally = await Finds(app.database).count_states(subscription.chat, corpus, since=since)
     waiting = tally.get(FindState.PROMISING, 0) + tally.get(None, 0)
     lines = []
     if dull := tally.get(FindState.DULL, 0):
@@ -235,15 +236,15 @@ async def _count_unfound(
     return ["", *lines] if lines else []
 
 
-async def _find_subscription(request: Request, news: NewsServices) -> Subscription:
+async def _find_subscription(request: Request, app: App) -> Subscription:
     """Return the chat's subscription, or that of a new chat if it has none."""
     chat = request.known_chat
-    subscription = await subscription_here(request, news)
+    subscription = await subscription_here(request, app)
     return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
 
 
-async def _choose_finds(news: NewsServices, subscription: Subscription, now: datetime) -> Choice:
-    return await choice_for(news.deciding, subscription, since=now - news.deciding.window, now=now)
+async def _choose_finds(app: App, subscription: Subscription, now: datetime) -> Choice:
+    return await choice_for(app, subscription, since=now - WINDOW, now=now)
 
 
 TODAY = Command(
@@ -273,9 +274,9 @@ def _count_reasons(left_out: Iterable[LeftOut], words: Words) -> Iterator[str]:
         yield words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
 
 
-async def _show_history(request: Request, services: Services) -> Reply:
+async def _show_history(request: Request, app: App) -> Reply:
     words, chat = request.words, request.known_chat
-    past = await services.news.outbox.history(chat, _PAST_SHOWN)
+    past = await Outbox(app.database).history(chat, _PAST_SHOWN)
     if not past:
         return reply_aside(request, words.say("Nothing was posted here unasked yet."))
     lines = [words.say("The last posts of this chat:")]

@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from bot.commands.registry import Command, too_old
+from bot.app import App
+from bot.commands.registry import Command, find_answer, too_old
 from bot.commands.rights import LOOKS, Act, Effect
-from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share_buttons, vote_pair
 from bot.replies.limits import cut
@@ -14,6 +14,7 @@ from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
 from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request
+from db.chat.answers import Answers
 from engine.chat import Answer, Chat, Favourite, Tally
 
 Rows: TypeAlias = tuple[tuple[Button, ...], ...]
@@ -22,35 +23,31 @@ _SHOWN = 5
 _LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
 
 
-async def _press_vote(request: Request, action: Action, services: Services, *, value: int) -> Reply:
+async def _press_vote(request: Request, action: Action, app: App, *, value: int) -> Reply:
     """Count one vote per person and hit, and show the counts on the buttons.
 
     The same vote again withdraws it.
     """
-    if (voted := await _voted_on(request, action, services)) is None:
+    if (voted := await _voted_on(request, action, app)) is None:
         return too_old(request)
     answer, rank, shown_in = voted
-    words, answers = request.words, services.stores.answers
+    words, answers = request.words, Answers(app.database)
     withdrawn = await answers.withdraw(answer, rank, request.who, value)
     if not withdrawn:
         await answers.vote(answer, rank, request.who, value)
     toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
     if action.value.endswith(f".{OWN}"):
-        return replace(
-            await _build_ballot(request, answer, rank, services), replaces=True, toast=toast
-        )
-    buttons = await _vote_buttons(request.known_chat, answer, rank, services, shown_in)
+        return replace(await _build_ballot(request, answer, rank, app), replaces=True, toast=toast)
+    buttons = await _vote_buttons(request.known_chat, answer, rank, app, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
 
 
-async def _vote_buttons(
-    chat: Chat, answer: Answer, rank: int, services: Services, words: Words
-) -> Rows:
+async def _vote_buttons(chat: Chat, answer: Answer, rank: int, app: App, words: Words) -> Rows:
     """Return the buttons of the message that shows a hit, with its votes."""
     compact = not chat.full_answers
-    writes, platform = services.composing is not None, chat.platform
-    answers = services.stores.answers
-    if posted := await _posted_together(answer, rank, services):
+    writes, platform = app.client is not None, chat.platform
+    answers = Answers(app.database)
+    if posted := await _posted_together(answer, rank, app):
         counts = {post.id: await answers.tallies(post) for post in posted}
         return post_buttons(
             posted, counts, words, platform=platform, compact=compact, writes=writes
@@ -60,18 +57,18 @@ async def _vote_buttons(
     return answer_buttons(page, tallies, words, platform=platform, compact=compact, writes=writes)
 
 
-async def _posted_together(answer: Answer, rank: int, services: Services) -> list[Answer]:
+async def _posted_together(answer: Answer, rank: int, app: App) -> list[Answer]:
     """Return the answers of the post that showed a hit; none if it was an answer that did."""
-    posted = await services.stores.answers.posted_with(answer)
+    posted = await Answers(app.database).posted_with(answer)
     return (
         posted if any(post.id == answer.id and post.page[0].rank == rank for post in posted) else []
     )
 
 
-async def _build_ballot(request: Request, answer: Answer, rank: int, services: Services) -> Reply:
+async def _build_ballot(request: Request, answer: Answer, rank: int, app: App) -> Reply:
     """Return the hits of a message after the first, each with its vote buttons."""
-    words, answers = request.words, services.stores.answers
-    posted = await _posted_together(answer, rank, services)
+    words, answers = request.words, Answers(app.database)
+    posted = await _posted_together(answer, rank, app)
     page = page_of(answer, rank)
     places = (
         [(number, post, post.page[0]) for number, post in enumerate(posted, start=1)]
@@ -87,38 +84,36 @@ async def _build_ballot(request: Request, answer: Answer, rank: int, services: S
     return Reply(words=words, text="\n".join(lines), buttons=tuple(rows), ephemeral=True)
 
 
-async def _show_ballot(request: Request, action: Action, services: Services) -> Reply:
+async def _show_ballot(request: Request, action: Action, app: App) -> Reply:
     """Show the vote buttons of the other hits of the message to whoever asks."""
-    if (voted := await _voted_on(request, action, services)) is None:
+    if (voted := await _voted_on(request, action, app)) is None:
         return too_old(request)
     answer, rank, _ = voted
     if request.place.platform in PRIVATE_VIEWS:
-        return await _build_ballot(request, answer, rank, services)
-    return await _restore_buttons(request, action, services)  # a button of an earlier version
+        return await _build_ballot(request, answer, rank, app)
+    return await _restore_buttons(request, action, app)  # a button of an earlier version
 
 
-async def _restore_buttons(request: Request, action: Action, services: Services) -> Reply:
+async def _restore_buttons(request: Request, action: Action, app: App) -> Reply:
     """Show the message's own buttons again."""
-    if (voted := await _voted_on(request, action, services)) is None:
+    if (voted := await _voted_on(request, action, app)) is None:
         return too_old(request)
-    buttons = await _vote_buttons(request.known_chat, *voted[:2], services, voted[2])
+    buttons = await _vote_buttons(request.known_chat, *voted[:2], app, voted[2])
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
-async def _show_share_buttons(request: Request, action: Action, services: Services) -> Reply:
+async def _show_share_buttons(request: Request, action: Action, app: App) -> Reply:
     """Show the buttons for what can be made of the message."""
-    if (voted := await _voted_on(request, action, services)) is None:
+    if (voted := await _voted_on(request, action, app)) is None:
         return too_old(request)
     answer, rank, words = voted
     buttons = share_buttons(page_of(answer, rank), words)
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
-async def _voted_on(
-    request: Request, action: Action, services: Services
-) -> tuple[Answer, int, Words] | None:
+async def _voted_on(request: Request, action: Action, app: App) -> tuple[Answer, int, Words] | None:
     """Return the answer, the rank of the hit, and the words of the buttons; None if it is gone."""
-    answer = await services.find_answer(request, action)
+    answer = await find_answer(request, action, app)
     written, _, language = action.value.removesuffix(f".{OWN}").partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
     rank = ranks.get(written)
@@ -133,9 +128,9 @@ def page_of(answer: Answer, rank: int) -> Answer:
     return answer.page_at((rank - 1) // size * size)
 
 
-async def _list_favourites(request: Request, services: Services) -> Reply:
+async def _list_favourites(request: Request, app: App) -> Reply:
     words = request.words
-    favourites = await services.stores.answers.favourites(request.known_chat, _SHOWN)
+    favourites = await Answers(app.database).favourites(request.known_chat, _SHOWN)
     if not favourites:
         return reply_aside(request, words.say("No prophecy of this chat has a vote yet."))
     items = [

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, nothing_yet, too_old
+from bot.app import App
+from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
 from bot.commands.rights import COUNTED, LOOKS
-from bot.commands.services import Services
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
+from bot.jobs.content import pictures_of
 from bot.replies.buttons import PRIVATE_VIEWS, SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
 from bot.reply import Action, HitView, Reply, reply_aside
 from bot.request import Request, Trigger
+from db.chat.answers import Answers
+from db.chat.chats import Quotas
 from engine.chat import Answer
 from engine.contracts.results import Receipt
 from engine.errors import UsageError
@@ -29,18 +32,18 @@ IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
 _NAME = "why"
 
 
-async def _explain_meant_answer(request: Request, services: Services) -> Reply | None:
-    meant = await meant_answer(request, services)
+async def _explain_meant_answer(request: Request, app: App) -> Reply | None:
+    meant = await meant_answer(request, app)
     if meant is None:
         return nothing_yet(request)
     if isinstance(meant, Receipt):
-        await _remember_explained(request, meant, services)
+        await _remember_explained(request, meant, app)
         return _why_found(request, meant)
-    return await _why_answer(request, meant, services)
+    return await _why_answer(request, meant, app)
 
 
 async def meant_answer(
-    request: Request, services: Services, *, finds: bool = True
+    request: Request, app: App, *, finds: bool = True
 ) -> Answer | Receipt | None:
     """Return the answer, or the receipt of the query, that a request is about, or None.
 
@@ -50,30 +53,28 @@ async def meant_answer(
     UsageError if the one replied to is gone.
     """
     if request.in_quoted_thread:
-        last = await _last_answer(request, services, finds=finds)
-        return last or await _quoted_answer(request, services)
-    quoted = await _quoted_answer(request, services)
+        last = await _last_answer(request, app, finds=finds)
+        return last or await _quoted_answer(request, app)
+    quoted = await _quoted_answer(request, app)
     if quoted or request.trigger is Trigger.REPLY:
         return quoted
-    return await _last_answer(request, services, finds=finds)
+    return await _last_answer(request, app, finds=finds)
 
 
-async def _last_answer(
-    request: Request, services: Services, *, finds: bool
-) -> Answer | Receipt | None:
-    answer = await services.stores.answers.last(request.known_chat, request.place.thread)
+async def _last_answer(request: Request, app: App, *, finds: bool) -> Answer | Receipt | None:
+    answer = await Answers(app.database).last(request.known_chat, request.place.thread)
     if not finds:
         return answer
-    receipt = await services.stores.answers.last_receipt(request.known_chat, request.place.thread)
+    receipt = await Answers(app.database).last_receipt(request.known_chat, request.place.thread)
     return receipt[0] if receipt and (answer is None or receipt[1] > answer.asked_at) else answer
 
 
-async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
+async def _quoted_answer(request: Request, app: App) -> Answer | Receipt | None:
     """Return what the message replied to shows: by its buttons, else by what it answered."""
     actions = [action for pressed in request.quoted.buttons if (action := Action.parse(pressed))]
     button = next((offered for offered in actions if offered.name in _BELOW_ANSWERS), None)
     if button:
-        answer = await services.find_answer(request, button)
+        answer = await find_answer(request, button, app)
         page = _page_above(button, answer) if answer else None
         if page is None:
             raise UsageError(Message("That answer is too old."))
@@ -81,7 +82,7 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
     message, event = request.quoted.message, request.quoted_event
     if message is None or event is None:
         return None
-    return await services.stores.answers.about(request.known_chat, message, event, now=request.now)
+    return await Answers(app.database).about(request.known_chat, message, event, now=request.now)
 
 
 def _page_above(button: Action, answer: Answer) -> Answer | None:
@@ -95,10 +96,10 @@ def _page_above(button: Action, answer: Answer) -> Answer | None:
     return page_of(answer, rank) if rank else None
 
 
-async def _remember_explained(request: Request, receipt: Receipt, services: Services) -> None:
+async def _remember_explained(request: Request, receipt: Receipt, app: App) -> None:
     """Let what replies to the explanation of a query be about that query."""
     if request.place.kept:
-        await services.stores.answers.keep_receipt(
+        await Answers(app.database).keep_receipt(
             request.known_chat,
             request.place.thread,
             receipt,
@@ -107,9 +108,9 @@ async def _remember_explained(request: Request, receipt: Receipt, services: Serv
         )
 
 
-async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
+async def _why_answer(request: Request, answer: Answer, app: App) -> Reply:
     """Explain an answer; what replies to the explanation is about that answer too."""
-    if stories := await list_stories(answer, services):
+    if stories := await list_stories(answer, app):
         return replace(_why_stories(request, stories), shows=answer)
     hits = answer.shown_hits
     selected = [hit for hit in hits if str(hit.rank) == request.text]
@@ -119,10 +120,10 @@ async def _why_answer(request: Request, answer: Answer, services: Services) -> R
     return Reply(words=request.words, text=text, shows=answer)
 
 
-async def list_stories(answer: Answer, services: Services) -> Sequence[Answer]:
+async def list_stories(answer: Answer, app: App) -> Sequence[Answer]:
     """Return the answers that one message showed under the numbers from 1: those of a post, or
     those to several headlines; else none."""
-    answers = services.stores.answers
+    answers = Answers(app.database)
     return await answers.posted_with(answer) or await answers.asked_with(answer)
 
 
@@ -150,14 +151,12 @@ def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     return f"{sentence}\n\n{render_receipt(prophecy, hits, words)}" if full else sentence
 
 
-async def show_sources(
-    request: Request, services: Services, *, rank: int | None = None
-) -> Reply | None:
+async def show_sources(request: Request, app: App, *, rank: int | None = None) -> Reply | None:
     """Repeat who wrote what an answer shows, when, and where it stands; or of one text alone."""
-    meant = await meant_answer(request, services, finds=False)
+    meant = await meant_answer(request, app, finds=False)
     if not isinstance(meant, Answer):
         return nothing_yet(request)
-    pages = await list_stories(meant, services)
+    pages = await list_stories(meant, app)
     numbered = [(number, page.page) for number, page in enumerate(pages, start=1)]
     shown = [(number, hit) for number, hits in numbered for hit in hits[:1]]
     shown = shown or [(hit.rank, hit) for hit in meant.page]
@@ -194,16 +193,16 @@ def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
     return reply_aside(request, text)
 
 
-async def _press_why(request: Request, action: Action, services: Services) -> Reply:
-    page = await services.find_page(request, action)
+async def _press_why(request: Request, action: Action, app: App) -> Reply:
+    page = await find_page(request, action, app)
     if page is None:
         return too_old(request)
     # Where everybody reads the reasons, they are not told again to the next who presses.
     if not request.place.private and request.place.platform not in PRIVATE_VIEWS:
-        pressed = await services.stores.quotas.use(f"{_NAME}:{action}", now=request.now)
+        pressed = await Quotas(app.database).use(f"{_NAME}:{action}", now=request.now)
         if pressed > 1:
             return reply_aside(request, request.words.say("I have told the reasons here today."))
-    posted = await services.stores.answers.posted_with(page)
+    posted = await Answers(app.database).posted_with(page)
     if posted and page.page == page.page[:1]:
         number = ""
         if request.known_chat.full_answers:  # where each story has a button
@@ -234,29 +233,29 @@ WHY = Command(
 )
 
 
-async def _show_picture(request: Request, services: Services) -> Reply | None:
-    answer = await meant_answer(request, services, finds=False)
+async def _show_picture(request: Request, app: App) -> Reply | None:
+    answer = await meant_answer(request, app, finds=False)
     if isinstance(answer, Receipt):
         return reply_aside(request, request.words.say("Nothing foretold this."))
     if answer is None:
         return nothing_yet(request)
-    pages = await numbered_pages(answer, services)
+    pages = await numbered_pages(answer, app)
     first = answer if answer.page else next(iter(pages.values()), None)
     if page := pages.get(request.text) if request.text else first:
-        return await _draw_picture(request, page, services)
+        return await _draw_picture(request, page, app)
     if not pages:
         return reply_aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
     return reply_aside(request, text)
 
 
-async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
+async def numbered_pages(answer: Answer, app: App) -> dict[str, Answer]:
     """Return the pages that show one hit each, by the numbers that people saw.
 
     In a post, and of several headlines, these are the numbers of its items, else the ranks of the
     hits; near texts have none.
     """
-    if stories := await list_stories(answer, services):
+    if stories := await list_stories(answer, app):
         numbered = enumerate(stories, start=1)
         return {str(number): page for number, page in numbered if page.page}
     return {
@@ -265,18 +264,18 @@ async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer
     }
 
 
-async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
-    page = await services.find_page(request, action)
-    return await _draw_picture(request, page, services) if page else too_old(request)
+async def _picture_pressed(request: Request, action: Action, app: App) -> Reply:
+    page = await find_page(request, action, app)
+    return await _draw_picture(request, page, app) if page else too_old(request)
 
 
-async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
+async def _draw_picture(request: Request, answer: Answer, app: App) -> Reply:
     if answer.is_near:
         return reply_aside(request, request.words.say("Nothing foretold this."))
-    stories = await list_stories(answer, services)
+    stories = await list_stories(answer, app)
     number = next((n for n, story in enumerate(stories, start=1) if story.id == answer.id), None)
     subject = replace(picture_answer(answer), number=number)
-    return replace(await services.pictures.reply(subject, request.words), shows=answer)
+    return replace(await pictures_of(app).reply(subject, request.words), shows=answer)
 
 
 PICTURE = Command(

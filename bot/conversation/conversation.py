@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,10 +12,10 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
+from bot.app import App
 from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
-from bot.commands.services import Services
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
@@ -25,7 +25,7 @@ from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Revision, Trigger
-from db.chat.chats import Chats
+from db.chat.answers import Questions
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
@@ -47,41 +47,36 @@ class Conversation:
     Quick answers do not wait for slow ones. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
-    the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
-    their services. Model calls are charged to `source`. `report` tells the operators of errors
-    that they have to mend. If `patience` is given, an answer waits at most so many seconds for
-    what can also change it after it was sent.
+    the bot is busy, each once a minute. Model calls are charged to `source`. `report` tells the
+    operators of errors that they have to mend. If `patience` is given, an answer waits at most so
+    many seconds for what can also change it after it was sent.
     """
 
     def __init__(
         self,
+        app: App,
         *,
         gates: Gates,
         claims: EventClaims,
-        chats: Chats,
         commands: Registry,
-        services: Services,
-        trusted: Mapping[str, Services] | None = None,
         maximum: int = 500,
         max_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
         step_after: float = 2.0,
-        writing: Writing | None = None,
         report: Callable[[PresagioError], None] = ignore,
         again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
         patience: float | None = None,
     ) -> None:
         self._gates = gates
         self._claims = claims
-        self._chats = chats
-        self._commands = commands
-        self._services = services
-        self._trusted = trusted or {}
+        self._app = app
+        self.commands = commands
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
-        self._writing = writing
-        self._sender = Sender(chats, writing)
+        write = partial(Writing, app, claims, source=source, report=report)
+        self._writing = write(write_commands=commands.write_as_typed) if app.client else None
+        self._sender = Sender(app.chats, self._writing)
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
         self._patience = patience
@@ -171,7 +166,7 @@ class Conversation:
     def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
         """Join the line of the chat for slow or for quick answers; yield an event that is set once
         it is the request's turn."""
-        slow = self._commands.is_slow(request)
+        slow = self.commands.is_slow(request)
         width = _SLOW_IN_GROUP if slow and not request.place.private else 1
         queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
         return queue.line_up()
@@ -183,7 +178,7 @@ class Conversation:
         if request.event in self._apologised:
             return
         try:
-            request = await name_question(request, self._services.stores.questions)
+            request = await name_question(request, Questions(self._app.database))
             with self._line_up(request) as turn:
                 await self._claim_and_answer(request, adapter, turn, crowded=crowded)
         except Exception as error:
@@ -250,7 +245,7 @@ class Conversation:
         fields = {
             "platform": request.place.platform,
             "chat": request.chat.id if request.chat else None,
-            "to": self._commands.name_of(request),
+            "to": self.commands.name_of(request),
             "hits": len(reply.hits),
             "ms": round(seconds * 1000),
         }
@@ -272,7 +267,7 @@ class Conversation:
         self._unfinished.discard((platform, revision.event_id))
         message = await self._claims.answer_to(platform, revision.event_id, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = revision.deleted or self._commands.counts(request)
+        changeable = revision.deleted or self.commands.counts(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
@@ -301,7 +296,7 @@ class Conversation:
         self, request: Request, adapter: Adapter, turn: asyncio.Event
     ) -> Reply | None:
         """Show that the message was received if somebody waits, and build the reply in turn."""
-        if request.trigger is not Trigger.OVERHEARD and self._commands.needs_sign(request):
+        if request.trigger is not Trigger.OVERHEARD and self.commands.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
             if request.needs_step or not (turn.is_set() or request.place.private):
@@ -315,12 +310,12 @@ class Conversation:
     async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         is_request = request.trigger is not Trigger.OVERHEARD
-        services = self._trusted.get(_chat_name(request), self._services)
-        words = words_to(request, services.access.admins)
-        request = replace(request, words=self._commands.words_on(request.place.platform, words))
+        app = self._app.shown_to(request.known_chat)
+        words = words_to(request, app.settings.chat.admins)
+        request = replace(request, words=self.commands.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):
-                return await self._commands.answer(request, services)
+                return await self.commands.answer(request, app)
         except StorageError:
             raise
         except PresagioError as error:
@@ -379,7 +374,7 @@ class Conversation:
     def _may_answer_again(self, request: Request) -> bool:
         """Return whether a request is a search: it changes nothing, so it may be tried twice."""
         is_request = request.trigger in SHOWN_FOR and request.revision is None
-        return is_request and self._commands.counts(request) > 0
+        return is_request and self.commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Replace an apology by the answer once the database is back; give up after minutes."""

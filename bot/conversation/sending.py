@@ -154,6 +154,8 @@ class Sender:
         self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None
     ) -> str | None:
         """Send the reply once, in place of the message of a `step`; return its message's id."""
+        if reply.stops is not None and self._writing:
+            await self._writing.stop(reply.stops)
         if reply.writes is not None and self._writing:
             announce = partial(self._writing.announce, request, reply, adapter, step)
             return await self.send(request, announce)

@@ -3,20 +3,21 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Container, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, SlowDown
+from bot.app import App
 from bot.conversation.sending import LatestShown
 from bot.i18n.words import Words, words_for
-from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.replies.composition import step_reply, variant_reply
 from bot.reply import Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
 from db.chat.compositions import Compositions, KeptTask, TaskState
+from db.chat.events import EventClaims
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition, StepName
@@ -31,7 +32,6 @@ _AT_ONCE = 4  # tasks that ask a model; the others wait
 _MAX_ATTEMPTS = 2
 _STALE = timedelta(minutes=15)  # nobody waits for it any more
 _LOOK_SECONDS = 60.0
-Compose = Callable[[KeptTask, datetime, Callable[[StepName], None]], Awaitable[Composition]]
 
 
 def words_to(request: Request, operators: Container[str]) -> Words:
@@ -112,27 +112,25 @@ def _choose_wait(error: DeliveryError) -> float:
     return min(error.seconds, _LONGEST_WAIT) if isinstance(error, SlowDown) else _AGAIN_SECONDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingParts:
-    """What writing needs. `process` returns the number under which this process is known, `compose`
-    writes for every chat but the `trusted` ones ("platform:id"), which may read more corpora."""
-
-    tasks: Compositions
-    process: Callable[[], int]
-    compose: Compose
-    trusted: Mapping[str, Compose]
-    operators: frozenset[str]
-    source: BudgetSource = BudgetSource.CHATS
-    report: Callable[[PresagioError], None] = ignore  # tells the operators
-    # (platform, text): a text of the bot with commands as people type them on the platform
-    write_commands: Callable[[str, str], str] = lambda _, text: text
-
-
 class Writing:
-    """The tasks under way in this process. One that is cut off is taken up at the next start."""
+    """The tasks under way in this process. One that is cut off is taken up at the next start.
 
-    def __init__(self, parts: WritingParts) -> None:
-        self._parts = parts
+    `report` tells the operators of errors that they have to mend. `write_commands` takes a platform
+    and a text of the bot, and returns the text with commands as people type them there.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        claims: EventClaims,
+        *,
+        source: BudgetSource,
+        report: Callable[[PresagioError], None],
+        write_commands: Callable[[str, str], str],
+    ) -> None:
+        self._app, self._claims, self._source = app, claims, source
+        self._tasks = Compositions(app.database)
+        self._report, self._write_commands = report, write_commands
         self._running: dict[int, asyncio.Task[None]] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -177,7 +175,7 @@ class Writing:
     async def _resume_left(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         while True:
             try:
-                left = await self._parts.tasks.take_left(adapter.platform, self._parts.process())
+                left = await self._tasks.take_left(adapter.platform, self._claims.process)
             except StorageError as error:
                 logger.warning("nobody knows what was being written: %s", error)
                 left = []
@@ -188,10 +186,9 @@ class Writing:
     async def _begin(
         self, request: Request, adapter: Adapter, task_id: int, message: str | None
     ) -> None:
-        tasks = self._parts.tasks
         try:
-            begun = await tasks.begin(task_id, self._parts.process(), message)
-            task = await tasks.get(request.known_chat, task_id) if begun else None
+            begun = await self._tasks.begin(task_id, self._claims.process, message)
+            task = await self._tasks.get(request.known_chat, task_id) if begun else None
         except StorageError as error:
             await show_outcome(adapter, request, message, build_apology(request, error))
             return
@@ -208,7 +205,7 @@ class Writing:
         words = words_for(task.task.language)
         try:
             if task.outcome is None and _given_up(task, request.now):
-                await self._parts.tasks.stop(task.id)
+                await self._tasks.stop(task.id)
                 text = words.say("I was interrupted while I wrote this. Ask me again.")
                 await show_outcome(adapter, request, task.message, Reply(words=words, text=text))
                 return
@@ -217,7 +214,7 @@ class Writing:
             if outcome:
                 reply = variant_reply(task.id, outcome, words)
             if await show_outcome(adapter, request, task.message, reply):
-                await self._parts.tasks.note_shown(task.id, self._parts.process())
+                await self._tasks.note_shown(task.id, self._claims.process)
                 fields = {"platform": task.chat.platform, "chat": task.chat.id}
                 logger.info("composed", extra={"fields": fields})
         except Exception as error:
@@ -227,10 +224,10 @@ class Writing:
         self, request: Request, adapter: Adapter, task: KeptTask
     ) -> Composition | None:
         """Return what was written, or None if the task was stopped meanwhile."""
-        parts = self._parts
-        chat = f"{task.chat.platform}:{task.chat.external_id}"
-        compose = parts.trusted.get(chat, parts.compose)
-        asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{task.id}", source=parts.source)
+        from bot.queries.compose import compose_task  # noqa: PLC0415 - much to load, few write
+
+        name = f"{task.chat.platform}:{task.chat.external_id}:compose-{task.id}"
+        asker = Asker(origin=Origin.CHAT, task=name, source=self._source)
         show = partial(_show_step, adapter, request, task)
         # What a dead process has shown last is not known.
         announced = StepName.RETRIEVE if task.attempts <= 1 else ""
@@ -239,8 +236,9 @@ class Writing:
             LatestShown(show, delay=_PAUSE, pause=_PAUSE, shown=announced) as step,
         ):
             with asked_by(asker):
-                outcome = await compose(task, request.now, step.note)
-        stored = await parts.tasks.store_written(task.id, parts.process(), outcome)
+                app = self._app.shown_to(task.chat)
+                outcome = await compose_task(app, task, request.now, step.note)
+        stored = await self._tasks.store_written(task.id, self._claims.process, outcome)
         return outcome if stored else None
 
     async def _show_failure(
@@ -248,18 +246,18 @@ class Writing:
     ) -> None:
         """Say what went wrong in place of the announcement."""
         request = replace(request, words=words_for(task.task.language))
-        words = words_to(request, self._parts.operators).naming_commands(
-            partial(self._parts.write_commands, adapter.platform)
+        words = words_to(request, self._app.settings.chat.admins).naming_commands(
+            partial(self._write_commands, adapter.platform)
         )
         request = replace(request, words=words)
         if isinstance(error, PresagioError) and not isinstance(error, StorageError):
-            self._parts.report(error)
+            self._report(error)
             text = explain_problem(request, error)
         else:
             text = build_apology(request, error).text or ""
         await show_outcome(adapter, request, task.message, Reply(words=request.words, text=text))
         try:
-            await self._parts.tasks.stop(task.id)
+            await self._tasks.stop(task.id)
         except StorageError as unstored:
             logger.warning("composition %d is not settled: %s", task.id, explain_error(unstored))
 

@@ -6,9 +6,8 @@ transaction. What was dealt with is not read again before something may have cha
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypedDict
 
@@ -20,7 +19,6 @@ from engine.chat import Chat, PostPicture
 from engine.corpora import default_corpus, resolve_corpus
 from engine.errors import CorpusNotFound, explain_error
 from engine.posting.choose import (
-    AGAIN_AFTER,
     GRACE,
     WINDOW,
     Choice,
@@ -48,62 +46,72 @@ _AT_ONCE = 2  # pages
 _NEXT_ROUND = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deciding:
-    """The dependencies of deciding.
+def repeat_after(app: App) -> timedelta:
+    """Return how long a tweet that was posted is not posted again."""
+    return timedelta(days=app.settings.posting.repeat_after_days)
 
-    `corpora` returns the name of the corpus that each of some chats may use, by their ids; chats
-    that may use none are left out.
-    """
 
-    subscriptions: Subscriptions
-    finds: Finds
-    outbox: Outbox
-    corpora: Callable[[Sequence[Chat]], Awaitable[Mapping[int, str]]]
-    grace: timedelta = GRACE
-    again_after: timedelta = AGAIN_AFTER
-    window: timedelta = WINDOW  # how far a post looks back
+async def find_corpora(app: App, chats: Sequence[Chat]) -> Mapping[int, str]:
+    """Return the name of the corpus that each chat may use, by their ids; chats that may use none
+    are left out. A trusted chat may choose a private corpus, but no chat gets one by default."""
+    public = await app.public.corpora.list()
+    every = await app.corpora.list() if any(map(app.trusts, chats)) else public
+    names = {}
+    for chat in chats:
+        corpora = every if chat.corpus and app.trusts(chat) else public
+        with suppress(CorpusNotFound):
+            names[chat.id] = (
+                resolve_corpus(corpora, chat.corpus)
+                if chat.corpus
+                else default_corpus(corpora, configured=app.settings.search.corpus)
+            ).name
+    return names
 
-    async def corpus(self, chat: Chat) -> str | None:
-        """Return the name of the corpus that a chat may use, or None."""
-        return (await self.corpora([chat])).get(chat.id)
+
+async def find_corpus(app: App, chat: Chat) -> str | None:
+    """Return the name of the corpus that a chat may use, or None."""
+    return (await find_corpora(app, [chat])).get(chat.id)
 
 
 async def choice_for(
-    work: Deciding, subscription: Subscription, *, since: datetime, now: datetime
+    app: App, subscription: Subscription, *, since: datetime, now: datetime
 ) -> Choice:
     """Return which finds since then the chat would be sent, and why the others would not be."""
-    corpus = await work.corpus(subscription.chat)
+    corpus = await find_corpus(app, subscription.chat)
     if corpus is None:
         return _NOTHING
-    finds = await work.finds.for_chat(subscription, corpus, since=since)
-    posted = await work.subscriptions.list_posted(subscription.chat, since=now - _REMEMBERED)
-    return choose_finds(subscription, finds, posted, now, again_after=work.again_after)
+    finds = await Finds(app.database).for_chat(subscription, corpus, since=since)
+    posted = await Subscriptions(app.database).list_posted(
+        subscription.chat, since=now - _REMEMBERED
+    )
+    return choose_finds(subscription, finds, posted, now, again_after=repeat_after(app))
 
 
 async def choices_for(
-    work: Deciding, wanted: Sequence[DueSubscription], *, now: datetime
+    app: App, wanted: Sequence[DueSubscription], *, now: datetime
 ) -> Mapping[int, Choice]:
     """Return what is posted in each chat at `now`, by chat id; each chat may occur once.
 
     Finds that are below a threshold need not be among those that were left out.
     """
-    corpora = await work.corpora([subscribed.subscription.chat for subscribed in wanted])
-    finds = await _list_finds(work, wanted, corpora, now - work.window)
+    corpora = await find_corpora(app, [subscribed.subscription.chat for subscribed in wanted])
+    finds = await _list_finds(app, wanted, corpora, now - WINDOW)
     # Usually there is nothing, and then earlier posts need not be read.
     chats = [
         subscribed.subscription.chat
         for subscribed in wanted
         if finds.get(subscribed.subscription.chat.id)
     ]
-    posted = await work.subscriptions.posted_in(chats, since=now - _REMEMBERED) if chats else {}
+    posted = (
+        await Subscriptions(app.database).posted_in(chats, since=now - _REMEMBERED) if chats else {}
+    )
     return {
         chat.id: choose_finds(
             subscribed.subscription,
             finds.get(chat.id, ()),
             posted.get(chat.id, ()),
             now,
-            again_after=work.again_after,
+            again_after=repeat_after(app),
         )
         for subscribed in wanted
         for chat in (subscribed.subscription.chat,)
@@ -111,12 +119,12 @@ async def choices_for(
 
 
 async def _list_finds(
-    work: Deciding, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
+    app: App, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
     usual = [subscribed.subscription.chat.id for subscribed in wanted if not subscribed.has_feeds]
     names = {corpora[chat] for chat in usual if chat in corpora}
-    shared = await work.finds.find_shared(names, since=since) if names else {}
+    shared = await Finds(app.database).find_shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
         chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
     }
@@ -125,7 +133,7 @@ async def _list_finds(
         for subscribed in wanted
         if subscribed.has_feeds and subscribed.subscription.chat.id in corpora
     ]
-    return {**finds, **(await work.finds.postable(own, since=since) if own else {})}
+    return {**finds, **(await Finds(app.database).postable(own, since=since) if own else {})}
 
 
 def decisions_of(
@@ -186,15 +194,15 @@ def pictures_for(subscription: Subscription, items: Sequence[Chosen]) -> PostPic
             return PostPictures(picture=None, instead=())
 
 
-async def decide_due_posts(work: Deciding, *, now: datetime) -> int:
+async def decide_due_posts(app: App, *, now: datetime) -> int:
     """Decide every post that is due, and return how many are owed now.
 
     An error in one chat does not hold up the others: the first such error is raised after all
     chats were handled. Raises StorageError.
     """
-    await work.subscriptions.wake(now=now)
-    decided = _Round(work, now)
-    while waiting := await work.subscriptions.due(now=now, limit=_READ):
+    await Subscriptions(app.database).wake(now=now)
+    decided = _Round(app, now)
+    while waiting := await Subscriptions(app.database).due(now=now, limit=_READ):
         # What is posted in one topic must not be posted in another: the next topic of a chat waits
         # until its first is decided.
         first = {subscribed.subscription.chat.id: subscribed for subscribed in reversed(waiting)}
@@ -214,8 +222,8 @@ async def decide_due_posts(work: Deciding, *, now: datetime) -> int:
 class _Round:
     """One round of deciding."""
 
-    def __init__(self, work: Deciding, now: datetime) -> None:
-        self._work = work
+    def __init__(self, app: App, now: datetime) -> None:
+        self._app = app
         self._now = now
         self.posts = 0
         self.failed: Exception | None = None
@@ -235,14 +243,14 @@ class _Round:
         chat = subscribed.subscription.chat.id
         logger.warning("chat %d: nothing was decided: %s", chat, explain_error(error))
         self.failed = self.failed or error
-        await self._work.subscriptions.look_again([(subscribed, self._now + _NEXT_ROUND)])
+        await Subscriptions(self._app.database).look_again([(subscribed, self._now + _NEXT_ROUND)])
 
     async def _decide(self, page: Sequence[DueSubscription]) -> None:
         decisions = await self._list_decisions(page)
-        done = await self._work.outbox.decide(
+        done = await Outbox(self._app.database).decide(
             [decision for of_chat in decisions for decision in of_chat],
             now=self._now,
-            repeated_after=self._work.again_after,
+            repeated_after=repeat_after(self._app),
         )
         outcomes = iter(done)
         looks = []
@@ -257,7 +265,7 @@ class _Round:
                 else self._now + _NEXT_ROUND
             )
             looks.append((subscribed, look))
-        await self._work.subscriptions.look_again(looks)
+        await Subscriptions(self._app.database).look_again(looks)
 
     async def _list_decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
         """Return the decisions for each of a page, usually none."""
@@ -267,7 +275,7 @@ class _Round:
             for subscribed, day in zip(page, days, strict=True)
             if day or instant_allowed(subscribed.subscription, self._now)
         ]
-        choices = await choices_for(self._work, ready, now=self._now) if ready else {}
+        choices = await choices_for(self._app, ready, now=self._now) if ready else {}
         quiet = await self._list_quiet_days(
             [
                 subscribed.subscription
@@ -288,21 +296,19 @@ class _Round:
         curious = [subscription for subscription in untold if subscription.say_nothing_found]
         if not curious:
             return {}
-        corpora = await self._work.corpora([subscription.chat for subscription in curious])
+        corpora = await find_corpora(self._app, [subscription.chat for subscription in curious])
         wanted = [
             (subscription, corpora[subscription.chat.id])
             for subscription in curious
             if subscription.chat.id in corpora
         ]
-        days = await self._work.finds.quiet_days(wanted, since=self._now - self._work.window)
+        days = await Finds(self._app.database).quiet_days(wanted, since=self._now - WINDOW)
         return {
             subscription.chat.id: day for (subscription, _), day in zip(wanted, days, strict=True)
         }
 
     def _find_due_day(self, subscribed: DueSubscription) -> date | None:
-        return find_due_day(
-            subscribed.subscription, self._now, subscribed.last_decided, self._work.grace
-        )
+        return find_due_day(subscribed.subscription, self._now, subscribed.last_decided, GRACE)
 
     def _count(self, made: Sequence[OwedPost]) -> None:
         for decision in made:
@@ -311,31 +317,3 @@ class _Round:
                 chat, finds = decision.subscription.chat.id, len(decision.chosen)
                 fields = {"chat": chat, "day": decision.day, "finds": finds}
                 logger.info("decided", extra={"fields": fields})
-
-
-def deciding_of(app: App) -> Deciding:
-    """Return the dependencies of deciding, taken from `app`."""
-    database, posting = app.database, app.settings.posting
-
-    async def corpora_of(chats: Sequence[Chat]) -> Mapping[int, str]:
-        # A trusted chat may choose a private corpus, but no chat gets one by default.
-        public = await app.public.corpora.list()
-        every = await app.corpora.list() if any(map(app.trusts, chats)) else public
-        names = {}
-        for chat in chats:
-            corpora = every if chat.corpus and app.trusts(chat) else public
-            with suppress(CorpusNotFound):
-                names[chat.id] = (
-                    resolve_corpus(corpora, chat.corpus)
-                    if chat.corpus
-                    else default_corpus(corpora, configured=app.settings.search.corpus)
-                ).name
-        return names
-
-    return Deciding(
-        subscriptions=Subscriptions(database),
-        finds=Finds(database),
-        outbox=Outbox(database),
-        corpora=corpora_of,
-        again_after=timedelta(days=posting.repeat_after_days),
-    )

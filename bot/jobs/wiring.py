@@ -13,7 +13,7 @@ from bot.app import App
 from bot.evidence import Embedders, batch_of, behind_others
 from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
-from bot.jobs.digest import Deciding, decide_due_posts, deciding_of
+from bot.jobs.digest import decide_due_posts
 from bot.jobs.poll import News, Polling, poll_feeds
 from bot.jobs.scheduler import Job
 from bot.jobs.search import MayAsk, Searching, search_stories
@@ -145,7 +145,7 @@ class Jobs:
 
     polling: Polling
     searching: Searching
-    deciding: Deciding
+    app: App
     delivering: Delivering
     embedding: Embedding
     outcomes: JobOutcomes
@@ -169,7 +169,7 @@ class Jobs:
 
     async def digest(self) -> int:
         """Decide which posts are due; return how many are owed now."""
-        return await decide_due_posts(self.deciding, now=self.now())
+        return await decide_due_posts(self.app, now=self.now())
 
     async def deliver(self) -> int:
         """Send what may be sent now, one message per chat; return how many were tried."""
@@ -266,7 +266,7 @@ async def open_jobs(
                 may_ask=MayAsk(ledger=Ledger(database), settings=settings, report=troubles.report),
                 minimum_age=timedelta(days=posting.minimum_age_days),
             ),
-            deciding=deciding_of(app),
+            app=app,
             delivering=Delivering(
                 outbox=outbox,
                 answers=Answers(database),

@@ -95,7 +95,7 @@ def build_searcher(app: App) -> Prophet:
         search=settings.search.model_copy(update={"exclude_recent_months": 0}),
         score=settings.score.model_copy(update={"age": 0.0}),
     )
-    return replace(app.retrieval, judge=None, phrases=None).prophet(settings)
+    return Prophet(app.prophet.index, settings=settings, meaning=app.prophet.meaning)
 
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:

@@ -117,7 +117,7 @@ async def stored_meaning(
     """
     stored = StoredMeaning()
     # Only a local model has a reranker.
-    local = app.retrieval.meaning and app.retrieval.meaning.reranker
+    local = app.prophet.meaning and app.prophet.meaning.reranker
     vector: Vector | None = None
     for corpus in corpora:
         keys = {
@@ -130,7 +130,7 @@ async def stored_meaning(
             for passage in passages
             if passage.corpus == corpus.name and passage.hit.candidate.place
         }
-        embedder = embedder_of(app.retrieval.meaning, corpus)
+        embedder = embedder_of(app.prophet.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):
             continue

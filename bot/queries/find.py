@@ -136,7 +136,7 @@ async def answer_query(
             answer = await finder.order_by_meaning(
                 corpus,
                 query,
-                partial(fetch_similarities, app.retrieval.meaning, corpus, meant_by(query)),
+                partial(fetch_similarities, app.prophet.meaning, corpus, meant_by(query)),
                 limit=limit,
                 expanded=expanded,
                 now=now,
@@ -157,7 +157,7 @@ async def _find_nearest(
         return _find_nothing(
             query, corpus, Message("There is no word whose meaning could be looked for.")
         )
-    question = await question_of(app.retrieval.meaning, corpus, text)
+    question = await question_of(app.prophet.meaning, corpus, text)
     if question is None:
         return _find_nothing(query, corpus, Message("The model knows no word of this."))
     answer = await finder.nearest(

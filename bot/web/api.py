@@ -9,7 +9,6 @@ from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 
-from bot.app import Retrieval
 from bot.queries.ask import ask, build_searcher
 from bot.queries.find import find
 from bot.replies.prophecy import prophecy_answer
@@ -178,9 +177,9 @@ class Scope:
         if tag is None:
             return build_searcher(app)
         lookup = DocumentLookup(app.database)
-        index, meaning = TaggedIndex(app.retrieval.index, lookup, tag), app.retrieval.meaning
+        index, meaning = TaggedIndex(app.prophet.index, lookup, tag), app.prophet.meaning
         meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, lookup, tag))
-        return build_searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
+        return build_searcher(replace(app, prophet=Prophet(index, meaning=meaning)))
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""

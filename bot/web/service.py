@@ -15,7 +15,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.adapter import AdapterFailed, AdapterStatus
 from bot.app import App
-from bot.commands.services import ReadHeadline
 from bot.listening import (
     ACCEPTED_AT_ONCE,
     WAITING,
@@ -31,6 +30,7 @@ from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
 from engine.messages import Message
+from engine.prophecy.prophecy import Prophet
 
 if TYPE_CHECKING:
     from bot.web.mcp import ToolEndpoint
@@ -220,42 +220,35 @@ class WebAdapter:
     def of(cls, app: App) -> Self:
         """Wrap the parts of `app` that are counted."""
         metrics = Metrics()
-        found = app.retrieval
-        phrases = found.phrases
+        prophet, phrases = app.prophet, app.prophet.phrases
         if phrases:
             expander = metrics.observe(phrases.expander, metrics.count_expansion, expand="expand")
             phrases = replace(phrases, expander=expander)
-        retrieval = replace(
-            found,
-            index=metrics.observe(found.index, terms="terms", top="retrieve"),
-            judge=found.judge
-            and metrics.observe(found.judge, metrics.count_verdict, judge="judge"),
-            phrases=phrases,
-        )
-        whole = retrieval.prophet(app.settings.prophecy)
+        index = metrics.observe(prophet.index, terms="terms", top="retrieve")
+        judge = prophet.judge
+        judge = judge and metrics.observe(judge, metrics.count_verdict, judge="judge")
+        whole = Prophet(index, judge, app.settings.prophecy, prophet.meaning, phrases)
         prophet = metrics.observe(whole, metrics.count_prophecy, prophesy="whole")
-        return cls(replace(app, prophet=prophet, retrieval=retrieval), metrics)
+        return cls(replace(app, prophet=prophet), metrics)
 
     def create_service(
         self,
         *,
         now: Callable[[], datetime],
         tell: Callable[[str], None],
-        read_headline: ReadHeadline,
         adapters: Callable[[], Mapping[str, AdapterStatus]],
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> WebService:
         """Return the service; `tell` receives its address, `adapters` returns the status of all
         adapters. Without `visitors` it serves only the webhooks and the probes."""
-        shared = self.share_state(now=now, read_headline=read_headline, adapters=adapters)
+        shared = self.share_state(now=now, adapters=adapters)
         return WebService(shared, tell=tell, webhooks=webhooks, visitors=visitors)
 
     def share_state(
         self,
         *,
         now: Callable[[], datetime],
-        read_headline: ReadHeadline,
         adapters: Callable[[], Mapping[str, AdapterStatus]] = dict,
     ) -> SharedState:
         """Return the state that the routes and the tools share."""
@@ -263,7 +256,6 @@ class WebAdapter:
             app=self.app,
             now=now,
             metrics=self.metrics,
-            read_headline=read_headline,
             reload_settings=partial(load_settings, self.app.settings.config_file),
             adapters=adapters,
         )

@@ -24,7 +24,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from bot.adapter import AdapterStatus
 from bot.app import App
-from bot.commands.services import ReadHeadline
 from bot.listening import network_of
 from bot.pace import RateLimit
 from bot.query_log import asked_by, current_asker, log_of, log_search, search_logged
@@ -117,7 +116,6 @@ class SharedState:
     app: App
     now: Callable[[], datetime]
     metrics: Metrics
-    read_headline: ReadHeadline
     reload_settings: Callable[[], Settings]
     adapters: Callable[[], Mapping[str, AdapterStatus]] = dict
     clock: Callable[[], float] = time.monotonic

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
+from bot.commands.pasted import read_pasted
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.listening import read_body
 from bot.replies.dates import read_date
@@ -191,7 +192,7 @@ async def build_lasting_link(
     now = shared.now()
     headline, date = form.headline, form.date or now
     if "://" in headline:
-        read = await shared.read_headline(headline, now=now)
+        read = await read_pasted(shared.app, headline, now=now)
         headline, date = read.text, form.date or read.date or now
     return visitor.link(
         "/prophecy", headline=headline, date=format_day(date.astimezone(UTC)), corpus=corpus

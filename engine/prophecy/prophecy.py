@@ -74,7 +74,10 @@ class Judges(Protocol):
 
 
 class Prophet:
-    """Answers headlines by words and, given `meaning`, by meaning, with or without a judge."""
+    """Answers headlines by words and, given `meaning`, by meaning, with or without a judge.
+
+    Its parts serve to build one with other settings, or with parts that are counted.
+    """
 
     def __init__(
         self,
@@ -84,10 +87,10 @@ class Prophet:
         meaning: Meaning | None = None,
         phrases: "Phrases | None" = None,
     ) -> None:
-        self._judge = judge
-        self._index = index
-        self._meaning = meaning
-        self._phrases = phrases
+        self.judge = judge
+        self.index = index
+        self.meaning = meaning
+        self.phrases = phrases
         self._cpu_turn = asyncio.Lock()
         self.use(settings or ProphecySettings())
 
@@ -101,10 +104,10 @@ class Prophet:
         self._settings = settings
         search = settings.search
         self._retriever = Retriever(
-            self._index,
-            self._meaning,
+            self.index,
+            self.meaning,
             limit=search.candidates,
-            phrases=self._phrases,
+            phrases=self.phrases,
             limit_with_phrases=settings.max_with_phrases,
         )
 
@@ -113,8 +116,8 @@ class Prophet:
 
         Raises the errors of the search index.
         """
-        if self._meaning and self._meaning.reranker and self._will_compare(request):
-            self._meaning.reranker.start(corpus)
+        if self.meaning and self.meaning.reranker and self._will_compare(request):
+            self.meaning.reranker.start(corpus)
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
@@ -185,7 +188,7 @@ class Prophet:
     def _will_compare(self, request: SearchRequest) -> bool:
         """Return whether the best few are likely to be compared, as told before the search."""
         mode = self._choose_mode(request)
-        unjudged = self._judge is None or not request.judged
+        unjudged = self.judge is None or not request.judged
         return request.embeds and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK)
 
     def _shall_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
@@ -203,11 +206,11 @@ class Prophet:
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Request phrases from a model while the block runs, if the answer is to be judged."""
         enabled = self._settings.search.expansion == "auto"
-        judged = request.judged and self._judge and request.mode is not Mode.SEMANTIC
-        if not (judged and enabled and corpus.documents) or self._phrases is None:
+        judged = request.judged and self.judge and request.mode is not Mode.SEMANTIC
+        if not (judged and enabled and corpus.documents) or self.phrases is None:
             yield None
             return
-        expand = self._phrases.expander.expand
+        expand = self.phrases.expander.expand
         task = asyncio.ensure_future(expand(corpus, request.headline, now=request.now))
         try:
             yield task
@@ -255,9 +258,9 @@ class Prophet:
             return Verdict(scores={}, notice=NOT_ASKED)
         if not candidates:
             return Verdict(scores={})
-        if self._judge is None:
+        if self.judge is None:
             return Verdict(scores={}, notice=NO_MODEL)
-        return await self._judge.judge(corpus, request.headline, candidates, now=request.now)
+        return await self.judge.judge(corpus, request.headline, candidates, now=request.now)
 
 
 def _date_headline(request: SearchRequest) -> datetime:

@@ -2,68 +2,48 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
-from typing import NoReturn
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from unittest.mock import patch
 from zlib import crc32
 
-from bot.adapter import Poster
-from bot.commands import Registry, Services, standard_commands
+from bot.adapter import DeliveryError
+from bot.commands import Registry, standard_commands
 from bot.commands.rights import Ownership
-from bot.commands.services import (
-    Archives,
-    Charge,
-    ChatAccess,
-    ChatStores,
-    ComposeServices,
-    NewsServices,
-    Searches,
-)
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
-from bot.conversation.writing import Compose, Writing, WritingParts
-from bot.glossary_service import GlossaryService
-from bot.jobs.digest import Deciding
 from bot.jobs.troubles import ignore
-from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.answers import Answers, Questions
-from db.chat.chats import Access, Chats, Forgetting, Quotas, Waiting
-from db.chat.compositions import Compositions
+from db.chat.chats import Quotas
+from db.chat.compositions import KeptTask
 from db.chat.events import EventClaims
-from db.corpus.corpora import Corpora
-from db.corpus.glossary import Groups
 from db.pool import Database
-from db.posting.feeds import FeedOffers, Feeds
-from db.posting.outbox import Outbox
-from db.posting.subscriptions import Finds, Subscriptions
-from db.search.find import DialectIndex
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
-from engine.errors import CorpusNotFound, FetchFailed, PresagioError
+from engine.compose.composition import Composition, StepName
+from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
-from engine.search import Headline
+from engine.query.results import QueryAnswer
+from engine.search import Headline, Prophecy, SearchRequest
+from engine.settings import UNLIMITED
 from engine.values import Corpus, Kind
+from tests.bot.apps import ListedApp, NoFeeds, StandInCorpora, app_parts, change_settings
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
-from tests.isolation import InThisProcess
 from tests.patience import PATIENCE
 
 PRIVATE = Place(platform="test", chat_id="p", private=True)
 GROUP = Place(platform="test", chat_id="g", private=False, title="A group")
 ANA = Person(id="ana")
 
-_GROUPS: Mapping[str, type] = {
-    "searches": Searches,
-    "archives": Archives,
-    "stores": ChatStores,
-    "access": ChatAccess,
-}
+Compose = Callable[[KeptTask, datetime, Callable[[StepName], None]], Awaitable[Composition]]
 _numbers = itertools.count(1)
 
 
@@ -151,7 +131,7 @@ class Bot:
     """One process of the bot."""
 
     conversation: Conversation
-    services: Services
+    app: "StandInApp"
     engine: StandInEngine
     adapter: MemoryAdapter
     claims: EventClaims
@@ -179,7 +159,7 @@ class Bot:
         return await self.say(wanted, trigger=Trigger.BUTTON, **changes)
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
-        return await self.services.stores.chats.meet(
+        return await self.app.chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
@@ -190,7 +170,7 @@ class Bot:
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
         """Change the settings of a chat."""
         chat = await self.chat(place)
-        await self.services.stores.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
+        await self.app.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -205,44 +185,42 @@ async def read(text: str, *, now: datetime) -> Headline:
     return read_headline(text)
 
 
-def glossary_service(database: Database) -> GlossaryService:
-    """A glossary without a model."""
-    corpora = Corpora(database)
-    return GlossaryService(
-        groups=Groups(database),
-        corpora=corpora,
-        index=DialectIndex(database),
-        resolve=corpora.get,
-    )
+class DeafPoster:
+    """The platform of a chat that cannot be posted to."""
+
+    platform = "test"
+
+    async def post(self, *_: object, **__: object) -> str:
+        """Raise DeliveryError."""
+        raise DeliveryError("The platform does not answer.")
 
 
-def news_services(database: Database, **changes: object) -> NewsServices:
-    """A news services on which nothing of the web can be looked up, unless `changes` say so."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandInApp(ListedApp):
+    """An App whose searches, pages and compositions are stand-ins."""
 
-    async def nothing(address: str) -> NoReturn:
-        raise FetchFailed(f"No connection to {address}.")
+    engine: Callable[..., Awaitable[Prophecy]]
+    find: Callable[..., Awaitable[QueryAnswer]]
+    ask: Callable[..., Awaitable[CitedAnswer]]
+    read_headline: Callable[..., Awaitable[Headline]]
+    compose: Compose | None
 
-    async def corpora_of(chats: Sequence[Chat]) -> dict[int, str]:
-        return {chat.id: chat.corpus or "demo" for chat in chats}
+    async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
+        """Answer as the stand-in does."""
+        return await self.engine(request, corpus=corpus)
 
-    subscriptions, finds, outbox = Subscriptions(database), Finds(database), Outbox(database)
-    values: dict[str, object] = {
-        "feeds": Feeds(database),
-        "offers": FeedOffers(database),
-        "subscriptions": subscriptions,
-        "finds": finds,
-        "outbox": outbox,
-        "deciding": Deciding(
-            subscriptions=subscriptions,
-            finds=finds,
-            outbox=outbox,
-            corpora=corpora_of,
-        ),
-        "look_up": nothing,
-        "read_list": nothing,
-        "delivers": frozenset({"test"}),
-    }
-    return NewsServices(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+
+# The functions that a StandInApp answers by itself.
+STANDING_IN = {
+    "bot.commands.queries.find": "find",
+    "bot.commands.queries.ask_one": "ask",
+    "bot.commands.prophecy.read_pasted": "read_headline",
+    "bot.queries.compose.compose_task": "compose",
+}
+
+
+async def _call(name: str, app: StandInApp, *values: object, **options: object) -> object:
+    return await getattr(app, name)(*values, **options)
 
 
 async def answer_nothing(
@@ -251,20 +229,6 @@ async def answer_nothing(
     """Answer that there is no source."""
     asked = Question(text=question, earlier=tuple(earlier))
     return CitedAnswer(question=asked, outcome=AnswerOutcome.NOTHING, corpora=(corpus,))
-
-
-def _names(group: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(group))
-
-
-def wire_services(values: Mapping[str, object]) -> Services:
-    """Put each value into the group of services that has a field of its name."""
-    groups: dict[str, object] = {
-        name: group(**{key: value for key, value in values.items() if key in _names(group)})
-        for name, group in _GROUPS.items()
-    }
-    alone = {key: value for key, value in values.items() if key in _names(Services)}
-    return Services(**groups, **alone)  # type: ignore[arg-type]  # as the caller's table has them
 
 
 @asynccontextmanager
@@ -277,114 +241,80 @@ async def bot_on(
     commands: Registry | None = None,
     read_headline: Callable[..., Awaitable[Headline]] = read,
     corpora: Sequence[Corpus] = (corpus("demo"),),
-    trusted: Mapping[str, Mapping[str, object]] | None = None,
+    private: Sequence[str] = (),
     access: str = "open",
-    posters: Sequence[Poster] = (),
+    admins: Collection[str] = (),
+    posters: Sequence[Any] = (DeafPoster(),),
+    feed_lookup: Any = None,
     step_after: float = 60.0,
+    prophesy: StandInEngine | None = None,
+    ask: Callable[..., Awaitable[CitedAnswer]] = answer_nothing,
     compose: Compose | None = None,
-    charge: Charge | None = None,
+    daily: int = UNLIMITED,
+    usual: str = "demo",
+    limit: int = 3,
+    minimum_age: timedelta = timedelta(),
+    has_model: bool = True,
+    feeds_per_chat: int = 50,
     report: Callable[[PresagioError], None] = ignore,
     again_after: Sequence[float] = (),
     patience: float | None = None,
-    **services: object,
 ) -> AsyncIterator[Bot]:
-    """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
-    is the setting of that name."""
-    engine, find, chats, known = StandInEngine(), StandInFind(), Chats(database), list(corpora)
-
-    ownership = Ownership(
-        access=Access(database),
-        chats=chats,
-        posters={poster.platform: poster for poster in posters},
+    """Lend one process of the bot. `private` are the chats that may see private corpora, `access`
+    is the setting of that name, and `daily` the compositions of a person."""
+    engine, known, registry = StandInEngine(), list(corpora), commands or standard_commands()
+    lists = {"access": access, "admins": tuple(admins), "private": tuple(private)}
+    settings = change_settings(
+        chat={**(limits or ChatSettings()).model_dump(), **lists},
+        search={"corpus": usual, "limit": limit},
+        posting={"minimum_age_days": minimum_age.days},
+        polling={"feeds_per_chat": feeds_per_chat},
+        compose={"daily": daily},
+        llm={"base_url": "http://127.0.0.1:9/v1"} if has_model else {},
     )
-
-    async def listed() -> Sequence[Corpus]:
-        return known
-
-    wired: dict[str, object] = {
-        "prophesy": engine,
-        "find": find,
-        "ask": answer_nothing,
-        "read_headline": read_headline,
-        "list": listed,
-        "pictures": Pictures(avatar=Corpora(database).avatar, isolation=InThisProcess()),
-        "chats": chats,
-        "answers": Answers(database),
-        "questions": Questions(database),
-        "news": news_services(database),
-        "glossary": glossary_service(database),
-        "ownership": ownership,
-        "waiting": Waiting(database),
-        "forgetting": Forgetting(database),
-        "quotas": Quotas(database),
-        "usual": "demo",
-        "limit": 3,
-    }
-    async with EventClaims(database) as claims:
-        writing = compose and Writing(
-            WritingParts(
-                tasks=Compositions(database),
-                process=lambda: claims.process,
-                compose=compose,
-                trusted={},
-                operators=frozenset(),
-            )
-        )
-        if writing:
-            wired["composing"] = ComposeServices(
-                tasks=Compositions(database),
-                corpora=_named,
-                charge=charge or _for_nothing,
-                stop=writing.stop,
-            )
-        chosen = wire_services({**wired, **services})
-        registry = commands or standard_commands()
-        chosen_limits = limits or ChatSettings()
+    app = StandInApp(
+        **app_parts(
+            database,
+            settings=settings,
+            corpora=StandInCorpora(database, known),
+            feed_lookup=lambda: feed_lookup or NoFeeds(),
+            client=compose,
+            posters={poster.platform: poster for poster in posters},
+        ),
+        listed=known,
+        engine=prophesy or engine,
+        find=StandInFind(),
+        ask=ask,
+        read_headline=read_headline,
+        compose=compose,
+    )
+    async with AsyncExitStack() as stack:
+        claims = await stack.enter_async_context(EventClaims(database))
+        for function, name in STANDING_IN.items():
+            stack.enter_context(patch(function, partial(_call, name)))
+        chosen = app.settings.chat
         gates = Gates(
-            chats=chats,
+            chats=app.chats,
             quotas=Quotas(database),
-            limits=chosen_limits
-            if access == "open"
-            else chosen_limits.model_copy(update={"allow": ()}),
+            limits=chosen if access == "open" else chosen.model_copy(update={"allow": ()}),
             counts=registry.counts,
             doorkeeper=Doorkeeper(
-                ownership,
-                open=access == "open",
-                allow=chosen_limits.allow,
-                operators=chosen.access.admins,
+                Ownership(app), open=access == "open", allow=chosen.allow, operators=chosen.admins
             ),
         )
         conversation = Conversation(
+            app,
             gates=gates,
             claims=claims,
-            chats=chats,
             commands=registry,
-            services=chosen,
-            trusted={
-                chat: wire_services({**wired, **services, **changes})
-                for chat, changes in (trusted or {}).items()
-            },
             maximum=maximum,
             max_in_chat=max_in_chat,
             step_after=step_after,
-            writing=writing,
             report=report,
             again_after=again_after,
             patience=patience,
         )
         try:
-            yield Bot(conversation, chosen, engine, MemoryAdapter(), claims, known)
+            yield Bot(conversation, app, engine, MemoryAdapter(), claims, known)
         finally:
-            if writing:
-                await writing.close()
-
-
-async def _for_nothing(asker: str, *, now: datetime) -> None:
-    """Nobody has a quota."""
-
-
-async def _named(names: Sequence[str]) -> Sequence[Corpus]:
-    """Every corpus exists but "nobody"."""
-    if "nobody" in names:
-        raise CorpusNotFound("There is no corpus nobody.")
-    return [corpus(name) for name in names]
+            await conversation.drain(0)

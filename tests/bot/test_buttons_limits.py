@@ -7,6 +7,7 @@ import pytest
 from bot.reply import Reply
 from bot.request import Person, Request, Trigger
 from bot.settings.model import ChatSettings
+from db.chat.answers import Answers
 from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
@@ -48,12 +49,12 @@ async def test_buttons_are_pressed_at_a_human_pace(storage: Database) -> None:
     limits = ChatSettings(buttons_per_minute=1)
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
         group = await _group(bot)
-        await bot.services.stores.chats.change(replace(group, full_answers=True))
+        await bot.app.chats.change(replace(group, full_answers=True))
         answer = await bot.say("Coffee prices soar", place=GROUP)
         assert await toast(bot, answer, "up", place=GROUP) == "Noted."
         assert await toast(bot, answer, "down", place=GROUP) == TOO_FAST
         assert await bot.hear(pressed(answer, "down", place=GROUP)) is None  # said once a minute
-        tally = (await bot.services.stores.answers.favourites(await _group(bot), 5))[0].tally
+        tally = (await Answers(bot.app.database).favourites(await _group(bot), 5))[0].tally
         assert (tally.up, tally.down) == (1, 0)
         ben = Person(id="ben", language="es")
         assert await toast(bot, answer, "up", place=GROUP, person=ben) == "Anotado."
@@ -62,4 +63,4 @@ async def test_buttons_are_pressed_at_a_human_pace(storage: Database) -> None:
 
 
 async def _group(bot: Bot) -> Chat:
-    return await bot.services.stores.chats.meet("test", GROUP.chat_id, private=False, title=None)
+    return await bot.app.chats.meet("test", GROUP.chat_id, private=False, title=None)

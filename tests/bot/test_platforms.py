@@ -6,9 +6,10 @@ from functools import partial
 
 from bot.checks import tell_what_is_missing
 from bot.commands.rights import CODE_VALID, Ownership
-from db.chat.chats import Access, Chats
+from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import BotOwner
+from tests.bot.apps import app_on
 from tests.bot.conversing import corpus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +24,7 @@ async def said(
     wants_chat: bool = True,
 ) -> list[str]:
     lines: list[str] = []
-    ownership = Ownership(access=Access(storage), chats=Chats(storage))
+    ownership = Ownership(app_on(storage))
     corpora = [corpus("ana")] if archive else []
     await tell_what_is_missing(
         corpora,

@@ -33,8 +33,8 @@ from bot.app import App, open_app
 from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
+from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
-from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
 from bot.queries.compose import build_composer
@@ -44,9 +44,8 @@ from bot.web.service import WebAdapter
 from db.pool import Database
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
-from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
-from engine.search import Headline, Mode, Prophecy, SearchRequest
+from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
@@ -366,8 +365,7 @@ async def test_only_the_pasted_link_is_fetched_without_private_headers(
             await fill(app.database, "links", Kind.PERSONAL, linking)
             await search(app, "links")
             assert site.requests == []
-            async with Fetcher(app.settings.fetch) as fetcher:
-                read = await read_pasted(fetcher, app.isolation, site.url("/news"), now=NOW)
+            read = await read_pasted(app, site.url("/news"), now=NOW)
     assert read.text == "Harbour tax doubles again this year"
     [asked] = site.requests
     assert asked.path == "/news"
@@ -513,7 +511,7 @@ async def test_agent_sees_private_texts_only_through_the_full_app(machines: Mach
 @row("other agents")
 async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) -> None:
     async def ask_anew(app: App) -> str:
-        shared = WebAdapter.of(app).share_state(now=lambda: NOW, read_headline=never_read)
+        shared = WebAdapter.of(app).share_state(now=lambda: NOW)
         async with Client(create_tool_server(shared)) as client:
             asked = {"query": "harbour", "corpus": "diary"}
             return str((await client.call_tool("find", asked)).content)
@@ -522,10 +520,6 @@ async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) 
         assert SECRET not in await ask_anew(app)
     async with machines.app(web__corpora=ALLOWED) as app:
         assert SECRET in await ask_anew(app)
-
-
-async def never_read(text: str, *, now: datetime) -> Headline:
-    raise AssertionError
 
 
 def test_the_settings_that_the_table_names_exist() -> None:

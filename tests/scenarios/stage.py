@@ -5,7 +5,7 @@ import os
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -74,12 +74,8 @@ class Surroundings:
     async def run(self) -> None:
         """Serve until cancelled."""
         async with open_app(self.settings(), progress=self.said.append) as app:
-            await serve(
-                app,
-                now=lambda: datetime.now(UTC),
-                tell=self.said.append,
-                loader=OfferedFiles(app),
-            )
+            with_loader = replace(app, loader=OfferedFiles(app))
+            await serve(with_loader, now=lambda: datetime.now(UTC), tell=self.said.append)
 
     @asynccontextmanager
     async def running(

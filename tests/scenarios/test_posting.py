@@ -510,7 +510,7 @@ async def test_a_departed_chat_gets_no_further_posts(coffee_url: str, platform: 
         room.slack.fail("chat.postMessage", Fault(error="is_archived"))
         await room.deliver(process)
         assert await states(process) == [("failed", 1)]
-        assert await process.jobs.deciding.subscriptions.active() == []
+        assert await Subscriptions(process.app.database).active() == []
         await room.news(process, "Coffee prices hit a record high again")
         assert await process.jobs.digest() == 0
 
@@ -521,7 +521,7 @@ async def test_a_post_that_is_refused_is_given_up(coffee_url: str) -> None:
         room.slack.fail("chat.postMessage", Fault(error="invalid_blocks"))
         await room.deliver(process)
         assert await states(process) == [("failed", 1)]
-        assert len(await process.jobs.deciding.subscriptions.active()) == 1
+        assert len(await Subscriptions(process.app.database).active()) == 1
 
 
 async def test_an_unreadable_delivery_is_given_up_and_delays_nothing(

@@ -189,7 +189,7 @@ async def test_a_chat_with_very_many_updates_does_not_delay_others(
     alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
     busy, other = stage.telegram.private_chat(alice), stage.telegram.private_chat(bob)
     roomy = partial(Conversation, max_in_chat=200)
-    monkeypatch.setattr("bot.conversation.wiring.Conversation", roomy)
+    monkeypatch.setattr("bot.serve.Conversation", roomy)
     async with stage.serving():
         setting = await asks_for_full_answers(alice, busy)
         for number in range(130):

@@ -6,17 +6,11 @@ from typing import TextIO
 
 import pytest
 
-from bot.app import App, Retrieval
+from bot.app import App
 from bot.cli.chat import converse, terminal_language
-from bot.evidence import no_embedder
 from bot.settings import load_settings
-from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search.embeddings import Embeddings
-from db.search.lexical import Glossaries, LexicalIndex
-from engine.answer.answer import Answerer
-from engine.process_pool import ProcessPool
-from engine.prophecy.prophecy import Prophet
+from tests.bot.apps import app_parts
 from tests.db.loading import load_texts
 
 Type = Callable[[str], None]
@@ -27,18 +21,7 @@ async def app(database_url: str) -> AsyncIterator[App]:
     storage = await Database.open(database_url)
     await load_texts(storage, "storms", ["a storm is coming to the coast"])
     await load_texts(storage, "coffees", ["coffee will be dear one day"])
-    yield App(
-        settings=load_settings(),
-        database=storage,
-        corpora=Corpora(storage),
-        prophet=Prophet(LexicalIndex(storage)),
-        retrieval=Retrieval(index=LexicalIndex(storage)),
-        embeddings=Embeddings(storage),
-        embedders=no_embedder,
-        glossaries=Glossaries(storage),
-        isolation=ProcessPool(),
-        answerer=Answerer,
-    )
+    yield App(**app_parts(storage, settings=load_settings()))
     await storage.close()
 
 

@@ -1,12 +1,13 @@
-"""A bot whose news services reaches a stand-in for the web, and finds for its chats."""
+"""A bot that reaches a stand-in for the web, and finds for its chats."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
-from bot.conversation.writing import Compose
 from db.pool import Database
+from db.posting.feeds import Feeds
 from db.posting.subscriptions import Finds
 from engine.feeds.feed import Story
 from engine.feeds.lookup import FeedLookup
@@ -16,7 +17,7 @@ from engine.fetch.client import Fetcher
 from engine.posting.delivery import FindState
 from engine.search import Hit
 from engine.settings.fetching import FetchSettings
-from tests.bot.conversing import Bot, bot_on, news_services
+from tests.bot.conversing import Bot, Compose, bot_on
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.db.news import brought, configured, make_headline, read
 from tests.engine.feeds.documents import item, rss
@@ -46,7 +47,7 @@ class News:
         feed, _ = await brought(self.database, feed, now=now - HOUR)
         headlines = [make_headline(title, published=now) for title in titles]
         decision = read(feed, *headlines, now=now)
-        stories = await self.bot.services.news.feeds.settle(feed, decision, now=now)
+        stories = await Feeds(self.bot.app.database).settle(feed, decision, now=now)
         assert stories is not None
         return stories
 
@@ -71,9 +72,9 @@ def tweet(number: int, text: str, judgment: int) -> Hit:
 
 @asynccontextmanager
 async def news_on(
-    storage: Database, *, compose: Compose | None = None, **changes: object
+    storage: Database, *, compose: Compose | None = None, **options: Any
 ) -> AsyncIterator[News]:
-    """Lend a bot with news services, which writes if `compose` is given."""
+    """Lend a bot that reads feeds, and writes if `compose` is given."""
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with (
         WebServer() as web,
@@ -83,7 +84,5 @@ async def news_on(
         web.pages["/feed"] = FEED
 
         lookup = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS)
-        ways = {"look_up": lookup.look_up, "read_list": lookup.read_list}
-        services = news_services(storage, **(ways | changes))
-        async with bot_on(storage, news=services, compose=compose) as bot:
+        async with bot_on(storage, feed_lookup=lookup, compose=compose, **options) as bot:
             yield News(bot, web, storage)

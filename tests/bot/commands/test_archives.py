@@ -8,7 +8,9 @@ import pytest
 
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
+from db.chat.chats import Forgetting
 from db.pool import Database
+from db.posting.subscriptions import Subscriptions
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole, Kind
@@ -135,7 +137,7 @@ async def test_a_member_s_choice_is_remembered_for_an_hour_for_that_member_alone
     for changes in ({"person": Person(id="bob")}, {"now": NOW + timedelta(minutes=61)}):
         other = await bot.say("The budget passes", place=GROUP, **changes)
         assert other.text == "Whose texts shall I search?"
-    await bot.services.stores.forgetting.person("test", "ana", chat="p", now=NOW)
+    await Forgetting(bot.app.database).person("test", "ana", chat="p", now=NOW)
     forgotten = await bot.say("The budget passes", place=replace(GROUP, thread="7"))
     assert forgotten.text == "Whose texts shall I search?"
 
@@ -184,9 +186,9 @@ async def test_a_choice_can_be_undone(bot: Bot) -> None:
 async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Database) -> None:
     asked = await bot.say("/subscribe daily 9:00")
     assert asked.text == "Whose texts shall I search?"
-    assert await bot.services.news.subscriptions.get(await bot.chat()) is None
+    assert await Subscriptions(bot.app.database).get(await bot.chat()) is None
     assert "Every day at 9:00" in ((await bot.press(asked, "archive")).text or "")
-    assert await bot.services.news.subscriptions.get(await bot.chat())
+    assert await Subscriptions(bot.app.database).get(await bot.chat())
     assert (await bot.say("/corpus all")).text == (
         "Posts come from one archive: /unsubscribe first, or choose one."
     )

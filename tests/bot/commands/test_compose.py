@@ -24,7 +24,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
+from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.messages import Message
 from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, until
 from tests.bot.prophecies import NOW
@@ -353,25 +353,18 @@ class TestRefusals:
     async def test_a_daily_quota_of_its_own(
         self, storage: Database, composer: StandInComposer
     ) -> None:
-        charged: list[str] = []
-
-        async def charge(asker: str, *, now: datetime) -> None:
-            charged.append(asker)
-            if len(charged) > 1:
-                raise PresagioError(Message("Enough was written for you today: 1 times."))
-
-        async with bot_on(storage, compose=composer, charge=charge) as bot:
+        async with bot_on(storage, compose=composer, daily=1) as bot:
             await bot.say("/compose Coffee prices")
             await outcome(bot)
             said = await bot.say("/compose Coffee prices")
             assert "Enough was written for you today" in (said.text or "")
-            assert (len(composer.calls), charged) == (1, ["test:ana", "test:ana"])
+            assert len(composer.calls) == 1
             assert (await bot.say("Coffee prices soar")).hits, "searches have their own"
 
     async def test_compose_from_an_unknown_corpus_is_refused(self, bot: Bot) -> None:
         await bot.set_up(event("x").place, corpus="nobody")
         said = await bot.say("/compose Coffee prices")
-        assert said.text == "There is no corpus nobody. See /corpus."
+        assert said.text == "There is no corpus 'nobody'. See /corpus."
 
     @pytest.mark.parametrize(
         ("error", "said"),

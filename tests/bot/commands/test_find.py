@@ -19,7 +19,7 @@ from tests.bot.prophecies import NOW
 
 
 def engine_of(bot: Bot) -> StandInFind:
-    find = bot.services.searches.find
+    find = bot.app.find
     assert isinstance(find, StandInFind)
     return find
 

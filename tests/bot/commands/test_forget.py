@@ -2,6 +2,7 @@
 
 from bot.reply import Reply
 from bot.request import Person
+from db.chat.answers import Answers
 from db.chat.chats import Quotas
 from db.pool import Database
 from engine.chat import Listening
@@ -41,9 +42,9 @@ async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot)
     new = await bot.chat()
     assert (new.id == old.id, new.threshold) == (False, HitKind.MIRROR)
     group = await bot.chat(GROUP)
-    latest = await bot.services.stores.answers.last(group, None)
+    latest = await Answers(bot.app.database).last(group, None)
     assert latest
-    [tally] = (await bot.services.stores.answers.tallies(latest)).values()
+    [tally] = (await Answers(bot.app.database).tallies(latest)).values()
     assert (tally.up, tally.down) == (1, 0)
 
 

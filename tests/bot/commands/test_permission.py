@@ -5,10 +5,12 @@ from itertools import product
 
 import pytest
 
+from bot.app import glossary_service
 from bot.commands import standard_commands
 from bot.commands.rights import RIGHTS, Act, Effect, Where, Who, may_act
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
+from db.chat.chats import Access
 from db.corpus.glossary import Groups
 from db.pool import Database
 from engine.search import HitKind
@@ -141,13 +143,13 @@ async def steered(bot: Bot, who: str, place: Place) -> bool:
 
 async def steered_all(bot: Bot, who: str, place: Place) -> bool:
     await say(bot, "/glossary add car = automobile", who, place)
-    return bool(await bot.services.archives.glossary.groups.groups())
+    return bool(await glossary_service(bot.app).groups.groups())
 
 
 async def owned(bot: Bot, who: str, place: Place) -> bool:
     """Let somebody in, and look at the costs."""
     await say(bot, "/access allow test:carol", who, place)
-    let_in = bool(await bot.services.access.ownership.access.admissions("test"))
+    let_in = bool(await Access(bot.app.database).admissions("test"))
     assert let_in != refused(await say(bot, "/usage", who, place))
     return let_in
 

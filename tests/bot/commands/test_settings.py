@@ -8,9 +8,10 @@ from bot.commands.settings import SETTINGS_BY_NAME, shown_value
 from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat, Listening, PostPicture
 from engine.search import HitKind
-from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event, news_services
+from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
 
@@ -163,7 +164,7 @@ async def test_listening_word_sets_mentions_replies_and_headlines(
 async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
     storage: Database,
 ) -> None:
-    async with bot_on(storage, news=news_services(storage, has_model=False)) as bot:
+    async with bot_on(storage, has_model=False) as bot:
         said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
         assert "shares four words with a headline" in (said.text or "")
     async with bot_on(storage) as bot:
@@ -321,7 +322,7 @@ async def test_threshold_is_shared_by_settings_and_subscription(bot: Bot) -> Non
     await bot.say("/subscribe daily threshold foretold")
     assert (await bot.chat()).threshold is HitKind.PREDICTION
     await bot.say("/settings threshold earlier")
-    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
     assert subscription
     assert subscription.threshold is HitKind.EARLIER_CASE
 

@@ -11,11 +11,13 @@ from bot.i18n.words import LANGUAGES
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.lookup import WELL_KNOWN, ReadableFeed, well_known
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, news_services
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
 
 ANA = replace(corpus("ana"), author="ana_ruiz", display_name="Ana Ruiz")
 LUIS = replace(corpus("luis"), author="luis")
@@ -24,11 +26,11 @@ MANY = [replace(corpus(f"c{n}"), display_name="An Archive With A Very Long Name"
 
 @pytest.fixture
 async def bot(storage: Database) -> AsyncIterator[Bot]:
-    async def look_up(address: str) -> ReadableFeed:
-        return ReadableFeed(url=address, parsed=ParsedFeed(title="News", entries=()))
+    class Readable:
+        async def look_up(self, address: str) -> ReadableFeed:
+            return ReadableFeed(url=address, parsed=ParsedFeed(title="News", entries=()))
 
-    news = news_services(storage, look_up=look_up)
-    async with bot_on(storage, corpora=[ANA, LUIS], usual="", news=news) as ready:
+    async with bot_on(storage, corpora=[ANA, LUIS], usual="", feed_lookup=Readable()) as ready:
         yield ready
 
 
@@ -97,10 +99,10 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     assert all(reply.replaces for reply in (archive, language, news, more, zone, hour, done))
     chat = await bot.chat()
     assert (chat.corpus, chat.language) == ("luis", "es")
-    assert [feed.url for feed in await bot.services.news.feeds.of_chat(chat)] == [
+    assert [feed.url for feed in await Feeds(bot.app.database).of_chat(chat)] == [
         well_known("elpais").url  # type: ignore[union-attr]  # it is there
     ]
-    subscription = await bot.services.news.subscriptions.get(chat)
+    subscription = await Subscriptions(bot.app.database).get(chat)
     assert subscription
     assert subscription.mode is PostingMode.DAILY
 
@@ -123,7 +125,7 @@ async def test_where_several_archives_are_searched_the_set_up_asks_which_one_pos
     assert "Busco en los textos de @luis." in (done.text or "")
     assert "No hay ninguna fuente elegida" in (done.text or "")
     assert (await bot.chat()).corpus == "luis"
-    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
     assert subscription
     assert (subscription.mode, subscription.at.hour) == (PostingMode.DAILY, 9)
     again = await press(bot, done, "Cambiar")
@@ -150,7 +152,7 @@ async def test_without_a_feed_the_set_up_says_that_nothing_will_be_posted(bot: B
     assert "No feed is chosen: I post nothing until there is one." in (done.text or "")
     never = await bot.say("setup::hour=never", trigger=Trigger.BUTTON)
     assert "I post nothing here unasked." in (never.text or "")
-    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
     assert subscription
     assert subscription.mode is PostingMode.OFF
 
@@ -213,7 +215,7 @@ async def test_greeting_in_a_group_asks_for_the_command(bot: Bot) -> None:
 
 async def test_a_well_known_feed_is_added_by_its_name(bot: Bot) -> None:
     assert "was added" in ((await bot.say("/feeds add BBC")).text or "")
-    feeds = await bot.services.news.feeds.of_chat(await bot.chat())
+    feeds = await Feeds(bot.app.database).of_chat(await bot.chat())
     assert [feed.url for feed in feeds] == [well_known("bbc").url]  # type: ignore[union-attr]
     assert "By name: bbc, guardian" in ((await bot.say("/feeds")).text or "")
 

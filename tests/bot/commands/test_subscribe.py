@@ -9,16 +9,17 @@ from bot.i18n.words import words_for
 from bot.request import Person, Place
 from db.pool import Database
 from db.posting.feeds import Feeds
+from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed
 from engine.posting.delivery import PostingMode, Subscription
-from tests.bot.conversing import Bot, bot_on, news_services
+from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 
 TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
 
 
 async def wish_of(bot: Bot) -> Subscription | None:
-    return await bot.services.news.subscriptions.get(await bot.chat())
+    return await Subscriptions(bot.app.database).get(await bot.chat())
 
 
 async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> None:
@@ -122,7 +123,7 @@ async def test_a_chat_unsubscribes(bot: Bot) -> None:
     subscription = await wish_of(bot)
     assert subscription is not None
     assert (subscription.mode, subscription.best) == (PostingMode.OFF, 2)
-    assert await bot.services.news.subscriptions.active() == []
+    assert await Subscriptions(bot.app.database).active() == []
 
 
 async def test_invalid_option_is_refused_and_changes_nothing(bot: Bot) -> None:
@@ -132,7 +133,7 @@ async def test_invalid_option_is_refused_and_changes_nothing(bot: Bot) -> None:
 
 
 async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:
-    async with bot_on(storage, news=news_services(storage, has_model=False)) as bot:
+    async with bot_on(storage, has_model=False) as bot:
         text = (await bot.say("/subscribe daily")).text or ""
         assert "This chat has no feed yet." in text
         assert (

@@ -7,10 +7,13 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.subscription_parser import as_typed
-from bot.jobs.content import reply_of
+from bot.jobs.content import pictures_of, reply_of
 from bot.jobs.digest import decide_due_posts
 from bot.reply import Reply
+from db.chat.answers import Answers
 from db.pool import Database
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
 from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
@@ -33,22 +36,21 @@ async def news(storage: Database) -> AsyncIterator[News]:
 
 async def wish(news: News, topic: str = "") -> Subscription | None:
     chat = await news.bot.chat(GROUP)
-    return await news.bot.services.news.subscriptions.get(chat, topic)
+    return await Subscriptions(news.bot.app.database).get(chat, topic)
 
 
 async def owed(news: News) -> list[tuple[str | None, Reply]]:
-    services = news.bot.services
+    app = news.bot.app
+    outbox, answers = Outbox(app.database), Answers(app.database)
     found = []
     now = NOW + DAY
-    while leased := await services.news.outbox.lease(
-        ["test"], now=now, limit=9, lease=timedelta(minutes=1)
-    ):
+    while leased := await outbox.lease(["test"], now=now, limit=9, lease=timedelta(minutes=1)):
         for one in leased:
-            reply = await reply_of(one.delivery, services.stores.answers, services.pictures)
+            reply = await reply_of(one.delivery, answers, pictures_of(app))
             assert reply
             found.append((one.delivery.thread, reply))
-            await services.news.outbox.begin(one, now=now)
-            await services.news.outbox.sent(one, "1", now=now)
+            await outbox.begin(one, now=now)
+            await outbox.sent(one, "1", now=now)
         now += timedelta(seconds=2)
     return found
 
@@ -89,9 +91,8 @@ async def test_stories_go_to_their_topic_and_the_rest_to_the_chat(news: News) ->
         await news.bot.say(f"/subscribe {text}", place=place, is_admin=yes, now=NOW - DAY)
     for story in await news.stories("Coffee prices soar", "Tea prices soar"):
         await news.found(story, 6, text=f"{story.title}, mark my words")
-    deciding = news.bot.services.news.deciding
-    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 2
-    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 0, (
+    assert await decide_due_posts(news.bot.app, now=NOW + timedelta(hours=21)) == 2
+    assert await decide_due_posts(news.bot.app, now=NOW + timedelta(hours=21)) == 0, (
         "each date is decided once"
     )
     posts = dict(await owed(news))
@@ -103,8 +104,7 @@ async def test_a_post_that_was_owed_with_a_template_is_worded_as_usual(news: New
     await news.bot.say("/subscribe 9:00", now=NOW - DAY)
     (story,) = await news.stories("Coffee prices soar")
     await news.found(story, 6, text="Coffee will be dear")
-    deciding = news.bot.services.news.deciding
-    assert await decide_due_posts(deciding, now=NOW + timedelta(hours=21)) == 1
+    assert await decide_due_posts(news.bot.app, now=NOW + timedelta(hours=21)) == 1
     async with news.database.connection() as connection:  # as an older version wrote it
         await connection.execute(
             "UPDATE delivery SET"

@@ -8,13 +8,15 @@ import pytest
 
 from bot.commands.upcoming import HISTORY
 from bot.i18n.words import words_for
-from bot.jobs.content import NothingFound, content_to_json, reply_of
+from bot.jobs.content import NothingFound, content_to_json, pictures_of, reply_of
 from bot.jobs.digest import decide_due_posts
 from bot.replies.post import post_buttons
 from bot.reply import Button, Reply
 from bot.request import Person
+from db.chat.answers import Answers
 from db.pool import Database
-from db.posting.outbox import owe_notices
+from db.posting.outbox import Outbox, owe_notices
+from db.posting.subscriptions import Subscriptions
 from engine.compose.composition import Composition
 from engine.messages import as_message
 from engine.posting.delivery import LeasedDelivery, OwedNotice, Subscription
@@ -41,13 +43,13 @@ async def with_finds(news: News) -> None:
 
 
 async def leased(news: News) -> list[LeasedDelivery]:
-    return await news.bot.services.news.outbox.lease(["test"], now=NOW, limit=9, lease=MINUTE)
+    return await Outbox(news.bot.app.database).lease(["test"], now=NOW, limit=9, lease=MINUTE)
 
 
 async def owed(news: News) -> list[Reply]:
-    found, services = await leased(news), news.bot.services
+    found, app = await leased(news), news.bot.app
     replies = [
-        await reply_of(one.delivery, services.stores.answers, services.pictures) for one in found
+        await reply_of(one.delivery, Answers(app.database), pictures_of(app)) for one in found
     ]
     return [reply for reply in replies if reply]
 
@@ -62,12 +64,10 @@ class TestToday:
         again = await news.bot.say("/today")
         assert again.text == "Nothing to tell just now; /preview says why."
         chat = await news.bot.chat()
-        subscription = await news.bot.services.news.subscriptions.set(
+        subscription = await Subscriptions(news.bot.app.database).set(
             replace((await _subscribed(news)), chat=chat, since=None), now=NOW - 2 * MINUTE
         )
-        assert (
-            await decide_due_posts(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
-        )
+        assert await decide_due_posts(news.bot.app, now=NOW + 21 * 60 * MINUTE) == 0
         assert subscription.chat == chat
 
     async def test_today_posts_to_the_thread_of_the_request(self, news: News) -> None:
@@ -84,7 +84,7 @@ class TestToday:
         assert len(await owed(news)) == 1
 
     async def test_today_answers_directly_without_a_deliverer(self, storage: Database) -> None:
-        async with news_on(storage, delivers=frozenset()) as news:
+        async with news_on(storage, posters=()) as news:
             await with_finds(news)
             reply = await news.bot.say("/today")
             assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
@@ -212,13 +212,13 @@ class TestDraft:
     ) -> None:
         await with_finds(news)
         await news.bot.hear(event("/today"))
-        found, services = await leased(news), news.bot.services
+        found, app = await leased(news), news.bot.app
 
         async def draft(*_: object) -> Composition:
             raise AssertionError
 
         delivery = found[0].delivery
-        post = await reply_of(delivery, services.stores.answers, services.pictures, draft=draft)
+        post = await reply_of(delivery, Answers(app.database), pictures_of(app), draft=draft)
         assert post is not None
         await news.bot.press(post, "write")
         await news.bot.conversation.wait_until_written()
@@ -240,7 +240,7 @@ class TestHistory:
 
     async def test_posts_and_what_became_of_them(self, news: News) -> None:
         await with_finds(news)
-        outbox = news.bot.services.news.outbox
+        outbox = Outbox(news.bot.app.database)
         await news.bot.hear(event("/today"))
         (sent,) = await leased(news)
         await outbox.sent(sent, "1", now=NOW)
@@ -261,7 +261,7 @@ class TestHistory:
         ]
         runs_it = words_for("en", operator=True)
         asked = event("/history", chat=await news.bot.chat(), words=runs_it)
-        told = await HISTORY.handler(asked, news.bot.services)
+        told = await HISTORY.handler(asked, news.bot.app)
         assert told
         assert "given up (It could not be sent for a day.)" in (told.text or "")
 
@@ -274,7 +274,7 @@ async def _from_before(news: News) -> None:
 
 async def _subscribed(news: News) -> Subscription:
     await news.bot.say("/subscribe daily 9:00")
-    subscription = await news.bot.services.news.subscriptions.get(await news.bot.chat())
+    subscription = await Subscriptions(news.bot.app.database).get(await news.bot.chat())
     assert subscription is not None
     return subscription
 
@@ -303,7 +303,7 @@ async def test_the_button_of_a_post_explains_all_stories_and_that_of_a_row_its_o
     for title, story in zip(titles, await news.stories(*titles), strict=True):
         await news.found(story, 6, text=f"Mark my words: {title}")
     await news.bot.hear(event("/today"))
-    answers, words = news.bot.services.stores.answers, words_for("en")
+    answers, words = Answers(news.bot.app.database), words_for("en")
     last = await answers.last(await news.bot.chat(), None)
     assert last is not None
     posted = await answers.posted_with(last)

@@ -11,6 +11,7 @@ from bot.replies.picture import Pictures, PictureSubject
 from bot.replies.receipt import find_receipt, render_receipt
 from bot.reply import Reply
 from bot.request import Person, Place, RepliedMessage, Revision
+from db.chat.answers import Answers
 from engine.contracts.results import Receipt
 from engine.messages import as_message
 from engine.query.results import Match
@@ -456,10 +457,10 @@ async def test_receipt_is_in_the_language_of_the_reader(bot: Bot) -> None:
 
 async def test_old_receipts_are_forgotten(bot: Bot) -> None:
     await bot.say("/find coffee")
-    await bot.services.stores.answers.forget(now=NOW + timedelta(days=89))
-    assert await bot.services.stores.answers.last_receipt(await bot.chat(), None)
-    await bot.services.stores.answers.forget(now=NOW + timedelta(days=91))
-    assert await bot.services.stores.answers.last_receipt(await bot.chat(), None) is None
+    await Answers(bot.app.database).forget(now=NOW + timedelta(days=89))
+    assert await Answers(bot.app.database).last_receipt(await bot.chat(), None)
+    await Answers(bot.app.database).forget(now=NOW + timedelta(days=91))
+    assert await Answers(bot.app.database).last_receipt(await bot.chat(), None) is None
 
 
 def test_aliases_fields_and_parts_of_a_profile_are_told() -> None:

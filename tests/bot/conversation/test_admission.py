@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from bot.adapter import DeliveryError
-from bot.commands.rights import CODE_SHOWN, CODE_VALID
+from bot.commands.rights import CODE_SHOWN, CODE_VALID, Ownership
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from bot.settings.model import ChatSettings
+from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
 from engine.messages import Message
@@ -59,18 +60,19 @@ async def bot(storage: Database, post: Post) -> AsyncIterator[Bot]:
 
 
 async def owned(bot: Bot) -> Bot:
-    code = await bot.services.access.ownership.code("test", now=NOW)
+    code = await Ownership(bot.app).code("test", now=NOW)
     greeting = await bot.say(f"/start {code}", person=OWNER, place=HOME)
     assert (greeting.text or "").startswith("You own this bot now. There is always a tweet.")
     return bot
 
 
 async def test_advice_on_unjudged_answers_is_told_to_the_owner_once(
-    storage: Database, post: Post
+    storage: Database, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    advice = Message("By words alone: a model on this machine leaves out most junk.")
-    async with bot_on(storage, access="owner", posters=[post], advice=advice) as bot:
-        code = await bot.services.access.ownership.code("test", now=NOW)
+    advice = "By words alone: a model on this machine leaves out most junk."
+    monkeypatch.setattr("bot.commands.start.advise_local_model", lambda _: Message(advice))
+    async with bot_on(storage, access="owner", posters=[post], has_model=False) as bot:
+        code = await Ownership(bot.app).code("test", now=NOW)
         greetings = [
             (await bot.say(text, person=OWNER, place=HOME)).text or ""
             for text in (f"/start {code}", "/start")
@@ -85,7 +87,7 @@ async def test_without_an_owner_nobody_is_answered(bot: Bot) -> None:
 
 
 async def test_owner_code_works_once(bot: Bot) -> None:
-    ownership = bot.services.access.ownership
+    ownership = Ownership(bot.app)
     code = await ownership.code("test", now=NOW)
     assert code == await ownership.code("test", now=NOW), "each start shows the same one"
     assert await bot.hear(event(f"/start {code}X", person=BOB, place=BOBS))
@@ -101,14 +103,14 @@ async def test_owner_code_works_once(bot: Bot) -> None:
 
 @pytest.mark.parametrize(("later", "owns"), [(CODE_VALID - SECOND, True), (CODE_VALID, False)])
 async def test_a_code_expires(bot: Bot, later: timedelta, owns: bool) -> None:
-    ownership = bot.services.access.ownership
+    ownership = Ownership(bot.app)
     code = await ownership.code("test", now=NOW - later)
     await bot.hear(event(f"/start {code}", person=OWNER, place=HOME))
     assert (await ownership.access.owner("test") is not None) is owns
 
 
 async def test_shown_owner_code_is_replaced_before_it_expires(bot: Bot) -> None:
-    ownership = bot.services.access.ownership
+    ownership = Ownership(bot.app)
     first = await ownership.code("test", now=NOW - CODE_SHOWN)
     assert first == await ownership.code("test", now=NOW - SECOND)
     second = await ownership.code("test", now=NOW)
@@ -133,9 +135,9 @@ async def test_a_wrong_code_is_told_and_asks_nobody(bot: Bot, post: Post) -> Non
 
 
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
-    code = await bot.services.access.ownership.code("test", now=NOW)
+    code = await Ownership(bot.app).code("test", now=NOW)
     await bot.hear(event(f"/start {code}", person=OWNER, place=GROUP))
-    assert await bot.services.access.ownership.access.owner("test") is None
+    assert await Access(bot.app.database).owner("test") is None
 
 
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
@@ -206,7 +208,7 @@ async def asked(bot: Bot) -> Bot:
 
 
 async def admitted(bot: Bot) -> set[str]:
-    admissions = await bot.services.access.ownership.access.admissions("test")
+    admissions = await Access(bot.app.database).admissions("test")
     return {each.external_id for each in admissions if each.state is AdmissionState.ALLOWED}
 
 
@@ -261,10 +263,10 @@ async def test_a_name_alone_asks_what_to_decide(asked: Bot) -> None:
 async def test_a_name_of_nobody_or_of_several_changes_nothing(
     asked: Bot, typed: str, said: str
 ) -> None:
-    before = await asked.services.access.ownership.access.admissions("test")
+    before = await Access(asked.app.database).admissions("test")
     done = await asked.say(f"/access {typed}", person=OWNER, place=HOME)
     assert (done.text or "").startswith(said)
-    assert await asked.services.access.ownership.access.admissions("test") == before
+    assert await Access(asked.app.database).admissions("test") == before
 
 
 async def test_whoever_never_asked_is_refused_by_id(storage: Database, post: Post) -> None:
@@ -284,10 +286,9 @@ async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
         "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
     )
     assert refused.toast == "Solo el dueño de este bot puede usar /access."
-    assert [
-        admission.name
-        for admission in await bot.services.access.ownership.access.admissions("test")
-    ] == ["test:b"]
+    assert [admission.name for admission in await Access(bot.app.database).admissions("test")] == [
+        "test:b"
+    ]
 
 
 async def test_a_group_is_let_in_when_the_owner_brings_the_bot(bot: Bot) -> None:

@@ -18,7 +18,7 @@ from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, ExtraMissing, PresagioError, StorageUnreachable
 from engine.messages import Message
-from engine.values import Corpus
+from engine.values import Kind
 from tests.bot.conversing import (
     GROUP,
     PRIVATE,
@@ -573,10 +573,8 @@ async def test_storage_error_of_the_engine_becomes_the_archive_apology(bot: Bot)
 
 
 async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) -> None:
-    async def all_corpora() -> list[Corpus]:
-        return [corpus("tweets"), corpus("diary")]
-
-    trusted = {"test:g": {"list": all_corpora}}
-    async with bot_on(storage, corpora=[corpus("tweets")], trusted=trusted) as bot:
+    diary = replace(corpus("diary"), kind=Kind.PERSONAL)
+    corpora = [corpus("tweets"), diary]
+    async with bot_on(storage, corpora=corpora, private=["test:g"]) as bot:
         seen = [await bot.hear(event("/corpus", place=place)) for place in (GROUP, PRIVATE)]
     assert ["diary" in (reply.text or "") for reply in seen if reply] == [True, False]

@@ -6,35 +6,26 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.app import open_app
-from bot.jobs.digest import Deciding, decide_due_posts, deciding_of
+from bot.app import App, open_app
+from bot.jobs.digest import decide_due_posts, find_corpus
 from bot.settings import load_settings
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
 from engine.posting.delivery import PostingMode, StoryFind, Subscription
 from engine.values import Kind
+from tests.bot.apps import app_on
+from tests.bot.conversing import corpus
 from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet
 
 DUE = NOW + timedelta(minutes=1)
 CHATS = 7
 
 
-def deciding(database: Database, broken: Sequence[int] = ()) -> Deciding:
-    async def corpora_of(chats: Sequence[Chat]) -> dict[int, str]:
-        if broken_ones := [chat.id for chat in chats if chat.id in broken]:
-            raise LookupError(f"no corpus for {broken_ones[0]}")
-        return {chat.id: "demo" for chat in chats}
-
-    return Deciding(
-        subscriptions=Subscriptions(database),
-        finds=Finds(database),
-        outbox=Outbox(database),
-        corpora=corpora_of,
-    )
+def deciding(database: Database) -> App:
+    return app_on(database, [corpus("demo")])
 
 
 async def found_something(database: Database) -> None:
@@ -57,7 +48,7 @@ async def test_every_chat_that_is_due_is_decided_page_by_page(
     assert await count(storage, "digest") == CHATS + 1
     assert await decide_due_posts(work, now=DUE + SECOND) == 0
     assert await count(storage, "digest") == CHATS + 1
-    assert await work.subscriptions.due(now=DUE + SECOND, limit=9) == []
+    assert await Subscriptions(storage).due(now=DUE + SECOND, limit=9) == []
     assert await decide_due_posts(work, now=DUE + DAY) == 0, "there is nothing new"
     assert await count(storage, "digest") == 2 * (CHATS + 1)
 
@@ -71,12 +62,21 @@ async def test_a_daily_post_looks_back_as_far_as_the_longest_day(
     assert await decide_due_posts(deciding(storage), now=NOW + timedelta(hours=hours)) == posts
 
 
-async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) -> None:
+async def test_a_chat_that_fails_does_not_hold_up_the_others(
+    storage: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chats = [await subscribed(storage, str(number)) for number in range(CHATS)]
     await found_something(storage)
     broken = chats[2].chat.id
-    with pytest.raises(LookupError, match=f"no corpus for {broken}"):
-        await decide_due_posts(deciding(storage, [broken]), now=DUE)
+
+    async def find_corpora(_: App, chats: Sequence[Chat]) -> dict[int, str]:
+        if broken in {chat.id for chat in chats}:
+            raise LookupError(f"no corpus for {broken}")
+        return {chat.id: "demo" for chat in chats}
+
+    with monkeypatch.context() as patched, pytest.raises(LookupError, match=f"for {broken}"):
+        patched.setattr("bot.jobs.digest.find_corpora", find_corpora)
+        await decide_due_posts(deciding(storage), now=DUE)
     assert await count(storage, "delivery") == CHATS - 1
     assert await decide_due_posts(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
 
@@ -169,4 +169,4 @@ async def test_corpus_for_posts_is_one_the_chat_may_see(
             await app.corpora.ensure(
                 name, kind=kind, language="english", author=None, url_template=None
             )
-        assert await deciding_of(app).corpus(replace(CHAT, corpus=chosen)) == address
+        assert await find_corpus(app, replace(CHAT, corpus=chosen)) == address

@@ -238,11 +238,12 @@ async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_t
         listening=Listening.parse("commands"),
     )
     async with running(slack, service(slack, bot)):
-        await alice.mentions_bot(general, "Tea")
         message = await alice.says(general, "Coffee prices")
         await alice.uses_shortcut(message, SHORTCUT)
         await slack.until(lambda: slack.bot_messages)
+        await alice.mentions_bot(general, "Tea")
         await slack.quiet()
+        assert await bot.conversation.drain(PATIENCE)
     (answer,) = slack.bot_messages
     assert answer.thread_ts == message.ts
     assert "Tweet number 1 about coffee" in answer.visible
@@ -258,7 +259,7 @@ async def test_an_invitation_makes_a_chat_active_again(
     slack: SlackServer, alice: User, bot: Bot
 ) -> None:
     channel = slack.channel("general", [alice], with_bot=False)
-    chats = bot.services.stores.chats
+    chats = bot.app.chats
     await chats.meet("slack", channel.id, private=False, title=None)
     await chats.set_active("slack", channel.id, active=False)
     async with running(slack, service(slack, bot)):

@@ -48,7 +48,7 @@ def start(telegram: TelegramServer, bot: Bot, storage: Database) -> Start:
             token=token,
             webhook_secret=secret,
             conversation=bot.conversation,
-            chats=bot.services.stores.chats,
+            chats=bot.app.chats,
             inbox=Inbox(storage, "telegram"),
             commands=standard_commands().commands,
             now=lambda: NOW,

@@ -75,7 +75,7 @@ async def test_unblocking_the_bot_reactivates_the_chat(
 async def test_last_block_or_unblock_wins(
     start: Start, telegram: TelegramServer, storage: Database, bot: Bot, chat: Chat, alice: User
 ) -> None:
-    await bot.services.stores.chats.meet("telegram", str(chat.id), private=True, title=None)
+    await bot.app.chats.meet("telegram", str(chat.id), private=True, title=None)
     for _ in range(10):
         await alice.blocks_bot()
         await alice.unblocks_bot()

@@ -1,17 +1,19 @@
 """The web adapter on a database, asked without a network in between."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 from fastapi import FastAPI
 
 from bot.adapter import AdapterStatus
 from bot.app import App, open_app
+from bot.commands.pasted import read_pasted
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
 from bot.web.service import WebAdapter
@@ -60,8 +62,10 @@ def speaking(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-async def read(text: str, *, now: datetime) -> Headline:
-    """Read a headline; a link is one of the page of example.org."""
+async def read(app: App, text: str, *, now: datetime) -> Headline:
+    """Read a headline; a link to example.org is its page, and one to this machine is fetched."""
+    if "127.0.0.1" in text:
+        return await read_pasted(app, text, now=now)
     return read_headline("Coffee is dear" if "example.org" in text else text)
 
 
@@ -78,13 +82,13 @@ async def web_stage(
     Pages wait for a model for as long as `patience` says, so that what they show hangs on no clock.
     """
     settings = load_settings(environ=environ)
-    async with open_app(settings, progress=print) as opened:
+    async with open_app(settings, progress=print) as opened, AsyncExitStack() as stack:
+        stack.enter_context(patch("bot.web.visitor.read_pasted", read))
         adapter = WebAdapter.of(opened)
         shared = SharedState(
             app=adapter.app,
             now=now,
             metrics=adapter.metrics,
-            read_headline=read,
             reload_settings=lambda: stage.settings,
             adapters=lambda: {"slack": AdapterStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,

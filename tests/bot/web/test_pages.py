@@ -11,6 +11,7 @@ import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from bot.app import App
 from bot.web.browsing import ON_A_PAGE
 from db.pool import Database
 from engine.corpora import Document
@@ -97,11 +98,13 @@ class TestProphecy:
         answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
         assert "headline=Coffee+is+dear" in answered.headers["location"]
 
-    async def test_an_article_brings_its_own_date(self, coffee_web: WebStage) -> None:
-        async def article(text: str, *, now: datetime) -> Headline:
+    async def test_an_article_brings_its_own_date(
+        self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def article(_: App, text: str, *, now: datetime) -> Headline:
             return read_headline("Coffee is dear", date=datetime(2021, 5, 4, tzinfo=UTC))
 
-        coffee_web.shared.read_headline = article
+        monkeypatch.setattr("bot.web.visitor.read_pasted", article)
         link = "https://example.org/news/1"
         for given, date in (({}, "2021-05-04"), ({"date": "2022-01-01"}, "2022-01-01")):
             answered = await coffee_web.get("/prophecy", headline=link, **given)
@@ -379,12 +382,17 @@ class TestEveryPage:
         ids=["date", "corpus", "length", "link"],
     )
     async def test_error_page_keeps_the_typed_values(
-        self, coffee_web: WebStage, sent: dict[str, str], said: str, day: str
+        self,
+        coffee_web: WebStage,
+        monkeypatch: pytest.MonkeyPatch,
+        sent: dict[str, str],
+        said: str,
+        day: str,
     ) -> None:
-        async def closed(text: str, *, now: datetime) -> Headline:
+        async def closed(_: App, text: str, *, now: datetime) -> Headline:
             raise FetchUntitled("The page of paid.example has no title.")
 
-        coffee_web.shared.read_headline = closed
+        monkeypatch.setattr("bot.web.visitor.read_pasted", closed)
         asked = HEADLINE_AND_DATE | sent
         answered = await coffee_web.get("/prophecy", **asked)
         page = LexborHTMLParser(answered.text)

@@ -1,15 +1,12 @@
 """What is shared: pictures, and the page itself as an app and as a search engine."""
 
-from functools import partial
 from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from bot.conversation.wiring import read_pasted
 from bot.web.rendering import COLOURS, STATIC
-from engine.fetch.client import Fetcher
 from tests.bot.web.stage import ADDRESS, NOW, WebStage, web_stage
 from tests.bot.web.test_access import IMAGE
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
@@ -148,11 +145,9 @@ async def test_a_shared_page_brings_its_date_or_at_least_its_headline(
     environ = {"DATABASE_URL": coffee_url, "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
     async with WebServer() as news, web_stage(environ) as web:
         news.pages["/1"] = reply(status, ARTICLE, {"Content-Type": HTML})
-        async with Fetcher(web.shared.settings.fetch) as fetcher:
-            web.shared.read_headline = partial(read_pasted, fetcher, web.app.isolation)
-            # As Android does: the link stands in the text.
-            shared = {"title": f"{HEADLINE} - BBC News", "text": news.url("/1")}
-            answered = await web.client.get("/share", params=shared, follow_redirects=True)
+        # As Android does: the link stands in the text.
+        shared = {"title": f"{HEADLINE} - BBC News", "text": news.url("/1")}
+        answered = await web.client.get("/share", params=shared, follow_redirects=True)
     read = LexborHTMLParser(answered.text)
     assert news.asked == ["/1"]
     assert one(read, "h1").text() == HEADLINE
