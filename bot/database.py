@@ -62,7 +62,7 @@ async def bring_up_to_date(
     async with database.connection() as connection:
         if not await check_migrations(connection):
             return []
-    from db.upgrade import upgrade_database  # noqa: PLC0415 - needed once a release
+    from db.backup import upgrade_database  # noqa: PLC0415 - needed once a release
 
     return await upgrade_database(database, settings.data_dir, progress=progress)
 

@@ -1,4 +1,4 @@
-"""Backups by pg_dump, restored by pg_restore.
+"""Backups by pg_dump, restored by pg_restore; one is made before an upgrade of the tables.
 
 A backup is a program: whoever wrote it decides what a restore runs. So where the role of the URL is
 a superuser, a restore logs in as a role that is none: a line of the file could undo a SET ROLE.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus, add_languages
+from db.migrate import check_migrations, read_applied
 from db.pool import Database
 from db.programs import find_environment, run_client
 from engine.errors import InputError, StorageError, UsageError
@@ -21,6 +22,10 @@ from engine.messages import Message
 
 _PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
 _EXTENSIONS = ("pg_trgm", "unaccent", "vector")  # some only a superuser may create
+_MEGABYTE = 1_000_000
+_LARGEST = 2_000 * _MEGABYTE  # of a database that is backed up unasked: some 20 seconds
+_BACKUPS = 3  # that are kept
+_UPGRADE_PATIENCE = 3600.0  # seconds for the upgrade of another process
 
 
 async def back_up_database(
@@ -146,3 +151,57 @@ async def _count_documents(connection: Connection) -> dict[str, int]:
             )
         stored[corpus["name"]] = row["stored"] if row else 0
     return stored
+
+
+async def upgrade_database(
+    database: Database, folder: Path, *, progress: Callable[[str], None]
+) -> list[str]:
+    """Bring the tables up to date and return the names of the migrations that ran here.
+
+    What an older version has stored is kept in `folder` first: there is no other way back. Of
+    several processes one does the work, and the others wait for it. `progress` receives sentences.
+    Raises storage errors, and InputError if the backup cannot be written; nothing is changed then.
+    """
+    async with database.connection() as connection:
+        if not await check_migrations(connection):
+            return []
+    async with database.own_connection() as connection:
+        await connection.execute(
+            load_statements("backup")["queue_upgrade"], timeout=_UPGRADE_PATIENCE
+        )
+        if missing := await check_migrations(connection):
+            await _keep_backup(database, connection, folder, len(missing), progress)
+        return await database.migrate()
+
+
+async def _keep_backup(
+    database: Database,
+    connection: Connection,
+    folder: Path,
+    missing: int,
+    progress: Callable[[str], None],
+) -> None:
+    """Back up what is there, unless nothing is or it is too large."""
+    sql = load_statements("backup")
+    if not await connection.fetchval(sql["set_up"]):
+        return
+    version = max(await read_applied(connection))
+    size = await connection.fetchval(sql["size"])
+    changes = "1 change" if missing == 1 else f"{missing} changes"
+    progress(f"The tables are those of an older version: bringing them up to date ({changes}).")
+    if size > _LARGEST:
+        progress(
+            f"No backup is made before, for the database has {size // _MEGABYTE:,} MB: there is no"
+            " way back to the older version."
+        )
+        return
+    file = folder / f"before-upgrade-{version:04}.dump"
+    await dump_tables(database, file, lambda _: None)
+    progress(f"What was there is kept in {file}; docs/database.md tells how to return to it.")
+    _drop_oldest(folder)
+
+
+def _drop_oldest(folder: Path) -> None:
+    dumps = sorted(folder.glob("before-upgrade-*.dump"), key=lambda file: file.stat().st_mtime)
+    for file in dumps[:-_BACKUPS]:
+        file.unlink(missing_ok=True)

@@ -140,7 +140,7 @@ def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
     """
     from bot.logs import configure_logging
     from bot.settings import load_settings
-    from bot.settings.working_folder import locate_in_working_folder
+    from bot.settings.sources import locate_in_working_folder
 
     settings = load_settings(context.obj)
     if path := locate_in_working_folder(context.obj, os.environ):
@@ -152,7 +152,7 @@ def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
 def _look_at_folder(path: Path, *, serves: bool) -> None:
     """Tell to which addresses the file of the working folder sends keys. Raises SettingsError if
     the command `serves` and the file is another user's."""
-    from bot.settings.working_folder import require_own_file, tell_new_endpoints
+    from bot.settings.sources import require_own_file, tell_new_endpoints
 
     if serves:
         require_own_file(path)

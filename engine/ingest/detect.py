@@ -326,9 +326,9 @@ def open_source(
 
 def _choose_reader(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
     """Return the reader of a source, and the files that it reads there. Raises InputError."""
-    names = source.files()
     if source.packed:
-        return _choose_members(source, names, request)
+        return _choose_members(source, request)
+    names = source.files()
     if request.format != AUTO:
         return READERS[request.format], names
     head = source.head(names[0]).removeprefix(BOM)
@@ -357,20 +357,17 @@ def _recognise(name: str, sample: Sample, defaults: Defaults) -> Reader:
     raise unknown_format(name, sample)
 
 
-def _choose_members(
-    source: Source, names: Sequence[str], request: SourceRequest
-) -> tuple[Reader, Sequence[str]]:
-    form = request.format
-    if form != AUTO and not request.shared:
-        members: Mapping[str, Sequence[str]] = {form: READERS[form].members(names)}
-    else:
-        members = share_files(source, READERS.values(), names, request.defaults).files
-    for name, share in members.items():
-        if share and form in (AUTO, name):
-            return READERS[name], [each for each in share if not source.is_refused(each)]
-    if refusal := _refuse_archive(source.name, b""):
-        raise refusal
-    raise no_export(source.name)
+def _choose_members(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
+    form: str = request.format
+    files: Sequence[str] = request.files
+    if form == AUTO:
+        shares = share_files(source, READERS.values(), request.defaults)
+        form, files = next(iter(shares.files.items()), (AUTO, ()))
+    elif not files:
+        files = READERS[form].members(source.files())
+    if not files:
+        raise _refuse_archive(source.name, b"") or no_export(source.name)
+    return READERS[form], [name for name in files if not source.is_refused(name)]
 
 
 def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents:
@@ -384,8 +381,8 @@ def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents
 
 def _list_contents(source: Source, request: SourceRequest) -> Contents:
     names = source.names()
-    shares = share_files(source, READERS.values(), source.files(), request.defaults)
-    exports = [replace(request, format=form, shared=True) for form in shares.files]
+    shares = share_files(source, READERS.values(), request.defaults)
+    exports = [replace(request, format=form, files=files) for form, files in shares.files.items()]
     taken = {name for share in shares.files.values() for name in share}
     unread: list[UnreadFile] = []
     for name in shares.loose:

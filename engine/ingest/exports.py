@@ -45,14 +45,13 @@ _MOST_COUNTED, _LARGEST_COUNTED = 200, 20_000_000  # files, bytes of one
 class Shares:
     """The files that each reader reads, by its name, and those that are read by themselves."""
 
-    files: Mapping[str, Sequence[str]]
+    files: Mapping[str, tuple[str, ...]]
     loose: Sequence[str]
 
 
-def share_files(
-    source: Source, readers: Iterable[Reader], names: Sequence[str], defaults: Defaults
-) -> Shares:
+def share_files(source: Source, readers: Iterable[Reader], defaults: Defaults) -> Shares:
     """Share the files of a folder or zip among its readers. Raises InputError."""
+    names = source.files()
     general = (MarkdownReader, DocumentReader)
     specific = [reader for reader in readers if not isinstance(reader, general)]
     files = _share_exports(source, specific, names, defaults)
@@ -62,9 +61,9 @@ def share_files(
     if not files:
         reader = DocumentReader() if documents_prevail(names) else MarkdownReader()
         if members := reader.members(rest):
-            files[reader.name] = members
+            files[reader.name] = tuple(members)
     elif texts := _list_loose(source, rest, _LOOSE_TEXTS, is_export=is_export):
-        files[DocumentReader.name] = texts
+        files[DocumentReader.name] = tuple(texts)
     taken = {name for share in files.values() for name in share}
     loose = _list_loose(source, rest, _LOOSE, is_export=is_export)
     return Shares(files, [name for name in loose if name not in taken])
@@ -72,7 +71,7 @@ def share_files(
 
 def _share_exports(
     source: Source, readers: Sequence[Reader], names: Sequence[str], defaults: Defaults
-) -> dict[str, Sequence[str]]:
+) -> dict[str, tuple[str, ...]]:
     claims: dict[str, list[Reader]] = {}
     order = {reader.name: reader.members(names) for reader in readers}
     for reader in readers:
@@ -82,7 +81,7 @@ def _share_exports(
         name: _choose_owner(source, name, claimants, defaults) for name, claimants in claims.items()
     }
     shares = {
-        reader.name: [name for name in order[reader.name] if owners[name] is reader]
+        reader.name: tuple(name for name in order[reader.name] if owners[name] is reader)
         for reader in readers
     }
     return {name: share for name, share in shares.items() if share}

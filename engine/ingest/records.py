@@ -73,15 +73,15 @@ class Bookmark:
 class SourceRequest:
     """A source to read: where ("-" is standard input), how, and from where on.
 
-    With `shared`, only the files that are this format's among those of others; files in `skipped`
-    are left out. Each file may take `seconds` of CPU time, and more for every megabyte, if it is
-    read in a process of its own.
+    `files` are those of a folder or zip that are this format's, if others are there too; those in
+    `skipped` are left out. Each may take `seconds` of CPU time, and more for every megabyte, if it
+    is read in a process of its own.
     """
 
     where: str
     format: str = "auto"
     defaults: Defaults = field(default_factory=Defaults)
-    shared: bool = False
+    files: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     after: Bookmark | None = None
     seconds: float = 0.0

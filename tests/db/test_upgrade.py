@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from db import upgrade as module
+from db import backup as module
+from db.backup import upgrade_database
 from db.migrate import Migration, list_migrations
 from db.pool import Database
-from db.upgrade import upgrade_database
 from engine.errors import InputError
 from tests.database import execute
 

@@ -6,8 +6,7 @@ from importlib import import_module
 import typst
 
 from bot.card import Card
-from bot.card.fonts import load_fonts
-from bot.card.typesetting import TEMPLATE, describe_card
+from bot.card.typesetting import TEMPLATE, describe_card, load_fonts
 
 # PDF/A demands a date and a title, and refuses text that a font has no letters for.
 _ARCHIVED = b"#set document(title: [Card], date: datetime(year: 2026, month: 1, day: 1))\n"

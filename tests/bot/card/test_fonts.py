@@ -6,8 +6,7 @@ import pytest
 import typst
 
 from bot.card import Card
-from bot.card.fonts import load_fonts
-from bot.card.typesetting import describe_card
+from bot.card.typesetting import describe_card, load_fonts
 from tests.bot.card.printing import print_card, print_template
 
 ENGLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng\x7f")

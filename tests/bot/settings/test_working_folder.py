@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.working_folder import (
+from bot.settings.sources import (
     locate_in_working_folder,
     require_own_file,
     tell_new_endpoints,
@@ -72,7 +72,7 @@ def test_serve_follows_no_file_of_another_user(
 ) -> None:
     mine = (folder / "config.toml").stat().st_uid
     require_own_file(Path("config.toml"))
-    monkeypatch.setattr("bot.settings.working_folder._ROOT", -1)
+    monkeypatch.setattr("bot.settings.sources._ROOT", -1)
     monkeypatch.setattr("os.geteuid", lambda: mine + 1)
     with pytest.raises(SettingsError, match="is another user's"):
         require_own_file(Path("config.toml"))

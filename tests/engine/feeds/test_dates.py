@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.dates import find_order_of_days, read_feed_date
 from engine.feeds.feed import ParsedFeed
-from engine.feeds.read import read_feed
+from engine.feeds.read import find_order_of_days, read_feed, read_feed_date
 from tests.engine.feeds.documents import URL, item, rss
 
 DAY = datetime(2026, 11, 27, tzinfo=UTC)

@@ -186,7 +186,7 @@ def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
         ("date,text\n23/04/2019,a\n04/23/2019,b\n", r"the day comes first in some .*--day-first"),
         ("a,b\n1,2\n", r"No column .* its texts: a, b\. Name it: --columns text=COLUMN"),
         ("text,b\nhello,2\n", r"No column .* its dates: text, b\. .*--columns created_at=COLUMN"),
-        ("one\ntwo\n", r"its first line is one\. Say which columns"),
+        ("one\ntwo\n", r"its first line is one\. Say which hold"),
         ("date,text\r2019-05-23,a\r", r"has the line ends of old Macs\. Save each sheet as CSV"),
     ],
 )
