@@ -26,7 +26,7 @@ from tests.bot.web.stage import ADDRESS, NOW, WebStage, speaking, web_stage
 from tests.db.loading import START, document, load, load_texts
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
-from tests.fakes.model import ModelServer, failure, scoring
+from tests.fakes.model import ModelServer, scoring
 from tests.patience import movable_time
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
@@ -57,17 +57,6 @@ class TestByMeaning:
         by_words = await vectors_web.json("/api/search", **asked | {"mode": "lexical"})
         assert len(by_words["hits"]) < len(TWEETS)
         assert {hit["similarity"] for hit in by_words["hits"]} == {None}
-
-    async def test_nothing_is_searched_by_meaning_without_vectors(
-        self, vectors_web: WebStage
-    ) -> None:
-        asked = {"q": HEADLINE, "mode": "semantic"}
-        # What to run is for whoever runs it.
-        said = await vectors_web.problem("/api/search", 409, **asked)
-        assert said == "demo has no vectors yet."
-        found = await vectors_web.json("/api/search", q=HEADLINE)
-        assert found["mode"] == "lexical"
-        assert found["hits"]
 
     async def test_query_that_crashes_the_model_does_not_end_the_server(
         self, coffee_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,12 +133,6 @@ class TestSearch:
                 answer = await stage.json("/api/search", q="coffee", period=period)
                 assert (answer["searched"], answer["returned"]) == (expected, expected), period
 
-    async def test_an_old_text_is_no_better_than_a_new_one(self, coffee_web: WebStage) -> None:
-        hits = (await coffee_web.json("/api/search", q="coffee"))["hits"]
-        first = max(hits, key=lambda hit: hit["parts"]["lexical"])
-        assert hits[0]["score"] == first["score"]
-        assert len({hit["parts"]["age"] for hit in hits}) > 1
-
     async def test_category_filters_the_news_corpus(self, database_url: str) -> None:
         await _news(database_url)
         async with web_stage({"DATABASE_URL": database_url}) as stage:
@@ -173,10 +156,6 @@ class TestSearch:
                 said = await stage.problem(path, 404, **about, category="invalid")
                 assert said.startswith("There is no category 'invalid'.")
                 assert "kind" in await stage.problem(path, 400, **about, kind="invalid")
-
-    async def test_a_category_is_unknown_where_there_is_no_news(self, coffee_web: WebStage) -> None:
-        said = await coffee_web.problem("/api/search", 404, q="coffee", category="invalid")
-        assert said == "There is no category 'invalid'."
 
     async def test_a_kind_finds_its_corpus(self, database_url: str) -> None:
         await _news(database_url)
@@ -216,24 +195,6 @@ class TestProphecy:
         assert answer["hits"][0]["age"] == say_years(12, 6)
         assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
 
-    async def test_hits_are_older_than_the_headline_date(self, coffee_web: WebStage) -> None:
-        answer = await coffee_web.json("/api/prophecy", headline=HEADLINE, date="2011", limit=50)
-        assert [hit["id"] for hit in answer["hits"]] == ["1"]
-
-    async def test_a_model_that_fails_is_a_notice(self, coffee_url: str) -> None:
-        async with ModelServer([failure(500)]) as model:
-            environ = {
-                "DATABASE_URL": coffee_url,
-                "PRESAGIO_LLM__BASE_URL": model.base_url,
-                "PRESAGIO_LLM__RETRIES": "0",
-                "PRESAGIO_WEB__JUDGE": "true",
-            }
-            async with web_stage(environ) as stage:
-                answer = await stage.json("/api/prophecy", headline=HEADLINE)
-        assert not answer["judged"]
-        assert answer["notice"].startswith("Not judged")
-        assert answer["hits"]
-
 
 class TestAsk:
     async def test_without_a_model_sources_answer_in_their_words(
@@ -246,10 +207,6 @@ class TestAsk:
         assert cited == {source["number"] for source in answer["sources"]}
         assert answer["passages"] == 2
         assert (answer["kind"], answer["period"], answer["corpora"]) == ("tweets", "all", ["demo"])
-
-    async def test_question_without_sources_has_outcome_nothing(self, coffee_web: WebStage) -> None:
-        answer = await coffee_web.json("/api/ask", question="zebra?", period="week")
-        assert (answer["outcome"], answer["answer"], answer["sources"]) == ("nothing", None, [])
 
     async def test_a_category_narrows_the_sources(self, database_url: str) -> None:
         await _news(database_url)

@@ -46,11 +46,6 @@ class TestCorpora:
         assert not page.css("#lately")
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
-    async def test_private_corpora_have_no_page(self, database_url: str) -> None:
-        async with web_stage({"DATABASE_URL": database_url}) as stage:
-            await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
-            assert (await stage.get("/corpora/diary")).status_code == 404
-
     async def test_lately_foretold_lists_posts_newest_first_with_author_and_text(
         self, database_url: str
     ) -> None:

@@ -167,28 +167,6 @@ class TestTools:
             with pytest.raises(MCPError, match="There is no tool 'drop'"):
                 await client.call_tool("drop", {})
 
-    async def test_private_corpora_are_available_only_if_named(self, coffee_url: str) -> None:
-        database = await Database.open(coffee_url)
-        await fill(database, "diary", Kind.PERSONAL, [text_of("1", "My coffee, my secret")])
-        await database.close()
-        question = {"query": "secret", "corpus": "diary"}
-        async with (
-            web_stage({"DATABASE_URL": coffee_url}) as stage,
-            Client(create_tool_server(stage.shared)) as client,
-        ):
-            corpora = (await client.call_tool("corpora")).structured_content["corpora"]
-            assert [one["name"] for one in corpora] == ["demo"]
-            for asked in (question, {"query": "secret in:diary"}):
-                hidden = await client.call_tool("find", asked)
-                assert hidden.is_error or not hidden.structured_content["hits"]
-                assert "my secret" not in said(hidden)
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__CORPORA": '["diary"]'}
-        async with web_stage(environ) as stage, Client(create_tool_server(stage.shared)) as client:
-            shown = await client.call_tool("find", question)
-            assert [hit["text"] for hit in shown.structured_content["hits"]] == [
-                "My coffee, my secret"
-            ]
-
     async def test_unavailable_database_is_reported_as_a_tool_error(
         self, coffee_web: WebStage
     ) -> None:

@@ -2,13 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 import pytest
 
 from engine.corpora import chosen_corpora
-from engine.errors import CorpusNotFound, SeveralCorpora, StorageUnreachable
-from engine.messages import Message
+from engine.errors import StorageUnreachable
 from engine.prophecy.merge import merge_prophecies, prophesy_from_all
 from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.text.address import address_candidate
@@ -48,12 +46,6 @@ def test_an_unjudged_hit_never_precedes_a_judged_one_of_another_archive(swapped:
     assert [(hit.rank, hit.score) for hit in both.hits] == [(1, 0.4), (2, 0.9)]
 
 
-def test_equal_hits_stand_oldest_first() -> None:
-    old, young = [make_hit(1, created_at=datetime(year, 1, 1, tzinfo=UTC)) for year in (2010, 2014)]
-    both = joined(make_prophecy(young), make_prophecy(old))
-    assert [f"{hit.candidate.created_at:%Y}" for hit in both.hits] == ["2010", "2014"]
-
-
 def test_a_text_of_an_archive_without_vectors_gains_nothing_by_that() -> None:
     known = {"judgment": None, "lexical": 0.6, "age": 0.9, "semantic": 0.6}
     unknown = {**known, "semantic": None}
@@ -63,27 +55,6 @@ def test_a_text_of_an_archive_without_vectors_gains_nothing_by_that() -> None:
     assert first.score == 0.6
     assert second.score == pytest.approx(0.61 * 0.25 / 0.35)
     assert second.parts["semantic"] == 0.0
-
-
-def test_near_misses_are_ranked_after_all_hits() -> None:
-    near = [make_hit(rank, score=0.1 * rank, parts=UNJUDGED) for rank in (3, 4)]
-    first = make_prophecy(make_hit(1, score=0.9), make_hit(2, score=0.8), near=(near[0],))
-    second = make_prophecy(make_hit(1, score=0.85), near=(near[1],))
-    both = joined(first, second)
-    assert [hit.rank for hit in both.hits] == [1, 2, 3]
-    assert [(hit.rank, hit.score) for hit in both.near] == [(4, 0.4), (5, pytest.approx(0.3))]
-    assert [hit.rank for hit in joined(first, second, limit=1).near] == [2]
-
-
-def test_costs_are_summed_and_equal_notices_shown_once() -> None:
-    said = Message("Not judged: no language model is set up.")
-    paid = Verdict(scores={1: 6}, usage=Usage(cost_usd=0.25), notice=said, damage={"prose": 1})
-    cached = Verdict(scores={2: 3}, cached=True, notice=said, damage={"prose": 2, "ids": 1})
-    both = joined(make_prophecy(verdict=paid), make_prophecy(verdict=cached))
-    assert both.verdict.scores == {1: 6, 2: 3}
-    assert both.usage == Usage(cost_usd=0.25)
-    assert both.verdict.notice == said
-    assert both.verdict.damage == {"prose": 3, "ids": 1}
 
 
 KEPT = Verdict(scores={1: 6}, cached=True)
@@ -105,11 +76,6 @@ def test_a_merged_verdict_is_cached_only_if_every_part_is(other: Verdict, cached
         assert both.usage == other.usage
 
 
-def test_a_merged_answer_without_judgments_is_not_cached() -> None:
-    nothing = make_prophecy(verdict=Verdict(scores={}))
-    assert not joined(nothing, nothing).verdict.cached
-
-
 def test_phrases_of_all_archives_are_merged_and_their_costs_summed() -> None:
     one = Expansion(phrases=("a", "b"), model="m", usage=Usage(cost_usd=0.01), seconds=0.5)
     two = Expansion(phrases=("b", "c"), model="m", usage=Usage(cost_usd=0.02), seconds=0.8)
@@ -128,16 +94,6 @@ def test_coverage_and_search_mode_are_merged_over_all_archives(swapped: bool) ->
     high = replace(make_prophecy(), coverage=0.7, mode=Mode.HYBRID, embedding_model="m")
     both = joined(*((high, low) if swapped else (low, high)))
     assert (both.coverage, both.mode, both.embedding_model) == (0.7, Mode.HYBRID, "m")
-
-
-@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
-def test_merged_judgment_is_withheld_only_if_every_archive_withholds_it(
-    first: bool, second: bool
-) -> None:
-    # Of an archive that the model may read, a failure may pass.
-    verdicts = [Verdict(scores={}, withheld=one) for one in (first, second)]
-    both = joined(*(make_prophecy(verdict=verdict) for verdict in verdicts))
-    assert both.verdict.withheld == (first and second)
 
 
 def test_a_word_found_in_one_archive_is_not_reported_missing() -> None:
@@ -210,11 +166,6 @@ async def test_one_failure_ends_the_search_of_all() -> None:
     assert prophet.cancelled == ["ana"]
 
 
-async def test_an_answer_of_a_single_archive_is_unchanged() -> None:
-    own = await prophesy_from_all(WaitingProphet(at_once=1), [ANA], REQUEST, WEIGHTS)
-    assert own.corpus == "demo"
-
-
 @pytest.mark.parametrize(
     ("roles", "expected"),
     [
@@ -225,16 +176,6 @@ async def test_an_answer_of_a_single_archive_is_unchanged() -> None:
 def test_all_selects_only_archives(roles: dict[str, str], expected: list[str]) -> None:
     known = [replace(corpus(name), role=CorpusRole(role)) for name, role in roles.items()]
     assert [one.name for one in chosen_corpora(known, "all")] == expected
-
-
-def test_all_fails_without_archives_and_can_be_a_corpus_name() -> None:
-    with pytest.raises(CorpusNotFound):
-        chosen_corpora([replace(corpus("news"), role=CorpusRole.NEWS)], "all")
-    with pytest.raises(SeveralCorpora):
-        chosen_corpora([ANA, LUIS])
-    own = corpus("all")
-    assert chosen_corpora([ANA, own], "all") == [own]
-    assert chosen_corpora([ANA, LUIS], configured="luis") == [LUIS]
 
 
 @pytest.mark.parametrize(

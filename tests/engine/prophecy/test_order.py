@@ -33,10 +33,6 @@ def texts(*matched: Mapping[int, int]) -> list[Candidate]:
     ]
 
 
-def compared(model: str, cosines: Mapping[int, float]) -> Comparison:
-    return Comparison(similarity=dict.fromkeys(cosines, 0.5), model=model, cosines=cosines)
-
-
 def scorer(cosines: Mapping[int, float]) -> Scorer:
     return Scorer(
         settings=ProphecySettings(),
@@ -75,21 +71,6 @@ def test_a_short_headline_needs_one_of_its_words_in_the_text(
     assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits
 
 
-def test_judged_hits_precede_predicted_ones() -> None:
-    found = texts({0: 1}, {1: 1})
-    shown, _ = scorer({1: 0.9, 2: 0.1}).hits_and_near(found, {1: 0, 2: 6}, 3)
-    assert [hit.candidate.id for hit in shown] == [2]
-
-
-def test_finds_are_predicted_only_for_the_tuned_model() -> None:
-    assert predict_finds(compared("other", {1: 0.5})) is None
-    for model in TUNED_MODELS:
-        assert predict_finds(compared(model, {})) is None
-        predictions = predict_finds(compared(model, {1: 0.5}))
-        assert predictions is not None
-        assert set(predictions.cosines) == {1}
-
-
 @pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in TUNED_MODELS), ("other", 2)])
 def test_no_hits_are_shown_while_the_comparison_is_unfinished(model: str, hits: int) -> None:
     found = texts({0: 1, 1: 1, 2: 1}, {0: 1, 1: 1})
@@ -97,18 +78,3 @@ def test_no_hits_are_shown_while_the_comparison_is_unfinished(model: str, hits: 
     unsure = replace(scorer({}), predictions=predict_finds(early))
     shown, weak = unsure.hits_and_near(found, {}, 3)
     assert (len(shown), [hit.candidate.id for hit in (*shown, *weak)]) == (hits, [1, 2])
-
-
-def test_a_text_that_means_nothing_is_similar_to_nothing() -> None:
-    for model in TUNED_MODELS:
-        unread = Comparison(similarity={1: 0.9, 2: 0.0}, model=model, cosines={1: 0.95})
-        predictions = predict_finds(unread)
-        assert predictions is not None
-        assert [predictions.is_hit(document) for document in (1, 2, 3)] == [True, False, False]
-        assert predictions.score(2) == pytest.approx(0, abs=1e-6)
-        assert predictions.score(3) is None
-
-
-def test_a_text_at_the_zero_is_useful_in_one_case_of_two() -> None:
-    assert MODEL.predict(MODEL.zero) == 0.5
-    assert MODEL.predict(0.1) < MODEL.predict(0.3) < 0.5 < MODEL.predict(0.5)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -13,14 +12,12 @@ from engine.messages import Message
 from engine.prophecy.expand import Phrases
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.score import Scorer
 from engine.ranking import Bm25
 from engine.search import (
     Candidate,
     Expansion,
     Filters,
     Headline,
-    Hit,
     Prophecy,
     SearchRequest,
     Term,
@@ -169,33 +166,6 @@ async def test_the_judge_decides_the_order() -> None:
     assert prophecy.verdict.usage == Usage(prompt_tokens=10)
 
 
-async def test_near_duplicates_are_judged_once() -> None:
-    judge = StandInJudge({})
-    prophecy = await ask(judge=judge)
-    assert sorted(judge.asked[0]) == [1, 3, 4, 6]
-    assert set(prophecy.candidates) == {"x1", "x2", "x3", "x4", "x6"}
-
-
-async def test_a_judge_that_fails_leaves_an_answer_and_its_notice() -> None:
-    prophecy = await ask(judge=StandInJudge({}, notice=Message("Not judged: the model is down.")))
-    assert ids(prophecy)[0] == 1
-    assert prophecy.notice == "Not judged: the model is down."
-
-
-async def test_the_judge_is_not_asked_if_judging_is_switched_off() -> None:
-    judge = StandInJudge({1: 6})
-    prophecy = await ask(judge=judge, judged=False)
-    assert judge.asked == []
-    assert prophecy.notice == "Not judged, as asked."
-
-
-async def test_the_judge_is_not_asked_without_candidates() -> None:
-    judge = StandInJudge({})
-    prophecy = await ask("zebra", judge=judge)
-    assert judge.asked == []
-    assert (prophecy.hits, prophecy.coverage, prophecy.notice) == ((), 0.0, None)
-
-
 @pytest.mark.parametrize(
     ("date", "newest"),
     [
@@ -212,26 +182,6 @@ async def test_a_prophecy_is_older_than_its_headline(date: datetime | None, newe
     assert max(found, key=lambda one: order_by_date(one.created_at)).id == newest
 
 
-async def test_a_headline_dated_in_the_future_finds_only_past_texts() -> None:
-    prophecy = await ask(
-        date=datetime(2999, 1, 1, tzinfo=UTC), now=datetime(2013, 6, 1, tzinfo=UTC), limit=9
-    )
-    assert ids(prophecy) == [1]
-
-
-async def test_a_headline_older_than_the_corpus_finds_nothing() -> None:
-    assert (await ask(now=datetime(2012, 1, 1, tzinfo=UTC))).hits == ()
-
-
-async def test_age_is_told_from_the_headline_and_not_from_today() -> None:
-    on_the_day = await ask(date=datetime(2012, 1, 2, tzinfo=UTC))
-    today = await ask()
-    young, old = on_the_day.hits[0].parts["age"], today.hits[0].parts["age"]
-    assert young is not None
-    assert old is not None
-    assert young < 0.1 < old
-
-
 async def test_the_strictest_of_all_limits_holds() -> None:
     settings = ProphecySettings(search=SearchSettings(exclude_recent_months=12))
     for given_before, expected in (
@@ -245,59 +195,12 @@ async def test_the_strictest_of_all_limits_holds() -> None:
         assert index.asked[0][1] == replace(filters, before=expected)
 
 
-@pytest.mark.parametrize(("asked", "months"), [(None, 12), (6, 6), (0, 0)])
-async def test_a_request_overrides_the_settings(asked: int | None, months: int) -> None:
-    settings = ProphecySettings(search=SearchSettings(exclude_recent_months=12))
-    index = Index(TEXTS)
-    await ask(index=index, settings=settings, exclude_recent=asked)
-    assert index.asked[0][1].before == NOW - timedelta(days=months * 30.44)
-
-
-async def test_remaining_filters_are_passed_to_the_index() -> None:
-    index = Index(TEXTS)
-    await ask(index=index, filters=Filters(require=Flag.MEDIA, exclude=Flag.REPOST))
-    assert index.asked[0][1].require is Flag.MEDIA
-    assert index.asked[0][1].exclude is Flag.REPOST
-
-
-async def test_the_configured_number_of_candidates_is_requested() -> None:
-    index = Index(TEXTS)
-    prophecy = await ask(
-        index=index, settings=ProphecySettings(search=SearchSettings(candidates=2)), limit=9
-    )
-    assert index.asked[0][2] == 2
-    assert len(prophecy.candidates) == 2
-
-
-async def test_the_headline_is_searched_as_documents_are() -> None:
-    index = Index(TEXTS)
-    await ask("BREAKING: Coffee's prices soar - CNN https://x.example", index=index)
-    assert index.asked[0][0] == "Coffee prices soar"
-
-
 @pytest.mark.parametrize("text", ["", "   ", "https://x.example/a", "\0"])
 async def test_a_headline_without_words_gives_a_notice(text: str) -> None:
     prophecy = await ask(text, judged=False)
     assert prophecy.hits == ()
     assert prophecy.notice
     assert prophecy.notice.startswith("There is no word in this to look for.")
-
-
-async def test_an_empty_corpus_gives_a_notice() -> None:
-    empty = replace(CORPUS, documents=0, tokens=0)
-    prophecy = await ask(index=Index(()), corpus=empty)
-    assert prophecy.hits == ()
-    assert prophecy.notice == "Corpus demo is empty."
-
-
-async def test_coverage_is_the_best_share_of_the_headlines_words() -> None:
-    assert (await ask("coffee prices will soar one day")).coverage > 0.8
-    assert 0 < (await ask("cold zebra xyzzy plugh")).coverage < 0.5
-
-
-async def test_a_hit_without_an_address_gets_the_corpus_own() -> None:
-    [first, *_] = (await ask()).hits
-    assert first.candidate.url == "https://x.example/ana/status/x1"
 
 
 async def test_an_address_of_its_own_stays_and_odd_names_are_quoted() -> None:
@@ -355,20 +258,6 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
     )
     assert [len(asked) for asked in judge.asked] == [3]
     assert len(prophecy.candidates) == 6
-
-
-async def test_similarity_adds_to_the_score_and_can_make_a_hit() -> None:
-    settings = ProphecySettings(search=SearchSettings(minimum_semantic=0.5))
-
-    def hits(similarity: float | None) -> list[Hit]:
-        scorer = Scorer(settings=settings, terms=[], documents=9, average_length=4, asked_at=NOW)
-        return scorer.hits([replace(candidate(1, "far"), similarity=similarity)], {}, 3)
-
-    assert hits(None) == []
-    assert hits(0.49) == []
-    [low], [high] = hits(0.5), hits(0.9)
-    assert (low.parts["semantic"], high.parts["semantic"]) == (0.5, 0.9)
-    assert low.score < high.score
 
 
 @dataclass
@@ -440,46 +329,6 @@ async def test_a_hit_found_only_by_a_phrase_is_judged_and_names_it() -> None:
     assert prophecy.usage == Usage(prompt_tokens=13)
 
 
-async def test_fewer_candidates_are_judged_if_there_are_phrases() -> None:
-    settings = ProphecySettings(max_with_phrases=2)
-    for named, judged in ((NAMED, 2), (Expansion(), 4)):
-        judge = StandInJudge({})
-        await asked_with(StandInPhrases(FULL, named), judge=judge, settings=settings)
-        assert [len(one) for one in judge.asked] == [judged]
-
-
-async def test_texts_without_own_words_are_not_judged() -> None:
-    class Linking(Index):
-        async def top(self, *given: Any, **more: Any) -> list[Candidate]:
-            silent = said(30, "RT @coffee: https://t.co/a 12", 2011)
-            return [silent, *await super().top(*given, **more)]
-
-    judge = StandInJudge({})
-    prophecy = await ask(judge=judge, index=Linking(TEXTS))
-    assert sorted(judge.asked[0]) == [1, 3, 4, 6]
-    assert "x30" not in prophecy.candidates
-
-
-async def test_phrases_are_not_requested_if_nothing_is_judged() -> None:
-    phrases, judge = StandInPhrases(FULL, NAMED), StandInJudge({1: 5})
-    await asked_with(phrases, judge=judge, judged=False)
-    await asked_with(phrases, judge=None)
-    await asked_with(
-        phrases, judge=judge, settings=ProphecySettings(search=SearchSettings(expansion="off"))
-    )
-    await asked_with(phrases, judge=judge, corpus=replace(CORPUS, documents=0))
-    assert phrases.asked == 0
-
-
-async def test_an_answer_without_phrases_equals_a_search_by_words() -> None:
-    judge = StandInJudge({1: 5})
-    prophecy = await asked_with(StandInPhrases(FULL), judge=judge)
-    assert prophecy.notice is None
-    assert [hit.candidate for hit in prophecy.hits] == [
-        hit.candidate for hit in (await ask(judge=judge, index=Index(FULL))).hits
-    ]
-
-
 async def test_phrases_nobody_waits_for_any_more_are_given_up() -> None:
     class Broken(Index):
         async def top(self, *_: object, **__: object) -> list[Candidate]:
@@ -519,9 +368,3 @@ async def test_news_are_of_their_date_or_today_otherwise(
     prophecy = await ask(judge=judge, index=Index(OLD_NEWS), date=date)
     assert (prophecy.headline.date, prophecy.headline.guessed) == (date, False)
     assert 2 in ids(prophecy)
-
-
-async def test_news_of_this_month_are_not_old() -> None:
-    days = [replace(each, created_at=NOW - timedelta(days=each.id)) for each in OLD_NEWS]
-    judge = StandInJudge({1: 5, 2: 5, 3: 5, 4: 5}, event=(2, 3))
-    assert (await ask(judge=judge, index=Index(tuple(days)))).headline.date is None

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import (
@@ -19,9 +17,8 @@ from engine.errors import (
     VectorsUnsupported,
 )
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.question import HONEST, Meaning
+from engine.prophecy.question import Meaning
 from engine.prophecy.rerank import HeadlineReranker, TunedModel
-from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
@@ -228,12 +225,6 @@ async def test_vectors_stored_before_the_timeout_are_kept() -> None:
     assert sorted(vectors.kept) == list(range(1, 9))  # the first batch
 
 
-async def test_a_text_without_content_has_similarity_zero() -> None:
-    vectors = Vectors(kept={1: (1.0, 0.0), 2: None, 3: (1.0, 0.0)})
-    found = await similarity(Model(), vectors, BEST_FIRST[:3])
-    assert found == pytest.approx({1: 0.1, 2: 0.0, 3: 0.3})
-
-
 async def test_concurrent_comparisons_wait_no_longer_than_their_timeout() -> None:
     model, vectors = Model(seconds=0.1), Vectors()
     shared = reranker(model, vectors, seconds=0.3)
@@ -343,17 +334,6 @@ def order(found: Prophecy) -> list[int]:
     return [hit.candidate.id for hit in found.hits]
 
 
-async def test_an_unjudged_answer_is_reranked_by_similarity() -> None:
-    by_words = await prophecy(mode=Mode.LEXICAL)
-    assert order(by_words) == [1, 2, 3, 4, 5, 6]
-    assert by_words.mode is Mode.LEXICAL
-    found = await prophecy()
-    assert (found.mode, found.compared, found.embedding_model) == (Mode.RERANK, 4, "model")
-    assert sorted(order(found)[:4]) == [1, 2, 3, 4]
-    assert order(found)[0] == 4
-    assert order(found)[4:] == [5, 6]  # in the places that words gave them
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0])
 async def test_a_tuned_model_orders_an_answer_whether_or_not_all_is_embedded(
     share: float, monkeypatch: pytest.MonkeyPatch
@@ -390,42 +370,3 @@ async def test_a_model_starts_with_the_search_if_it_will_be_asked() -> None:
     for unneeded in ({"embeds": False}, {"judge": Approves(3)}, {"mode": Mode.LEXICAL}):
         await prophecy(model=model, **unneeded)
     assert model.started == 2
-
-
-async def test_a_judged_answer_is_not_reranked() -> None:
-    found = await prophecy(judge=Approves(3))
-    assert (found.mode, found.compared) == (Mode.LEXICAL, 0)
-    assert order(found)[0] == 3
-    assert (await prophecy(judge=Approves())).compared == 4  # it judged nothing
-    assert (await prophecy(judge=Approves(3), mode=Mode.RERANK)).compared == 4  # as asked for
-
-
-async def test_a_search_that_may_not_embed_uses_only_words() -> None:
-    assert (await prophecy(embeds=False)).mode is Mode.LEXICAL
-
-
-async def test_too_few_vectors_disable_search_by_meaning() -> None:
-    assert (await prophecy(share=HONEST - 0.01)).mode is Mode.RERANK
-    with pytest.raises(AssertionError, match="finds nothing new"):  # it asks for the nearest
-        await prophecy(share=HONEST)
-
-
-@given(similar=st.floats(0, 1), other=st.none() | st.floats(0, 1))
-def test_a_text_without_a_vector_has_no_higher_score_than_its_twin(
-    similar: float, other: float | None
-) -> None:
-    twin, stranger = candidate(1, "snow"), candidate(3, "rain")
-    texts = [
-        replace(twin, similarity=similar, matched={0: 1}),
-        replace(twin, id=2, matched={0: 1}),
-        replace(stranger, similarity=other, matched={0: 1}),
-    ]
-    scorer = Scorer(
-        settings=ProphecySettings(),
-        terms=[Term(word="snow", lexemes=("snow",), document_frequency=3, max_tf=1)],
-        documents=9,
-        average_length=3.0,
-        asked_at=NOW,
-    )
-    scores = {hit.candidate.id: hit.score for hit in scorer.hits(texts, {}, 3)}
-    assert scores[2] <= scores[1]

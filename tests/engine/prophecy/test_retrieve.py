@@ -157,14 +157,6 @@ def ids(found: RetrievedCandidates) -> list[int]:
     return [one.id for one in found.candidates]
 
 
-async def test_lexical_mode_does_not_ask_the_model() -> None:
-    model = Model()
-    found = await retrieved(Mode.LEXICAL, model=model)
-    assert (ids(found), found.mode, found.model) == ([1, 2, 3, 4], Mode.LEXICAL, None)
-    assert [dict(one.ranks) for one in found.candidates] == [{"lexical": n} for n in (1, 2, 3, 4)]
-    assert model.asked == []
-
-
 async def test_re_ranking_finds_what_words_found_in_another_order() -> None:
     found = await retrieved(Mode.RERANK)
     assert sorted(ids(found)) == [1, 2, 3, 4]
@@ -200,18 +192,6 @@ async def test_known_similarities_are_calibrated_for_both_lists() -> None:
     assert similarity[4] is None
 
 
-async def test_candidates_found_only_by_words_get_their_similarity_too() -> None:
-    """Of three by meaning, 2, 7 and 3, the first by words is none."""
-    found = await retrieved(Mode.HYBRID, limit=3)
-    [first] = [one for one in found.candidates if one.id == 1]
-    assert first.ranks == {"lexical": 1}
-    assert first.similarity == pytest.approx(0.25)
-
-
-async def test_words_precede_meaning_at_equal_fused_rank() -> None:
-    assert ids(await retrieved(Mode.HYBRID, limit=1)) == [1, 2]
-
-
 async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     model, words = Model(), Words()
     meaning = Meaning(embedder=lambda _: model, vectors=Vectors(), descriptions=words)
@@ -220,45 +200,11 @@ async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     assert model.asked == [text[:1000]]
 
 
-async def test_the_headline_is_normalised_like_stored_texts() -> None:
-    words = Words()
-    retriever = Retriever(words, None, limit=4)
-    found = await retriever.retrieve(CORPUS, "U.S. snow & #Ice", Filters(), None)
-    assert [term.word for term in found.terms] == ["U.S snow Ice"]
-
-
-async def test_words_decide_ties_in_reranking() -> None:
-    class Two(Words):
-        async def top(self, *_: object, **__: object) -> list[Candidate]:
-            return [candidate(1), candidate(2)]
-
-    assert ids(await retrieved(Mode.RERANK, words=Two())) == [1, 2]  # 2 means more
-
-
-async def test_similarity_is_unknown_without_a_scale() -> None:
-    found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None))
-    assert {one.similarity for one in found.candidates} == {None}
-    assert 7 in ids(found)
-
-
-async def test_documents_that_went_meanwhile_are_left_out() -> None:
-    assert 8 not in ids(await retrieved(Mode.HYBRID, limit=5))
-
-
 async def test_filters_hold_for_both_lists() -> None:
     words, vectors = Words(), Vectors()
     filters = Filters(before=datetime(2020, 1, 1, tzinfo=UTC))
     await retrieved(Mode.HYBRID, words=words, vectors=vectors, filters=filters)
     assert words.asked == vectors.asked == [filters]
-
-
-async def test_hybrid_is_the_default_where_there_are_vectors() -> None:
-    assert (await retrieved(None)).mode is Mode.HYBRID
-
-
-async def test_lexical_is_the_default_without_vectors_and_gives_no_notice() -> None:
-    found = await retrieved(None, vectors=Vectors(empty=True))
-    assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
 
 
 @pytest.mark.parametrize("mode", [Mode.RERANK, Mode.HYBRID])
@@ -322,18 +268,6 @@ async def test_phrases_find_what_the_headline_does_not_say() -> None:
     assert found.expansion.phrases == ("white roads", "no school")
 
 
-async def test_texts_found_by_phrases_are_scored_with_the_headline_words() -> None:
-    words = Words()
-    await with_phrases({"white roads": [20, 3, 21]}, words=words)
-    assert sorted(words.described_ids) == [20, 21]
-
-
-async def test_filters_hold_for_phrases_too() -> None:
-    filters = Filters(before=datetime(2020, 1, 1, tzinfo=UTC))
-    _, index = await with_phrases({"white roads": [20]}, filters=filters, limit=5)
-    assert index.asked == [(filters, 5)]
-
-
 async def test_twice_the_limit_is_proposed_to_allow_for_duplicates() -> None:
     many = list(range(20, 60))
     found, _ = await with_phrases({"white roads": many}, limit=3)
@@ -361,19 +295,6 @@ async def test_a_phrase_without_a_vector_costs_its_list_alone() -> None:
     found, _ = await with_phrases({"white roads": [20]}, None, model=Forgetful())
     assert (found.mode, found.notice) == (Mode.HYBRID, None)
     assert 20 in ids(found)
-
-
-async def test_re_ranking_orders_what_words_and_phrases_found() -> None:
-    model = Model()
-    found, _ = await with_phrases({"white roads": [7]}, Mode.RERANK, model=model)
-    assert sorted(ids(found)) == [1, 2, 3, 4, 7]
-    assert model.asked == ["snow"]
-
-
-async def test_an_empty_list_of_phrases_changes_nothing() -> None:
-    found, index = await with_phrases({})
-    assert found == await retrieved(Mode.LEXICAL)
-    assert index.asked == []
 
 
 LARGE = replace(CORPUS, documents=1000, tokens=10_000)
@@ -425,12 +346,6 @@ def test_a_part_of_a_longer_handle_is_no_word(
     kept = drop(found, SUGAR)
     assert tuple(kept.matched) == left
     assert (kept.bm25 < found.bm25) == (left != shared)
-
-
-@pytest.mark.parametrize("letter", ["y", "e"])
-def test_a_single_letter_of_a_name_does_not_match(letter: str) -> None:
-    found = say(f"@{letter.upper()}McTier: thank you", 0)
-    assert not drop(found, [term(letter)]).matched
 
 
 @pytest.mark.parametrize(

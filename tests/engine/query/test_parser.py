@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.query.filters import KINDS
-from engine.query.parser import LONGEST_NAME, LONGEST_PART, MAX_PARTS, parse_query
+from engine.query.parser import LONGEST_PART, MAX_PARTS, parse_query
 from engine.query.query import Filter, Phrase, Query, Word
 from tests.query_texts import query_texts
 
@@ -122,42 +121,8 @@ def test_notices_explain_input_that_was_reinterpreted(text: str, said: str) -> N
     assert said in " ".join(parse_query(text).notices)
 
 
-def test_an_unknown_filter_names_all_there_are() -> None:
-    said = " ".join(parse_query("foo:bar").notices)
-    assert all(f"{name}:" in said for name in KINDS)
-
-
-def test_several_unknown_filters_list_what_there_is_once() -> None:
-    notices = parse_query("café autor:ana idioma:es before:soon").notices
-    assert [str(notice).partition(" ")[0] for notice in notices] == [
-        '"autor:"',
-        '"idioma:"',
-        "There",
-        '"before:soon"',
-    ]
-
-
-@pytest.mark.parametrize("text", ["foo:bar", "before:soon", "-foo:bar"])
-def test_an_unknown_prefix_is_read_as_a_word(text: str) -> None:
-    query = parse_query(text)
-    assert not query.filters
-    assert [*query.excluded, *(g.alternatives[0].unit for g in query.groups)] == [
-        Word(text.removeprefix("-"))
-    ]
-
-
 def test_a_quoted_value_of_an_unknown_filter_is_a_phrase() -> None:
     assert parse_query('-foo:"a b"').excluded == (Word("foo"), Phrase("a b"))
-
-
-@pytest.mark.parametrize("text", ["wall", "a OR b", '-"a b"', "10:30", "http://a.example"])
-def test_a_plain_query_gives_no_notice(text: str) -> None:
-    assert parse_query(text).notices == ()
-
-
-@pytest.mark.parametrize("name", ["a" * LONGEST_NAME, "ß" * LONGEST_NAME])
-def test_an_overlong_account_name_is_read_as_a_word(name: str) -> None:
-    assert str(parse_query(f"@{name}")) == name
 
 
 @given(st.text() | query_texts())
@@ -185,20 +150,9 @@ def test_a_quoted_value_comes_back_whole(name: str, value: str, negated: bool) -
         assert parse_query(str(one)).filters == (Filter(one.name, one.value, negated),)
 
 
-def test_a_query_at_the_limit_of_parts_is_kept_whole() -> None:
-    query = parse_query(" ".join(f"w{number}" for number in range(MAX_PARTS)))
-    assert (len(query.groups), query.notices) == (MAX_PARTS, ())
-
-
 @pytest.mark.parametrize(("longer", "kept"), [(0, True), (1, False)])
 def test_a_filter_value_at_the_limit_of_a_part_is_kept(longer: int, kept: bool) -> None:
     value = "x" * (LONGEST_PART + longer)
     query = parse_query(f'thread:"{value}"')
     assert (query.filters == (Filter("thread", value),)) is kept
     assert (query.notices == ()) is kept
-
-
-@pytest.mark.parametrize(("shorter", "is_name"), [(0, False), (1, True)])
-def test_a_tag_below_the_limit_of_names_is_a_filter(shorter: int, is_name: bool) -> None:
-    query = parse_query(f"#{'a' * (LONGEST_NAME - shorter)}")
-    assert bool(query.filters) is is_name

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from engine.messages import Message
 from engine.query.find import compute_reference
 from engine.query.parser import parse_query
 from engine.query.query import (
@@ -103,11 +102,6 @@ def test_each_language_looks_for_its_own_lexemes(
     assert required(plan(text)) == expected
 
 
-def test_excluded_words_are_stemmed_in_each_language() -> None:
-    by_language = {one.language: one.excluded for one in plan("wall -casas -the").by_language}
-    assert by_language == {"english": ((("casa", 1),),), "spanish": ((("cas", 1),), (("the", 1),))}
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -139,17 +133,6 @@ def test_ignored_and_unseen_words_are_listed(
     assert plan("and/or", ("english",)).unseen == (Word("and/or"),)
 
 
-def test_a_word_of_two_stems_is_one_term_and_as_rare_as_both() -> None:
-    [term] = plan("casas").terms
-    assert (term.lexemes, term.document_frequency) == (("casa", "cas"), 10)
-
-
-def test_a_repeated_lexeme_is_scored_only_for_its_first_word() -> None:
-    assert [(one.term.word, one.term.lexemes) for one in plan('walls wall "wall of"').sought] == [
-        ("walls", ("wall", "walls"))
-    ]
-
-
 def test_written_words_are_scored_before_aliases() -> None:
     found = plan("casas wall", aliases="walls")
     assert [(one.term.word, one.term.lexemes, one.term.weight) for one in found.sought] == [
@@ -158,11 +141,6 @@ def test_written_words_are_scored_before_aliases() -> None:
         ("walls", ("walls",), 0.5),
     ]
     assert found.sought[2].alternative.alias_of == Word("casas")
-
-
-def test_each_distinct_unit_is_read_once() -> None:
-    query = parse_query('wall OR "a b" -wall -"a b" -x')
-    assert list_units(query) == (Word("wall"), Phrase("a b"), Word("x"))
 
 
 @pytest.mark.parametrize(
@@ -213,23 +191,6 @@ ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
 }
 
 
-def expanded(text: str) -> str:
-    return str(parse_query(text).expand_aliases(lambda unit: ALIASES.get(unit, ())))
-
-
-def test_required_and_or_words_become_groups() -> None:
-    assert expanded("auth token") == '(auth | authentication | "log in") token'
-    assert expanded("auth OR login") == '(auth | authentication | "log in" | login)'
-
-
-def test_phrases_and_excluded_words_are_not_expanded() -> None:
-    assert expanded('"auth" -auth') == '"auth" -auth'
-
-
-def test_a_word_already_in_the_query_is_not_added_as_an_alias() -> None:
-    assert expanded("auth OR authentication") == '(auth | "log in" | authentication)'
-
-
 def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
     [group] = parse_query("login").expand_aliases(lambda unit: ALIASES.get(unit, ())).groups
     assert group == Group(
@@ -258,18 +219,9 @@ def test_a_filter_is_quoted_only_where_its_value_would_end_early(
     assert str(condition) == written
 
 
-def test_notices_do_not_affect_query_equality() -> None:
-    assert Query(notices=(Message("read as a word"),)) == Query()
-
-
 QUOTA = Alternative(Word("quota"), 0.5, alias_of=Phrase("rate limit"))
 
 
 def test_the_alias_of_several_words_is_written_once_after_them() -> None:
     rate, limit = (Group((Alternative(Word(word)), QUOTA)) for word in ("rate", "limit"))
     assert str(Query(groups=(rate, limit))) == "(rate limit | quota)"
-
-
-def test_a_group_alone_shows_each_alternative() -> None:
-    group = Group((Alternative(Word("rate")), Alternative(Word("speed")), QUOTA))
-    assert str(Query(groups=(group,))) == "(rate | speed | quota)"

@@ -68,26 +68,6 @@ async def test_a_match_is_found_in_another_form_of_its_word(
     assert hit.excerpt.text in hit.document.candidate.text
 
 
-async def test_short_texts_need_no_extra_query(database: Database) -> None:
-    corpus = await fill(database, "c", Kind.PERSONAL, [document("a", "Coffee with milk")])
-    found, index = await shown(database, corpus, "coffee")
-    assert (index.asked, found.hits[0].voice_terms) == ([], ())
-    found, index = await shown(database, corpus, "coffee", voice=True)
-    assert index.asked == [3]
-
-
-async def test_an_excerpt_without_a_known_match_shows_the_beginning(database: Database) -> None:
-    """So it is where the words stand only in the message that a text answers."""
-    corpus = await fill(database, "c", Kind.PERSONAL, [document("a", f"Coffee. {FILLER}")])
-    found, _ = await shown(database, corpus, "coffee")
-    lost = replace(found.hits[0], matched=())
-    again = await present_hits(
-        DialectIndex(database), corpus, replace(found, hits=(lost,)), voice=False
-    )
-    assert again.hits[0].excerpt
-    assert again.hits[0].excerpt.start == 0
-
-
 async def test_stop_words_of_one_language_make_no_voice_terms(database: Database) -> None:
     texts = [
         replace(document("es", "la casa de la abuela, casa grande"), lang="es"),

@@ -16,7 +16,6 @@ from engine.query.find import (
     rank_documents,
     weigh_authority,
     weigh_engagement,
-    weigh_focus,
     weigh_hashtags,
     weigh_recency,
 )
@@ -62,11 +61,6 @@ def test_lexical_keeps_the_order_of_bm25_below_one(one: float, other: float, who
         assert lexical_share(one, whole) <= lexical_share(other, whole)
 
 
-def test_lexical_is_a_half_for_a_text_that_says_each_part_once() -> None:
-    assert lexical_share(2.0, 2.0) == 0.5
-    assert (lexical_share(0, 2.0), lexical_share(2.0, 0)) == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("days", "expected"), [(0, 1), (180, 1 / math.e), (360, math.exp(-2)), (-5, 1)]
 )
@@ -91,10 +85,6 @@ def test_the_answers_of_an_assistant_are_preferred_where_so_set() -> None:
     messages = (found(1, role="user"), found(2, role="assistant"))
     assert order(PERSONAL, *messages) == [1, 2]
     assert order(assistants, *messages) == [2, 1]
-
-
-def test_focus_grows_with_the_candidates_of_a_thread() -> None:
-    assert [weigh_focus(others) for others in (0, 1, 2)] == [0, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(("count", "expected"), [(-1, 0), (0, 0), (9, 1 / 3), (999, 1), (10**9, 1)])
@@ -135,66 +125,16 @@ def test_authority_is_that_of_the_author_or_of_a_domain_above(
     assert weigh_authority(author, domain, {"ana": 0.9, "example.org": 0.7}, 0.2) == expected
 
 
-def test_authority_is_unknown_without_configured_authorities() -> None:
-    assert weigh_authority("ana", "example.org", {}, 0.5) is None
-
-
-def test_personal_profile_prefers_newer_and_own_messages() -> None:
-    assert order(PERSONAL, found(1, days=300), found(2, days=3)) == [2, 1]
-    assert order(PERSONAL, found(1, role="others"), found(2, role="me")) == [2, 1]
-
-
-def test_a_thread_about_the_query_comes_before_a_lone_message() -> None:
-    messages = [found(1, thread=None), found(2, thread="a"), found(3, thread="a")]
-    assert order(PERSONAL, *messages)[-1] == 1
-
-
 def test_social_profile_prefers_liked_tagged_and_newer_posts() -> None:
     assert order(SOCIAL, found(1), found(2, engagement=500)) == [2, 1]
     assert order(SOCIAL, found(1), found(2, tags=("coffee",))) == [2, 1]
     assert order(SOCIAL, found(1, days=60), found(2, days=1)) == [2, 1]
 
 
-def test_published_profile_prefers_trusted_sources_and_ignores_age() -> None:
-    own = PublishedSettings(authorities=("example.org = 1",))
-    trusting = list_profiles(PersonalSettings(), own)[Kind.PUBLISHED]
-    documents = [found(1, days=1), found(2, days=900, domain="example.org")]
-    assert order(trusting, *documents) == [2, 1]
-    assert order(PUBLISHED, *documents) == [2, 1]  # a tie, and the older one
-
-
-def test_much_better_words_outweigh_everything_else() -> None:
-    best = found(1, bm25=40.0, days=4000, role="others")
-    assert order(PERSONAL, found(2, bm25=0.1, role="me"), best) == [1, 2]
-
-
 @given(st.permutations([found(n, bm25=float(n % 3), days=n % 2) for n in range(8)]))
 def test_the_order_does_not_depend_on_how_candidates_came(documents: list[FoundDocument]) -> None:
     usual = [found(n, bm25=float(n % 3), days=n % 2) for n in range(8)]
     assert order(SOCIAL, *documents) == order(SOCIAL, *usual)
-
-
-def test_ties_break_by_date_then_id() -> None:
-    words_alone = KindProfile(weights={"lexical": 1})
-    tied = [found(3), found(2), found(1, days=0.5)]
-    assert order(words_alone, *tied) == [1, 2, 3]
-
-
-def test_weights_are_renormalised_over_what_is_known() -> None:
-    unknown = rank_documents([found(1, role=None)], replace(ASKED, now=None), PERSONAL)[0]
-    assert unknown.parts["role"] is None
-    assert unknown.parts["recency"] is None
-    assert unknown.score == pytest.approx((0.6 * 0.5 + 0.1 * 0) / 0.7)
-
-
-def test_an_unknown_role_ranks_no_higher_than_a_known_one() -> None:
-    own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
-    assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
-    scores = {
-        document.document.candidate.id: document
-        for document in rank_documents([own, unknown], ASKED, PERSONAL)
-    }
-    assert scores[3].parts["role"] == 0.0
 
 
 @pytest.mark.parametrize("profile", [PERSONAL, SOCIAL, PUBLISHED])
@@ -205,10 +145,3 @@ def test_scores_are_between_zero_and_one_with_the_weighted_parts(profile: KindPr
     assert 0 <= one.score <= 1
     assert set(one.parts) == set(profile.weights) == set(compute_features(document, ASKED, profile))
     assert all(part is None or 0 <= part <= 1 for part in one.parts.values())
-
-
-def test_an_undated_hit_has_no_recency() -> None:
-    undated = found(1)
-    undated = replace(undated, candidate=replace(undated.candidate, created_at=None))
-    for profile in (PERSONAL, SOCIAL):
-        assert order(profile, undated, found(2, days=3000)) == [2, 1]
