@@ -132,12 +132,12 @@ async def test_only_admins_can_change_settings(
     assert settings.edits == 0
     await (await alice.presses(settings, "es")).answered()
     await bot.telegram.until_acknowledged()
-    assert "language: es" in settings.text
+    assert "idioma: es" in settings.text
 
 
 async def test_an_anonymous_admin_can_change_settings(bot: Stage, group: Chat, alice: User) -> None:
     asked = await alice.says(group, "/settings language es", anonymous=True)
-    assert "language: es" in (await asked.answer()).text
+    assert "idioma: es" in (await asked.answer()).text
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])

@@ -176,7 +176,7 @@ async def test_buttons_are_pressed_by_their_number(bot: Bot) -> None:
 
 
 async def test_settings_can_be_changed_in_the_terminal(bot: Bot) -> None:
-    assert "language: es" in await talk(bot, "/settings language es")
+    assert "idioma: es" in await talk(bot, "/settings language es")
     assert "Siempre hay un tuit." in await talk(bot, "/help", session="another")
 
 

@@ -96,7 +96,7 @@ async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStag
     _, shown = await slack_bot.replies(2)
     assert shown.ephemeral_to is carol
     await carol.clicks(shown, "es")
-    await slack.until(lambda: "language: es" in shown.visible)
+    await slack.until(lambda: "idioma: es" in shown.visible)
     assert await slack_bot.rows("SELECT language FROM chat") == [("es",)]
     await slack_bot.replies(2)
 
