@@ -145,13 +145,14 @@ KINDS: Mapping[str, _Kind] = {
     "has": _Kind(_one_of(_HAS), tuple(_HAS)),
     "is": _Kind(_one_of(_IS), tuple(_IS)),
 }
+# As beside a headline in chats.
+SPANISH_NAMES: Mapping[str, str] = {"antes": "before", "desde": "after", "fecha": "on"}
 THERE_ARE = Message("There are: {names}.", names=", ".join(f"{name}:" for name in KINDS))
 
 
 def read_filter(name: str, value: str, *, negated: bool) -> Filter | Message:
-    """Return the filter, or a notice for the user if it is invalid; THERE_ARE goes with those of
-    unknown names, once."""
-    name = name.lower()
+    """Return the filter of a name in lower case, or a notice for the user if it is invalid;
+    THERE_ARE goes with those of unknown names, once."""
     kind = KINDS.get(name)
     if kind is None:
         return _no_filter(f"{name}:")

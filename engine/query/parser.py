@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine.messages import Message
-from engine.query.filters import KINDS, THERE_ARE, read_filter
+from engine.query.filters import KINDS, SPANISH_NAMES, THERE_ARE, read_filter
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
 from engine.text.clean import make_storable
 
@@ -205,12 +205,13 @@ def _build_word_part(word: str) -> Iterator[_Part]:
 
 
 def _build_filter_part(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
-    read = read_filter(name, value, negated=negated)
+    kind = SPANISH_NAMES.get(name.lower(), name.lower())
+    read = read_filter(kind, value, negated=negated)
     if isinstance(read, Filter):
         yield _Part(notice=_TOO_LONG) if len(read.value) > LONGEST_PART else _Part(filter=read)
         return
     if not value.startswith("//"):  # a web address
-        yield _Part(notice=read, unknown=name.lower() not in KINDS)
+        yield _Part(notice=read, unknown=kind not in KINDS)
     if run.endswith(":"):
         yield _build_unit_part(Word(name), negated)
         if any(map(_is_word, value)):
