@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import orjson
@@ -54,6 +54,7 @@ class Line:
     text: str
     style: Style = "plain"
     indent: int = 0
+    mark: str = ""  # in place of the first indent
 
 
 def lay_out(reply: Reply) -> Iterator[Line]:
@@ -82,18 +83,23 @@ def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
         facts_line = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
-        yield from _split_lines(
-            f"{hit.rank}. {facts_line}: {text}" if facts_line else f"{hit.rank}. {text}"
-        )
+        yield from _number_lines(hit.rank, f"{facts_line}: {text}" if facts_line else text)
         return
     facts = [part for part in (hit.age, hit.date_text) if part]
     facts += [*_list_authors(hit), *hit.marks(words)]
-    yield from _split_lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
+    yield from _number_lines(hit.rank, " · ".join(facts), "facts")
     yield from _split_lines(hit.text, indent=_INDENT)
     for said in hit.remarks(words):
         yield from _split_lines(said, "notice", indent=_INDENT)
     if hit.url:
         yield from _split_lines(hit.url, "link", indent=_INDENT)
+
+
+def _number_lines(rank: int, text: str, style: Style = "plain") -> Iterator[Line]:
+    mark = f"{rank}. "
+    first, *others = _split_lines(text, style, indent=len(mark))
+    yield replace(first, mark=mark)
+    yield from others
 
 
 def _list_authors(hit: HitView) -> tuple[str, ...]:
@@ -154,7 +160,7 @@ def _wrap_line(line: Line, width: int) -> str:
     return textwrap.fill(
         line.text,
         width,
-        initial_indent=indent,
+        initial_indent=line.mark or indent,
         subsequent_indent=indent,
         break_long_words=False,  # links stay whole
         break_on_hyphens=False,
@@ -168,8 +174,10 @@ def _print(line: Line, console: "Console") -> None:
     # The terminal wraps links itself, so that they stay clickable.
     room = console.width - line.indent
     rows = [text] if line.style == "link" else text.wrap(console, room, overflow="fold")
+    begin = Text(line.mark or " " * line.indent, text.style)
     for row in rows:
-        console.print(Text(" " * line.indent) + row, soft_wrap=True)
+        console.print(begin + row, soft_wrap=True)
+        begin = Text(" " * line.indent)
 
 
 @dataclass(frozen=True, slots=True)

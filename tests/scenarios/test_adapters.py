@@ -188,7 +188,7 @@ async def test_a_vote_counts_once_and_can_be_changed(adapter: Talk) -> None:
 async def test_settings_are_changed_by_button_and_by_command(adapter: Talk) -> None:
     shown = await adapter.commands("/settings")
     assert "language: auto" in shown.text
-    assert "language: es" in (await adapter.presses("es")).text
+    assert "idioma: es" in (await adapter.presses("es")).text
     assert "28 de octubre de 2010" in (await adapter.says(HEADLINE)).text
     assert "language: en" in (await adapter.commands("/settings language en")).text
     assert await adapter.stage.rows("SELECT language FROM chat") == [("en",)]

@@ -24,6 +24,7 @@ from engine.ingest.dates import (
 from engine.ingest.reader import JsonObject, JsonReader, Reader, is_mine, json_objects, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import STANDARD_INPUT
 from engine.values import Flag, Kind
 
 _DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d\d-\d\d\.json")
@@ -59,7 +60,9 @@ class SlackReader(JsonReader):
             root = str(folder.parent)
             if root not in workspaces:
                 workspaces[root] = _read_workspace(source, str(folder))
-            channel = folder.name or Path(source.name).absolute().parent.name
+            channel = folder.name or (
+                name if name == STANDARD_INPUT else Path(source.name).absolute().parent.name
+            )
             with source.open(name) as stream:
                 for item in json_objects(source.label(name), stream):
                     if isinstance(item, Reject):

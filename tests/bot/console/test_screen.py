@@ -67,7 +67,7 @@ def test_reply_is_laid_out_as_plain_text() -> None:
         "Not judged: no key.\n"
         "\n"
         "1. 9 years before · March 1, 2014 · @ana · perhaps · not judged\n"
-        "· repost\n"
+        "   · repost\n"
         "   Coffee will be dear\n"
         "   https://x.com/ana/status/1\n"
         "\n"
@@ -83,6 +83,16 @@ def test_small_hit_is_marked_as_a_repost() -> None:
     assert shown(Reply(words=WORDS, hits=(small,)), width=90) == (
         "\n2. 9 years before · March 1, 2014 · repost: RT @fan: Coffee!\n\n"
     )
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_wrapped_hit_stands_beside_its_number(terminal: bool) -> None:
+    small = view("word " * 20, rank=12, small=True)
+    text = shown(Reply(words=WORDS, hits=(small,)), width=40, terminal=terminal)
+    first, *others = ESCAPES.sub("", text).splitlines()[1:-1]
+    assert first.startswith("12. 9 years")
+    assert len(others) > 2
+    assert all(line.startswith("    ") and line[4] != " " for line in others)
 
 
 def test_the_models_reason_stands_below_the_text() -> None:

@@ -76,6 +76,8 @@ def test_a_single_day_is_read_without_the_names_of_people(tmp_path: Path) -> Non
     export(tmp_path, general__01=[MESSAGE])
     (document,), _ = documents(tmp_path / "general" / "2020-01-01.json")
     assert (document.author, document.thread) == ("U1", "general")
+    (document,), _ = documents((tmp_path / "general" / "2020-01-01.json").read_bytes())
+    assert (document.title, document.thread) == ("#standard input", "standard input")
 
 
 def test_people_are_named_by_their_display_names(tmp_path: Path) -> None:
