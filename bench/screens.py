@@ -47,7 +47,7 @@ class Page:
 async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     """Return the pages that a visitor reaches: one of each sort."""
     home = LexborHTMLParser((await client.get("/")).text)
-    example = _link(home, ".examples a")
+    example = _link(home, ".story a, .examples a")
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
     corpus = _link(home, ".voices a[href^='/corpora/']")
