@@ -62,7 +62,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
         "speaking": r"""
             sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
             |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
-            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escribi?\w+|tuite\w+|mencion\w+
+            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escri\w+|pus[eo]|puesto|put|tuite\w+|mencion\w+
             |habl\w+|public\w+""",
         "source": """
             sources?|sauce|src|links?|url|author|accounts?|proof|original(?:e?s)?|screenshots?
@@ -73,20 +73,20 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
             real|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
-            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*|sure
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*|ai|ia|sure
             |segur[oa]""",
         "finding": r"""
             find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
             |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io|ido)|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*""",
-        "relation": r"relat\w+|relacion\w*|connect\w+|conexion|ver",
+        "relation": r"relat\w+|relacion\w*|connect\w+|conexion|ver|viene",
         "more": r"""
             more|else|another|others?|next|(?:old|earli|new|lat)er|recent|mas
             |otr[oa]s?|siguientes?|anterior(?:es)?""",
-        "extent": "nothing|all|only|better|nada|todo|solo|mejor(?:es)?",
+        "extent": "nothing|all|only|better|nada|ningun[oa]?|todo|solo|mejor(?:es)?",
         "label": "foretold|close|perhaps|anunciado|cercano|quiza",
         "pointing": """
             th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
-            |guy|person|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
+            |guy|person|here|aqui|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
         "asking": r"""
             what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|have|hay|kind|like|can|could
             |is|are|see|t(?:ene|ien)[a-z]*|pod\w+|pued\w+|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
@@ -119,6 +119,7 @@ _AFTER_AND = _split_set("""
 _FOLLOW_UP = re.compile(
     r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que hay de|que tal en|algo en)\b"
 )
+_CONTRACTED = re.compile(r"\A(who|what|when|where|that|there|how)s\Z")  # "wheres this from"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # How texts about something are asked for, with or without the bot's name between: "any tweets",
 # "about the wall?".
@@ -160,9 +161,7 @@ _ASKS_WHY_NOT = re.compile(  # "why is there no post today", "por que hoy no hay
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
 _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
-_SOME_DAYS = re.compile(
-    r"\b(?:weekends?|sundays?|nights?|mornings?|fines? de semana|domingos?|noches?)\b"
-)
+_SOME_DAYS = re.compile(r"\b(?:weekends?|sundays?|mornings?|fines? de semana|domingos?|mananas?)\b")
 _TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)
 _ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
@@ -190,6 +189,9 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
         # "be quiet at night", "no molestes de noche"
         (rf"(?:quiet|silent|mute|molest|callate|silenci).{{0,120}}{_NIGHTS}",
          "/settings quiet 23:00-08:00", "/settings quiet 23:00-08:00"),
+        # "don't post at night", but not "stop posting every night"
+        (r"(?:post|publi).{0,120}(?<!every )(?<!las )\b(?:nights?|noches?|madrugada)\b", "",
+         "/settings quiet 23:00-08:00"),
         (r"\b(?:headlines?|titulares?)\b", "/settings headlines on", "/settings headlines off"),
         # "deja de leer el grupo", "don't listen to us"
         (r"\b(?:read(?:ing)?|listen(?:ing)?|le(?:er|as?|ais)|escuch\w+)\b", "",
@@ -214,14 +216,16 @@ def read_dialogue_act(text: str) -> DialogueAct:
 
 def read_question(text: str) -> BotQuestion | None:
     """Return what a text asks the bot. None if it is no question, or one to somebody else."""
-    words = [word for word in folded_words(text) if word not in _COURTESIES]
+    written = (_CONTRACTED.sub(r"\1", word) for word in folded_words(text))
+    words = [word for word in written if word not in _COURTESIES]
     if not 0 < len(words) <= _MAX_WORDS or first_link(text) or any(map(is_laughter, words)):
         return None
     if subject := _read_wanted_subject(text):
         return BotQuestion(Wanted.TEXTS, subject=subject)
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
     rest = [*dropwhile(_JOINS.__contains__, words)] or words  # "and" alone is kept
-    if _is_of_kind(rest[0], "giving"):  # "tell me what he said", "show me the next one"
+    # "tell me what he said", "can you show me the next one", "me pasas el link"
+    if any(_is_of_kind(word, "giving") for word in rest[:3]):
         marked, rest = True, [*dropwhile(lambda word: word not in _QUESTION_WORDS, rest)] or rest
     if _asks_what_was_said(rest, marked=marked):
         return BotQuestion(Wanted.ARCHIVE)

@@ -43,7 +43,7 @@ _FAINT = """
     again new then very that he she same today never has are is was
     tu tus muy hoy mañana esta también siempre nunca ya era está hay había donde cuando nada todo
     todos después otra vez final lunes martes miércoles jueves viernes sábado domingo
-    still even also always too fue son lo aquí ahí abajo dónde cómo
+    still even ever also always too fue son lo aquí ahí abajo dónde cómo
 """
 FAINT = frozenset(_FAINT.split())
 SOFT = FAINT.union(_SOFT.split())
@@ -88,7 +88,7 @@ _MAX_LAUGHED = 7  # words
 
 # Of talk in a statement that answers one, beside TALK and SOFT.
 _ABOUT_ANSWERS = """
-    bot bots tweet tweets tuit tuits already though actually literally ever exactly basically ones
+    bot bots tweet tweets tuit tuits already though actually literally exactly basically ones
     mismo igual tampoco encima jamás aquel aquellos
 """
 _SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
@@ -119,7 +119,13 @@ _FORMS_OF_TALK = (
     ),
     # Contractions: "that's", "we'll". "Trump's" is none.
     re.compile(
-        r"\b(?:it|s?he|that|there|here|what|who|where|how)['’]s\b|\w['’](?:re|ll|ve)\b",
+        r"\b(?:it|s?he|that|there|here|what|who|where|how)['’]s\b|\w['’](?:re|ll|ve)\b"
+        r"|\b(?:that|there|here|what|who|where|how)s\b",
+        re.IGNORECASE,
+    ),
+    # Appointments: "a las 6 hay reunión", "lunch, 1pm".
+    re.compile(
+        r"\ba las? \d{1,2}(?![\d.])|\bat \d{1,2}(?::\d\d)?(?= on\b|\W*\Z)|\b\d{1,2} ?[ap]m\b",
         re.IGNORECASE,
     ),
     # Cries: "2015!! So late".

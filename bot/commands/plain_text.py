@@ -62,7 +62,7 @@ _PHRASES = """
 _HELP_ENGLISH = (
     r"(?:can|could|will|would) you (?:please )?(?:help|do|tell|explain|find|search|look|answer|"
     r"understand|speak|read|hear)\b.{0,40}"
-    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:even )?do.{0,20}"
+    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:\w+ )?do.{0,20}"
     r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
     r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
 )
@@ -102,7 +102,9 @@ _HELP_SPANISH = (
     r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
     r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
 )
-_HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
+_HELP = re.compile(
+    rf"(?:(?:so|ok|hey|and|y|pero|oye),? )?(?:{_HELP_ENGLISH}|{_HELP_SPANISH})", re.IGNORECASE
+)
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
     "why": r"\d{1,3}",

@@ -314,6 +314,7 @@ def _read_setting(text: str) -> tuple[str, str]:
         return "", ""
     typed, value = found["key"].lower(), found["value"].strip()
     key = _NAMES.get(fold_case_and_accents(typed), typed)
+    key = f"{key}s" if f"{key}s" in SETTINGS_BY_NAME else key  # "headline off"
     switch = _VALUES.get(fold_case_and_accents(value), value.lower()) in (_ON, _OFF)
     # "respuestas" are both; replies are switched on and off.
     return ("replies" if key == "answers" and switch else key), value
@@ -362,7 +363,6 @@ async def _change_setting(request: Request, app: App, key: str, value: str) -> t
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
     by_name = {**SETTINGS_BY_NAME, **_SHORTHANDS}
-    key = f"{key}s" if f"{key}s" in by_name else key  # "headline off"
     if key == _CORPUS:
         chat = await with_archive(request, app, value)
     elif key in by_name:
