@@ -1,4 +1,4 @@
-"""The port through which the owner's files become archives: offered, loaded, changed, removed."""
+"""The port through which files that the owner sends become archives: offered, loaded, dropped."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ class LoadedArchive:
 
 
 class ArchiveLoader(Protocol):
-    """Loads files that the owner sends, as `presagio ingest` does, and changes archives. Times of a
-    table that name no zone are read in `zone`; of others it is None."""
+    """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
+    zone are read in `zone`; of others it is None."""
 
     async def receive(
         self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
@@ -46,19 +46,3 @@ class ArchiveLoader(Protocol):
 
     def drop(self, key: str) -> None:
         """Delete a file."""
-
-    async def find(self, name: str) -> Corpus:
-        """Return the archive of that name. Raises CorpusNotFound."""
-
-    async def change(
-        self,
-        name: str,
-        *,
-        author: str | None = None,
-        display_name: str | None = None,
-        description: str | None = None,
-    ) -> Corpus:
-        """Change whose texts an archive holds, and what is said of it. Raises CorpusNotFound."""
-
-    async def remove(self, number: str) -> str | None:
-        """Remove an archive by its id, and return its name; None if it is gone."""

@@ -17,7 +17,6 @@ from bot.commands import Registry, standard_commands
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
@@ -226,21 +225,13 @@ def _create_conversation(
 ) -> Conversation:
     """Return the conversation of all chat platforms."""
     settings = app.settings
-    limits, is_open = settings.chat, settings.chat.access == "open"
-    gates = Gates(
-        chats=app.chats,
-        quotas=Quotas(app.database),
-        limits=limits if is_open else limits.model_copy(update={"allow": ()}),
-        counts=commands.counts,
-        doorkeeper=Doorkeeper(ownership, open=is_open, allow=limits.allow, operators=limits.admins),
-    )
     limit = min(settings.search.limit, MAX_HITS)  # /more shows the others
     search = settings.search.model_copy(update={"limit": limit})
     return Conversation(
         replace(app, settings=settings.model_copy(update={"search": search})),
-        gates=gates,
         claims=claims,
         commands=commands,
+        doorkeeper=Doorkeeper(ownership, settings.chat),
         report=troubles.report,
         patience=_PATIENCE,
     )

@@ -17,9 +17,8 @@ from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates
 from bot.settings import Settings
-from db.chat.chats import Chats, Quotas
+from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.pool import Database
 from engine.budget import BudgetSource
@@ -51,14 +50,8 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         app = replace(app, chats=SessionChats(app.database, corpus))
     async with EventClaims(app.database) as claims:
         commands = standard_commands()
-        gates = Gates(
-            chats=app.chats,
-            quotas=Quotas(app.database),
-            limits=app.settings.chat,
-            counts=commands.counts,
-        )
         conversation = Conversation(
-            app, gates=gates, claims=claims, commands=commands, source=BudgetSource.CONSOLE
+            app, claims=claims, commands=commands, source=BudgetSource.CONSOLE
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,

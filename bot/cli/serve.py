@@ -35,7 +35,7 @@ from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
 from engine.ingest.load import BatchLost, detect_documents_language
 from engine.settings.fetching import IngestSettings
-from engine.values import Corpus, CorpusRole, Kind
+from engine.values import CorpusRole, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -163,31 +163,6 @@ class OfferedFiles:
         """Delete a file."""
         if _KEY.fullmatch(key):
             shutil.rmtree(self._root / key, ignore_errors=True)
-
-    async def find(self, name: str) -> Corpus:
-        """Return the archive of that name. Raises CorpusNotFound."""
-        return await self._app.corpora.get(name)
-
-    async def change(
-        self,
-        name: str,
-        *,
-        author: str | None = None,
-        display_name: str | None = None,
-        description: str | None = None,
-    ) -> Corpus:
-        """Change whose texts an archive holds, and what is said of it. Raises CorpusNotFound."""
-        return await self._app.corpora.change(
-            name, author=author, display_name=display_name, description=description
-        )
-
-    async def remove(self, number: str) -> str | None:
-        """Remove an archive by its id, and return its name; None if it is gone."""
-        for corpus in await self._app.corpora.list():
-            if str(corpus.id) == number:
-                await self._app.corpora.drop(corpus.name)
-                return corpus.name
-        return None
 
     @property
     def _settings(self) -> IngestSettings:

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.app import App
-from bot.archive_loader import ArchiveLoader
 from bot.commands.registry import too_old
 from bot.commands.rights import Act, Effect
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request
+from db.corpus.corpora import Corpora
 from engine.errors import UsageError
 
 REMOVE = "unload"  # the button that does it
@@ -21,32 +21,32 @@ async def change_archive(request: Request, app: App) -> Reply | None:
     """Do what the first word of the text says with the archive that the second one names, or return
     None if it says nothing of the kind. Raises UsageError, CorpusNotFound."""
     verb, name, value = (*request.text.split(maxsplit=2), "", "", "")[:3]
-    handler, loader = _VERBS.get(verb.lower()), app.loader
-    if handler is None or loader is None:
+    handler = _VERBS.get(verb.lower())
+    if handler is None or app.loader is None:
         return None
     if not name:
         example = request.words.write_commands("/corpus name tweets Ana Ruiz")
         raise UsageError(request.words.say("For example: {example}", example=example))
-    return await handler(request, loader, name, value)
+    return await handler(request, Corpora(app.database), name, value)
 
 
-async def _name_author(request: Request, loader: ArchiveLoader, name: str, called: str) -> Reply:
+async def _name_author(request: Request, archives: Corpora, name: str, called: str) -> Reply:
     """Set how people know the author; "@ana Ana Ruiz" sets the account too."""
     words = request.words
     account, _, rest = called.partition(" ")
     author = account.removeprefix("@") if account.startswith("@") else None
     if not called:
         raise UsageError(_write_example(f"/corpus name {name} @ana Ana Ruiz", words))
-    corpus = await loader.change(name, author=author, display_name=rest if author else called)
+    corpus = await archives.change(name, author=author, display_name=rest if author else called)
     text = words.say("The texts of {name} are those of {voice}.", name=name, voice=corpus.voice)
     return reply_aside(request, text)
 
 
-async def _describe(request: Request, loader: ArchiveLoader, name: str, description: str) -> Reply:
+async def _describe(request: Request, archives: Corpora, name: str, description: str) -> Reply:
     words = request.words
     if not description:
         raise UsageError(_write_example(f"/corpus describe {name} Tweets of a senator", words))
-    await loader.change(name, description=description)
+    await archives.change(name, description=description)
     text = words.say(
         "{name} is described to models so: {description}",
         name=name,
@@ -59,9 +59,9 @@ def _write_example(command: str, words: Words) -> str:
     return words.say("For example: {example}", example=words.write_commands(command))
 
 
-async def _offer_removal(request: Request, loader: ArchiveLoader, name: str, _: str) -> Reply:
+async def _offer_removal(request: Request, archives: Corpora, name: str, _: str) -> Reply:
     """Ask before an archive is removed."""
-    words, corpus = request.words, await loader.find(name)
+    words, corpus = request.words, await archives.get(name)
     text = words.count(
         "{name} holds {number} text. Removing it cannot be undone.",
         "{name} holds {number} texts. Removing them cannot be undone.",
@@ -76,16 +76,18 @@ async def _offer_removal(request: Request, loader: ArchiveLoader, name: str, _: 
 
 async def press_removal(request: Request, action: Action, app: App) -> Reply:
     """Remove an archive."""
-    loader = app.loader
-    name = await loader.remove(action.value) if loader else None
-    if name is None:
+    archives = Corpora(app.database)
+    names = [corpus.name for corpus in await archives.list() if str(corpus.id) == action.value]
+    if not names or app.loader is None:
         return too_old(request)
+    name = names[0]
+    await archives.drop(name)
     return Reply(
         words=request.words, text=request.words.say("{name} is removed.", name=name), replaces=True
     )
 
 
-_Verb = Callable[[Request, ArchiveLoader, str, str], Awaitable[Reply]]
+_Verb = Callable[[Request, Corpora, str, str], Awaitable[Reply]]
 _VERBS: Mapping[str, _Verb] = {
     "name": _name_author,
     "nombrar": _name_author,

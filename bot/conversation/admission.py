@@ -2,7 +2,6 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.commands.plain_text import may_wait
@@ -10,6 +9,7 @@ from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
+from bot.settings.model import ChatSettings
 from engine.chat import AdmissionState, AskOutcome, Standing
 
 START = "start"
@@ -41,24 +41,16 @@ class Stop:
 
 
 class Doorkeeper:
-    """Admits the owner, whom the settings name, and whom the owner lets in; with `open`, everybody.
+    """Admits the owner, whom the settings name, and whom the owner lets in; if open, everybody.
 
-    `allow` and `operators` name chats and people, "platform:id". Chats that the settings name are
-    enough for a bot without an owner: others are then ignored rather than asked to wait.
+    Chats that the settings name are enough for a bot without an owner: others are then ignored
+    rather than asked to wait.
     """
 
-    def __init__(
-        self,
-        ownership: Ownership,
-        *,
-        open: bool,  # noqa: A002 - the word of the settings
-        allow: Collection[str] = (),
-        operators: Collection[str] = (),
-    ) -> None:
+    def __init__(self, ownership: Ownership, settings: ChatSettings) -> None:
         self._ownership = ownership
-        self._open = open
-        self._allow = frozenset(allow)
-        self._operators = frozenset(operators)
+        self._open = settings.access == "open"
+        self._allow, self._operators = frozenset(settings.allow), frozenset(settings.admins)
         self._let_in: OrderedDict[str, None] = OrderedDict()
 
     async def admit(self, request: Request) -> Request | Stop:

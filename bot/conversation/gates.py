@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from enum import Enum, auto
 from time import monotonic
 
+from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import may_be_answered
 from bot.conversation.admission import Doorkeeper, Stop
@@ -18,8 +19,7 @@ from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
-from bot.settings.model import ChatSettings
-from db.chat.chats import Chats, Quotas
+from db.chat.chats import Quotas
 from engine.chat import Chat, say_city, zone_named, zone_or_utc
 
 _CLOSE = timedelta(minutes=1)
@@ -130,17 +130,18 @@ class Gates:
 
     def __init__(
         self,
-        *,
-        chats: Chats,
-        quotas: Quotas,
-        limits: ChatSettings,
+        app: App,
         counts: Callable[[Request], int],
         doorkeeper: Doorkeeper | None = None,
+        *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._chats = chats
-        self._quotas = quotas
+        limits = app.settings.chat
+        self._chats = app.chats
+        self._quotas = Quotas(app.database)
         self._limits = limits
+        # Where not everybody is answered, the doorkeeper knows whom the settings name.
+        self._allow = limits.allow if limits.access == "open" else ()
         self._counts = counts
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
@@ -205,7 +206,7 @@ class Gates:
         name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
         if name in self._limits.block:
             return False
-        return not self._limits.allow or name in self._limits.allow
+        return not self._allow or name in self._allow
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return the reply when there is no room at all, without querying the database."""

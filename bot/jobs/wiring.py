@@ -3,14 +3,14 @@
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.adapter import Poster
 from bot.app import App
-from bot.evidence import Embedders, batch_of, behind_others
+from bot.evidence import batch_of, behind_others
 from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
 from bot.jobs.digest import decide_due_posts
@@ -22,7 +22,6 @@ from bot.query_log import asked_by
 from bot.settings import Settings
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.health import Reindexing
 from db.logs import Asker, JobOutcomes, Origin
@@ -30,7 +29,6 @@ from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories, Subscriptions
-from db.search.embeddings import Embeddings
 from engine.budget import Budget, BudgetSource, require_budget
 from engine.corpora import default_corpus
 from engine.embed.fill import KeepUp
@@ -61,51 +59,43 @@ _SECONDS = 10.0  # of these, the most that goes into embedding
 _SHARE = 0.5  # of the day's budget; once spending by anyone exceeds it, no paid model embeds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedding:
-    """The dependencies of the job. `embedders` is None when nothing should be embedded.
-
-    `begins` tells whether the job starts on a corpus without vectors. It does not where texts are
-    sent to an endpoint: there, existing vectors show that somebody allowed it.
-    `require_budget` raises BudgetExhausted when the model costs money and enough is spent.
-    """
-
-    corpora: Corpora
-    embedders: Embedders | None
-    embeddings: Embeddings
-    keep_up: KeepUp
-    begins: bool
-    require_budget: Callable[[datetime], Awaitable[None]]
-
-
-async def embed_missing(work: Embedding, *, now: datetime) -> int:
+async def embed_missing(app: App, keep_up: KeepUp, *, now: datetime) -> int:
     """Embed texts without vectors, smallest corpus first, and return how many were embedded.
 
-    A corpus that may not be read, or that another process is embedding, is skipped. Raises
-    ModelError, SettingsError, UsageError and storage errors.
+    A corpus that may not be read, or that another process is embedding, is skipped. Where texts
+    are sent to an endpoint, one without vectors is skipped too: existing vectors show that somebody
+    allowed it. Raises ModelError, SettingsError, UsageError and storage errors.
     """
-    if work.embedders is None:
+    settings = app.settings.embeddings
+    if not settings.keep_up:
         return 0
-    until, done = time.monotonic() + _SECONDS, 0
-    begun = await work.embeddings.coverage()
+    until, done, remote = time.monotonic() + _SECONDS, 0, settings.backend == "remote"
+    begun = await app.embeddings.coverage()
     try:
-        for corpus in sorted(
-            await work.corpora.list(), key=lambda generation: generation.documents
-        ):
-            embedder = work.embedders(corpus)
+        for corpus in sorted(await app.corpora.list(), key=lambda corpus: corpus.documents):
+            embedder = app.embedders(corpus)
             if time.monotonic() >= until:
                 break
-            if work.begins or embedder.name in begun.get(corpus.name, {}):
-                await work.require_budget(now)
-                done += await _embed_corpus(work, embedder, corpus, until)
+            if not remote or embedder.name in begun.get(corpus.name, {}):
+                await require_share(app, now)
+                done += await _embed_corpus(keep_up, embedder, corpus, until)
     except (BudgetExhausted, VectorsUnsupported) as error:
         logger.debug("not embedded: %s", error)
     return done
 
 
-async def _embed_corpus(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
+async def require_share(app: App, now: datetime) -> None:
+    """Raise BudgetExhausted when the model costs money and enough of the day's is spent."""
+    if app.settings.embeddings.backend != "remote":
+        return
+    spent = await Ledger(app.database).spent(now.astimezone(UTC).date())
+    share = Budget.for_embeddings(app.settings.llm).part(_SHARE)
+    require_budget(share, spent, BudgetSource.POSTS, now=now)
+
+
+async def _embed_corpus(keep_up: KeepUp, embedder: Embedder, corpus: Corpus, until: float) -> int:
     try:
-        turn = await work.keep_up.turn(behind_others(embedder), corpus, until=until)
+        turn = await keep_up.turn(behind_others(embedder), corpus, until=until)
     except (CorpusWithheld, EmbeddedElsewhere) as error:
         logger.debug("%s is not embedded: %s", corpus.name, error)
         return 0
@@ -117,25 +107,9 @@ async def _embed_corpus(work: Embedding, embedder: Embedder, corpus: Corpus, unt
     return turn.embedded
 
 
-def embedding_of(app: App) -> Embedding:
-    """Return the dependencies of embedding, taken from `app`."""
-    settings = app.settings
-    remote = settings.embeddings.backend == "remote"
-    ledger, half = Ledger(app.database), Budget.for_embeddings(settings.llm).part(_SHARE)
-
-    async def require(now: datetime) -> None:
-        if remote:
-            spent = await ledger.spent(now.astimezone(UTC).date())
-            require_budget(half, spent, BudgetSource.POSTS, now=now)
-
-    return Embedding(
-        corpora=app.corpora,
-        embedders=app.embedders if settings.embeddings.keep_up else None,
-        embeddings=app.embeddings,
-        begins=not remote,
-        keep_up=KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(settings)),
-        require_budget=require,
-    )
+def open_keep_up(app: App) -> KeepUp:
+    """Return what embeds in turns, and keeps its place between them."""
+    return KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(app.settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,19 +121,15 @@ class Jobs:
     searching: Searching
     app: App
     delivering: Delivering
-    embedding: Embedding
+    keep_up: KeepUp
     outcomes: JobOutcomes
-    stories: Stories
-    reindexing: Reindexing
-    web_pages: WebPages
-    configured: Sequence[ConfiguredFeed]
-    news_kept: timedelta
     now: Callable[[], datetime]
     clock_rate: float = 1.0  # seconds by which `now` advances in one second
 
     async def poll(self) -> int:
         """Poll the feeds that are due, including those of the settings; return how many."""
-        await self.polling.feeds.configure_feeds(self.configured, now=self.now())
+        configured = configured_feeds(self.app.settings)
+        await self.polling.feeds.configure_feeds(configured, now=self.now())
         return await poll_feeds(self.polling, clock=self.now)
 
     async def search(self) -> int:
@@ -178,23 +148,24 @@ class Jobs:
     async def embed(self) -> int:
         """Embed some of the texts without vectors; return how many."""
         with asked_by(Asker(origin=Origin.CONSOLE, task="embed", source=BudgetSource.POSTS)):
-            return await embed_missing(self.embedding, now=self.now())
+            return await embed_missing(self.app, self.keep_up, now=self.now())
 
     async def tidy(self) -> int:
         """Delete what is no longer needed."""
-        now = self.now()
-        await self.polling.news.forget(before=now - self.news_kept)
+        now, database = self.now(), self.app.database
+        days = self.app.settings.polling.keep_days
+        await self.polling.news.forget(before=now - timedelta(days=days))
         await self.searching.finds.forget(before=now - _FINDS_KEPT)
-        await self.stories.forget(before=now - _STORIES_KEPT)
+        await Stories(database).forget(before=now - _STORIES_KEPT)
         await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
         await self.delivering.outbox.forget(now=now)
         await self.outcomes.forget(now=now)
-        await self.web_pages.forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
+        await WebPages(database).forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
         return 1
 
     async def reindex(self) -> int:
         """Reindex texts that an older version indexed; return how many."""
-        return await self.reindexing.catch_up(pause=_REINDEX_PAUSE)
+        return await Reindexing(self.app.database).catch_up(pause=_REINDEX_PAUSE)
 
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs as `presagio serve` runs them."""
@@ -277,13 +248,8 @@ async def open_jobs(
                 pictures=pictures_of(app),
                 report=troubles.report,
             ),
-            embedding=embedding_of(app),
+            keep_up=open_keep_up(app),
             outcomes=JobOutcomes(database),
-            stories=stories,
-            reindexing=Reindexing(database),
-            web_pages=WebPages(database),
-            configured=configured_feeds(settings),
-            news_kept=timedelta(days=settings.polling.keep_days),
             now=now,
             clock_rate=clock_rate,
         )

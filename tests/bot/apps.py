@@ -43,13 +43,13 @@ class NoFeeds:
     read_list = look_up
 
 
-def change_settings(**changes: dict[str, Any]) -> Settings:
-    """The default settings but for some values of some sections."""
+def change_settings(**changes: Any) -> Settings:
+    """The default settings but for some values of some sections, or for whole ones."""
     settings = load_settings(environ={})
     for section, values in changes.items():
-        changed = getattr(settings, section).model_copy(update=values)
-        settings = settings.model_copy(update={section: changed})
-    return settings
+        if isinstance(values, dict):
+            changes[section] = getattr(settings, section).model_copy(update=values)
+    return settings.model_copy(update=changes)
 
 
 def app_parts(database: Database, **changes: Any) -> dict[str, Any]:

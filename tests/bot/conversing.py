@@ -16,12 +16,10 @@ from bot.commands import Registry, standard_commands
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates
 from bot.jobs.troubles import ignore
 from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.chats import Quotas
 from db.chat.compositions import KeptTask
 from db.chat.events import EventClaims
 from db.pool import Database
@@ -292,19 +290,9 @@ async def bot_on(
         claims = await stack.enter_async_context(EventClaims(database))
         for function, name in STANDING_IN.items():
             stack.enter_context(patch(function, partial(_call, name)))
-        chosen = app.settings.chat
-        gates = Gates(
-            chats=app.chats,
-            quotas=Quotas(database),
-            limits=chosen if access == "open" else chosen.model_copy(update={"allow": ()}),
-            counts=registry.counts,
-            doorkeeper=Doorkeeper(
-                Ownership(app), open=access == "open", allow=chosen.allow, operators=chosen.admins
-            ),
-        )
         conversation = Conversation(
             app,
-            gates=gates,
+            doorkeeper=Doorkeeper(Ownership(app), app.settings.chat),
             claims=claims,
             commands=registry,
             maximum=maximum,

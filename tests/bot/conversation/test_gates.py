@@ -12,9 +12,10 @@ from bot.conversation.admission import Stop
 from bot.conversation.gates import Gates, RecentPastes, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.chats import Chats, Quotas
+from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Listening
+from tests.bot.apps import app_on, change_settings
 from tests.bot.conversing import ANA, GROUP, PRIVATE, event
 from tests.bot.prophecies import NOW
 
@@ -22,14 +23,8 @@ HEADLINE = "Senate Passes The Budget After A Long Night"
 
 
 def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: object) -> Gates:
-    chosen = ChatSettings.model_validate(limits)
-    return Gates(
-        chats=Chats(storage),
-        quotas=Quotas(storage),
-        limits=chosen,
-        counts=standard_commands().counts,
-        clock=clock,
-    )
+    settings = change_settings(chat=ChatSettings.model_validate({"access": "open", **limits}))
+    return Gates(app_on(storage, settings=settings), standard_commands().counts, clock=clock)
 
 
 async def consider(gates: Gates, request: Request, *, crowded: bool = False) -> Request | Stop:

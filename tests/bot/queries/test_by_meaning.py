@@ -16,7 +16,7 @@ from bot.cli.corpora import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
-from bot.jobs.wiring import embed_missing, embedding_of
+from bot.jobs.wiring import embed_missing, open_keep_up
 from bot.queries.compose import build_finder, stored_meaning
 from bot.queries.find import find
 from bot.replies.find import find_reply
@@ -180,7 +180,7 @@ async def test_search_does_not_wait_for_an_embedding_job(
         slow = [text_of(f"s{n}", f"wait for number {n}", days_ago=9) for n in range(40)]
         await fill(app.database, "slow", Kind.TWEETS, slow)
         request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
-        job = asyncio.create_task(embed_missing(embedding_of(app), now=NOW))
+        job = asyncio.create_task(embed_missing(app, open_keep_up(app), now=NOW))
         async with asyncio.timeout(PATIENCE):
             while [slow[0].text] not in map(first_of, library.calls("encode")):  # noqa: ASYNC110 - a file tells nobody
                 await asyncio.sleep(0.01)
@@ -260,11 +260,11 @@ async def test_corpus_commands_show_the_share_of_texts_with_vectors(database_url
 
 async def test_the_job_embeds_what_is_missing(database_url: str) -> None:
     async with opened(database_url) as app:
-        work = embedding_of(app)
-        assert await embed_missing(work, now=NOW) == 6
+        keep_up = open_keep_up(app)
+        assert await embed_missing(app, keep_up, now=NOW) == 6
         await fill(app.database, "said", Kind.TWEETS, [text_of("t9", "Rust again, I fear")])
-        assert await embed_missing(work, now=NOW) == 1
-        assert await embed_missing(work, now=NOW) == 0
+        assert await embed_missing(app, keep_up, now=NOW) == 1
+        assert await embed_missing(app, keep_up, now=NOW) == 0
         assert (await search(app)).mode is Mode.HYBRID
 
 
@@ -275,27 +275,29 @@ async def test_embedding_job_does_nothing_if_disabled(
     database_url: str, backend: str, keep_up: str
 ) -> None:
     async with opened(database_url, backend, PRESAGIO_EMBEDDINGS__KEEP_UP=keep_up) as app:
-        assert await embed_missing(embedding_of(app), now=NOW) == 0
+        assert await embed_missing(app, open_keep_up(app), now=NOW) == 0
         assert await app.embeddings.models() == []
 
 
 async def test_embedding_job_skips_claimed_ranges_and_a_spent_budget(
-    database_url: str,
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(database_url) as app:
-        work, corpus = embedding_of(app), await app.corpus("said")
+        keep_up, corpus = open_keep_up(app), await app.corpus("said")
         model_id = await app.embeddings.prepare("tfidf-384", 384)
         ranges = await app.embeddings.missing_by_range(corpus, model_id)
         async with AsyncExitStack() as stack:
             for number in ranges:
                 await stack.enter_async_context(app.embeddings.claim(corpus, model_id, number))
-            assert await embed_missing(work, now=NOW) == 0
+            assert await embed_missing(app, keep_up, now=NOW) == 0
 
-        async def refuse(now: datetime) -> None:
+        async def refuse(*_: object) -> None:
             raise BudgetExhausted("Half of it is spent.")
 
-        assert await embed_missing(replace(work, require_budget=refuse), now=NOW) == 0
-        assert await embed_missing(work, now=NOW) == 6
+        with monkeypatch.context() as spent:
+            spent.setattr("bot.jobs.wiring.require_share", refuse)
+            assert await embed_missing(app, keep_up, now=NOW) == 0
+        assert await embed_missing(app, keep_up, now=NOW) == 6
 
 
 async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: str) -> None:
@@ -306,12 +308,12 @@ async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: 
             "PRESAGIO_EMBEDDINGS__MODEL": "m",
         }
         async with opened(database_url, "remote", **far) as app:
-            work = embedding_of(app)
-            assert (await embed_missing(work, now=NOW), server.calls) == (0, 0)
+            keep_up = open_keep_up(app)
+            assert (await embed_missing(app, keep_up, now=NOW), server.calls) == (0, 0)
             await embed(app)
             await fill(app.database, "said", Kind.TWEETS, [text_of("t9", "Rust again, I fear")])
             await fill(app.database, "other", Kind.TWEETS, [text_of("o1", "Nobody asked")])
-            assert await embed_missing(work, now=NOW) == 1
+            assert await embed_missing(app, keep_up, now=NOW) == 1
             sent = str([request.body for request in server.requests])
             assert "Rust again" in sent
             assert "Nobody asked" not in sent
