@@ -40,7 +40,6 @@ from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
-    from bot.glossary_service import GlossaryService
     from engine.answer.answer import Answerer
     from engine.chat import Chat
     from engine.feeds.lookup import FeedLookup
@@ -261,21 +260,3 @@ def _open_feed_lookup(fetcher: "Callable[[], Fetcher]", stack: AsyncExitStack) -
     stack.push_async_callback(parser.aclose)
     limits = replace(FEED_LIMITS, seconds=_LOOKUP_SECONDS)
     return FeedLookup(fetcher=fetcher(), parser=parser, limits=limits)
-
-
-def glossary_service(app: App) -> "GlossaryService":
-    """Return the service that edits the glossary."""
-    from bot.glossary_service import GlossaryService
-    from db.corpus.glossary import Groups
-    from db.search.find import DialectIndex
-
-    settings = app.settings.glossary
-    return GlossaryService(
-        groups=Groups(app.database),
-        corpora=app.corpora,
-        index=DialectIndex(app.database),
-        resolve=app.corpus,
-        searches=log_of(app.database, app.settings),
-        approve_sure=settings.approve_sure,
-        protected=frozenset(fold_terms(settings.protected)),
-    )

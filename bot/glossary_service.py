@@ -1,28 +1,32 @@
 """Editing the glossary, for the command line and for chats."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from db.corpus.corpora import Corpora
+from bot.app import App
+from bot.query_log import log_of
 from db.corpus.glossary import Groups
-from db.logs import Log
 from db.search.find import DialectIndex
+from engine.errors import InputError
 from engine.glossary.groups import (
     AliasGroup,
     GroupStatus,
     Pair,
     check_terms,
     drop_heard_pairs,
+    fold_terms,
     frequent_terms,
     list_pairs,
     telling_terms,
 )
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, Suggestions, WordLists
+from engine.messages import Message
 from engine.text.clean import make_searchable
 from engine.values import Corpus
 
+_SUGGESTED = 200  # terms that are asked about at a time
 _SAMPLE = 5_000  # texts in which terms are counted
 _READ = 4  # terms read for each one asked about, as stop words and inflected forms are dropped
 
@@ -38,18 +42,21 @@ class SuggestionResult:
     answer: Suggestions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GlossaryService:
     """Writes, suggests and decides groups. A corpus is given by name; None means all."""
 
-    groups: Groups
-    corpora: Corpora
-    index: DialectIndex
-    resolve: Callable[[str], Awaitable[Corpus]]  # "" resolves to the configured or only corpus
-    searches: Log | None = None  # None when searches are not logged
-    suggest_terms: int = 200
-    approve_sure: bool = False
-    protected: frozenset[str] = frozenset()  # keys of names that are in no group
+    app: App
+
+    @property
+    def groups(self) -> Groups:
+        """The stored groups."""
+        return Groups(self.app.database)
+
+    @property
+    def _protected(self) -> frozenset[str]:
+        """The keys of names that are in no group."""
+        return frozenset(fold_terms(self.app.settings.glossary.protected))
 
     async def list_groups(
         self, corpus: str | None = None, status: GroupStatus | None = None
@@ -59,9 +66,10 @@ class GlossaryService:
 
     async def check_terms_for(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
-        corpora = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
+        stored = self.app.corpora
+        corpora = [await stored.get(corpus)] if corpus else await stored.list()
         is_word = WordLists(name for known_corpus in corpora for name in known_corpus.languages)
-        return check_terms(terms, is_word, self.protected)
+        return check_terms(terms, is_word, self._protected)
 
     async def add(
         self, corpus: str | None, terms: Sequence[str], *, now: datetime
@@ -72,6 +80,26 @@ class GlossaryService:
         """
         clean = await self.check_terms_for(corpus, terms)
         return clean, await self.groups.add(await self._find_corpus(corpus), clean, now=now)
+
+    async def approve(self, corpus: str | None, ids: Sequence[int]) -> list[AliasGroup]:
+        """Approve groups that apply to a corpus, and return them. Raises InputError, changing
+        nothing."""
+        await self._require_groups(corpus, ids)
+        return await self.groups.approve(ids)
+
+    async def reject(
+        self, corpus: str | None, ids: Sequence[int], *, now: datetime
+    ) -> list[tuple[str, ...]]:
+        """Remove groups that apply to a corpus, never suggest their pairs again, and return their
+        terms. Raises InputError, changing nothing."""
+        await self._require_groups(corpus, ids)
+        return await self.groups.reject(ids, now=now)
+
+    async def _require_groups(self, corpus: str | None, ids: Sequence[int]) -> None:
+        known = {group.id for group in await self.list_groups(corpus)}
+        for number in ids:
+            if number not in known:
+                raise InputError(Message("There is no group {number}.", number=number))
 
     async def suggest(
         self, suggester: Suggester, corpus: Corpus, *, now: datetime
@@ -99,23 +127,25 @@ class GlossaryService:
         )
 
     def _choose_status(self, pair: SuggestedPair) -> GroupStatus:
-        trusted = self.approve_sure and pair.sure
+        trusted = self.app.settings.glossary.approve_sure and pair.sure
         return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
     async def _list_terms(self, corpus: Corpus) -> list[AskedTerm]:
         """Return the terms to ask about: of failed searches first, then frequent in the corpus."""
         is_word = WordLists(corpus.languages)
-        maximum = self.suggest_terms // 2
-        missed = await self.searches.list_missed(corpus, maximum) if self.searches else ()
+        searches = log_of(self.app.database, self.app.settings)  # None when none are logged
+        missed = await searches.list_missed(corpus, _SUGGESTED // 2) if searches else ()
         texts = await self.groups.sample(corpus, _SAMPLE)
-        frequent = partial(frequent_terms, is_word=is_word, names=self.protected)
-        words = frequent(texts)[: _READ * self.suggest_terms]
+        frequent = partial(frequent_terms, is_word=is_word, names=self._protected)
+        words = frequent(texts)[: _READ * _SUGGESTED]
         terms = list(dict.fromkeys([*frequent(missed, minimum=1), *words]))
-        readings = await self.index.read(corpus, [make_searchable(term) for term in terms])
+        readings = await DialectIndex(self.app.database).read(
+            corpus, [make_searchable(term) for term in terms]
+        )
         in_vain = set(missed)
         return [
             AskedTerm(term, missed=term in in_vain)
-            for term in telling_terms(terms, readings, self.suggest_terms)
+            for term in telling_terms(terms, readings, _SUGGESTED)
         ]
 
     async def _list_unheard(
@@ -127,8 +157,10 @@ class GlossaryService:
             heard += list_pairs(group.terms)
         texts = [term for pair in pairs for term in pair.terms]
         texts += [term for pair in heard for term in pair]
-        readings = await self.index.read(corpus, [make_searchable(text) for text in texts])
+        readings = await DialectIndex(self.app.database).read(
+            corpus, [make_searchable(text) for text in texts]
+        )
         return drop_heard_pairs(pairs, heard, readings)
 
     async def _find_corpus(self, name: str | None) -> Corpus | None:
-        return await self.corpora.get(name) if name else None
+        return await self.app.corpora.get(name) if name else None

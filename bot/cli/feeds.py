@@ -9,13 +9,12 @@ import typer
 
 from bot.cli.shared import Csv, Json, app_command, parse_string, read_clock, read_input, run_in_app
 from bot.console.screen import Output
-from bot.jobs.wiring import configured_feeds
+from bot.feed_service import FeedService, configured_feeds
 from db.chat.chats import Chats
-from db.posting.feeds import Feeds, SharedFeeds
 from engine.chat import Chat
 from engine.errors import InputError, PresagioError
 from engine.feeds.feed import Feed, FeedHealth
-from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed, address_of, read_list, write_opml
+from engine.feeds.lookup import FoundFeed, ReadableFeed, read_list, write_opml
 from engine.text.address import public_address
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ async def list_feeds(
             health,
             health.feed.url if health.feed.configured or chat else public_address(health.feed.url),
         )
-        for health in await _list_feed_health(app, chat, now)
+        for health in await FeedService(app).list_health(await _find_chat(app, chat), now=now)
     ]
     output.rows(
         rows,
@@ -151,12 +150,12 @@ async def add_feed(
 
     Example: presagio feeds add https://example.org/rss --category news
     """
-    whose = await _find_chat(app, chat)
-    offers = await _looked_up(app, url)
+    feeds, whose = FeedService(app), await _find_chat(app, chat)
+    offers = await feeds.look_up(url)
     if not isinstance(offers, ReadableFeed):
         _write_found(offers, json=json, output=output)
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
-    await _add_feed(app, whose, offers.url, category or None, now)
+    await feeds.add(whose, offers.named(category), now=now)
     title = offers.parsed.title
     output.tell(
         {"added": offers.url, "title": title, "category": category or None},
@@ -179,13 +178,7 @@ async def remove_feed(
 
     Example: presagio feeds remove https://example.org/rss
     """
-    whose = await _find_chat(app, chat)
-    if whose is not None:
-        removed = await Feeds(app.database).remove(whose, url)
-    else:
-        removed = await SharedFeeds(app.database).remove(url)
-        await _store_configured(app, now)
-    if not removed:
+    if not await FeedService(app).remove(await _find_chat(app, chat), url, now=now):
         if url in (feed.url for feed in configured_feeds(app.settings)):
             raise InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
         named = f"Of {chat}" if chat else "Of everybody's feeds"
@@ -199,7 +192,7 @@ async def test_feed(app: "App", url: Page, *, json: Json = False, output: Output
 
     Example: presagio feeds test https://example.org
     """
-    offers = await _looked_up(app, url)
+    offers = await FeedService(app).look_up(url)
     if not isinstance(offers, ReadableFeed):
         _write_found(offers, json=json, output=output)
         return
@@ -231,14 +224,11 @@ async def import_feeds(
     """
     whose = await _find_chat(app, chat)
     body = await asyncio.to_thread(read_input, file, _LONGEST_FILE)
-    feeds = await read_list(app.isolation, body)
-    urls = {feed.url for feed in await _list_feeds_of(app, chat, now)}
-    new = [feed for feed in feeds if feed.url not in urls]
-    for feed in new:
-        await _add_feed(app, whose, feed.url, feed.category, now)
+    listed = await read_list(app.isolation, body)
+    result = await FeedService(app).import_feeds(whose, listed, now=now)
     output.tell(
-        {"added": len(new), "there": len(feeds) - len(new)},
-        f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.",
+        {"added": result.added, "there": result.present},
+        f"Added {result.added:,} feeds; {result.present:,} were there.",
         json=json,
     )
 
@@ -249,44 +239,9 @@ async def export_feeds(app: "App", *, chat: ChatName = "", now: datetime, output
 
     Example: presagio feeds export
     """
-    feeds = await _list_feeds_of(app, chat, now)
-    listed = [OpmlFeed(url=feed.url, title=feed.title, category=feed.category) for feed in feeds]
+    whose = await _find_chat(app, chat)
+    listed = await FeedService(app).export(whose, secrets=True, now=now)
     output.exact(write_opml(listed, title="Presagio").decode())
-
-
-async def _list_feed_health(app: "App", chat: str, now: datetime) -> list[FeedHealth]:
-    """Return all feeds, or those that the chat gets, with their health."""
-    await _store_configured(app, now)
-    feeds, whose = Feeds(app.database), await _find_chat(app, chat)
-    healths = await feeds.health(now=now)
-    if whose is None:
-        return healths
-    own = {feed.id for feed in await feeds.of_chat(whose)}
-    return [health for health in healths if health.feed.id in own]
-
-
-async def _list_feeds_of(app: "App", chat: str, now: datetime) -> list[Feed]:
-    """Return the feeds that everybody gets, or those of the chat.
-
-    The former exclude chats' own feeds, which must not become everybody's when the list is
-    imported elsewhere.
-    """
-    feeds = [health.feed for health in await _list_feed_health(app, chat, now)]
-    return feeds if chat else [feed for feed in feeds if feed.configured]
-
-
-async def _store_configured(app: "App", now: datetime) -> None:
-    await Feeds(app.database).configure_feeds(configured_feeds(app.settings), now=now)
-
-
-async def _add_feed(
-    app: "App", chat: Chat | None, url: str, category: str | None, now: datetime
-) -> None:
-    if chat is not None:
-        await Feeds(app.database).add(chat, url, category=category, now=now)
-        return
-    await SharedFeeds(app.database).add(url, category=category, now=now)
-    await _store_configured(app, now)
 
 
 async def _find_chat(app: "App", name: str) -> Chat | None:
@@ -303,10 +258,6 @@ async def chat_named(app: "App", name: str) -> Chat:
             fix="Name one that the bot has met, such as telegram:-1001234.",
         )
     return chat
-
-
-async def _looked_up(app: "App", address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
-    return await app.feed_lookup().look_up(address_of(address))
 
 
 def _write_found(feeds: Sequence[FoundFeed], *, json: bool, output: Output) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from bot.app import App, glossary_service
+from bot.app import App
 from bot.cli.shared import (
     CorpusName,
     Json,
@@ -88,7 +88,7 @@ async def list_all(app: App, *, corpus: Scope = "", json: Json = False, output: 
 
     Example: presagio glossary list --corpus me
     """
-    groups = await glossary_service(app).list_groups(corpus or None, None)
+    groups = await GlossaryService(app).list_groups(corpus or None, None)
     _write_groups(groups, json=json, none="There are no groups yet.", output=output)
 
 
@@ -98,7 +98,7 @@ async def list_pending(app: App, *, corpus: Scope = "", json: Json = False, outp
 
     Example: presagio glossary pending
     """
-    groups = await glossary_service(app).list_groups(corpus or None, GroupStatus.PENDING)
+    groups = await GlossaryService(app).list_groups(corpus or None, GroupStatus.PENDING)
     _write_groups(groups, json=json, none="Nothing waits.", output=output)
 
 
@@ -113,7 +113,7 @@ async def approve_groups(app: App, ids: Ids, *, json: Json = False, output: Outp
 
     Example: presagio glossary approve 3 4
     """
-    for group in await glossary_service(app).groups.approve(ids):
+    for group in await GlossaryService(app).approve(None, ids):
         output.tell(
             _build_row(group), f"Approved {group.id}: {_BETWEEN.join(group.terms)}", json=json
         )
@@ -127,7 +127,7 @@ async def reject_groups(
 
     Example: presagio glossary reject 5
     """
-    for terms in await glossary_service(app).groups.reject(ids, now=now):
+    for terms in await GlossaryService(app).reject(None, ids, now=now):
         output.tell(
             {"rejected": list(terms)},
             f"Gone, and never suggested again: {_BETWEEN.join(terms)}",
@@ -162,7 +162,7 @@ async def add(
 
     Example: presagio glossary add auth authentication "sign in"
     """
-    clean, new = await glossary_service(app).add(corpus or None, terms, now=now)
+    clean, new = await GlossaryService(app).add(corpus or None, terms, now=now)
     if json:
         output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
     elif new:
@@ -188,7 +188,7 @@ async def suggest(
         raise UsageError(
             "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
         )
-    proposed = await glossary_service(app).suggest(Suggester(app.client), selected, now=now)
+    proposed = await GlossaryService(app).suggest(Suggester(app.client), selected, now=now)
     if json:
         output.json(_proposal_row(selected.name, proposed))
         return
@@ -210,7 +210,7 @@ async def export(app: App, *, format: Form = None, output: Output) -> None:  # n
 
     Example: presagio glossary export > glossary.yaml
     """
-    groups = glossary_service(app).groups
+    groups = GlossaryService(app).groups
     entries = [
         GlossaryEntry(terms=group.terms, corpus=group.corpus, status=FileStatus(group.status))
         for group in await groups.groups()
@@ -248,7 +248,7 @@ async def import_file(
     except UnicodeDecodeError as exc:
         raise InputError(f"{file} is not UTF-8.") from exc
     entries = read_entries(content, format or format_of(file))
-    glossary = glossary_service(app)
+    glossary = GlossaryService(app)
     clean = [
         await _check_entry(glossary, number, entry) for number, entry in enumerate(entries, start=1)
     ]

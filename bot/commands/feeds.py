@@ -7,6 +7,7 @@ from dataclasses import replace
 from bot.app import App
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.feed_service import FeedService
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
@@ -14,19 +15,16 @@ from bot.request import Request
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.chat import format_local_time
-from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
+from engine.errors import UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import (
     WELL_KNOWN,
     FoundFeed,
-    OpmlFeed,
     ReadableFeed,
-    well_known,
     well_known_in,
     write_opml,
 )
 from engine.posting.delivery import PostingMode
-from engine.settings import UNLIMITED
 from engine.text.address import public_address, read_host
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
@@ -98,25 +96,20 @@ def shown_category(category: str | None) -> str:
 
 
 async def _import_feeds(request: Request, text: str, app: App) -> Reply:
-    """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
-    words, chat = request.words, request.known_chat
-    feeds = await _read_feed_list(text, app)
-    present = await Feeds(app.database).of_chat(chat)
-    urls = {feed.url for feed in present}
-    new = [feed for feed in feeds if feed.url not in urls]
-    room = _count_room(app, sum(not feed.configured for feed in present))
-    added = new if room is None else new[:room]
-    for feed in added:
-        await Feeds(app.database).add(chat, feed.url, category=feed.category, now=request.now)
-    sentences = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
-    if there := len(feeds) - len(new):
-        sentences.append(words.count("{number} was there.", "{number} were there.", there))
-    if beyond := len(new) - len(added):
+    """Add the feeds of an OPML list, given as text or URL. Raises FetchError, InputError."""
+    words, listed = request.words, await app.feed_lookup().read_list(text)
+    result = await _open_feeds(app).import_feeds(request.known_chat, listed, now=request.now)
+    sentences = [
+        words.count("{number} feed was added.", "{number} feeds were added.", result.added)
+    ]
+    if result.present:
+        sentences.append(words.count("{number} was there.", "{number} were there.", result.present))
+    if result.left_out:
         sentences.append(
             words.count(
                 "{number} was left out: a chat may add {maximum} feeds.",
                 "{number} were left out: a chat may add {maximum} feeds.",
-                beyond,
+                result.left_out,
                 maximum=app.settings.polling.feeds_per_chat,
             )
         )
@@ -129,17 +122,9 @@ async def _export_feeds(request: Request, _: str, app: App) -> Reply:
     Feeds that everybody gets are included only if their address holds no secret.
     """
     words, chat = request.words, request.known_chat
-    feeds = [
-        feed
-        for feed in await Feeds(app.database).of_chat(chat)
-        if not feed.configured or public_address(feed.url) == feed.url
-    ]
-    if not feeds:
+    listed = await _open_feeds(app).export(chat, secrets=False, now=request.now)
+    if not listed:
         raise UsageError(words.say("This chat has no feed yet."))
-    listed = [
-        OpmlFeed(url=feed.url, title=title_of(feed.title, feed.url), category=feed.category)
-        for feed in feeds
-    ]
     text = write_opml(listed, title="Presagio").decode()
     if len(text) > _LONGEST_MESSAGE:
         raise UsageError(
@@ -149,16 +134,6 @@ async def _export_feeds(request: Request, _: str, app: App) -> Reply:
             )
         )
     return Reply(words=words, text=text, ephemeral=True)
-
-
-async def _read_feed_list(text: str, app: App) -> tuple[OpmlFeed, ...]:
-    """Parse a list, after fetching it if `text` is a URL. Raises FetchError, UsageError."""
-    try:
-        return await app.feed_lookup().read_list(text)
-    except FetchError as error:
-        raise FetchError(error.message) from error
-    except InputError as error:
-        raise UsageError(error.full_message) from error
 
 
 async def _handle_feeds(request: Request, app: App) -> Reply:
@@ -197,11 +172,9 @@ async def _list_feeds(request: Request, app: App) -> Reply:
 
 
 async def _add_feed(request: Request, rest: str, app: App) -> Reply:
-    address, _, category = rest.partition(" ")
-    if well_known_feed := well_known(address):
-        address = well_known_feed.url
-    category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
-    candidates = await _looked_up(app, address)
+    address, _, written = rest.partition(" ")
+    category = cut(" ".join(written.split()), _LONGEST_CATEGORY)
+    candidates = await _open_feeds(app).look_up(address)
     if isinstance(candidates, ReadableFeed):
         return await _follow_feed(request, candidates, category, app)
     return await _offer_feeds(request, candidates, category, app)
@@ -210,19 +183,9 @@ async def _add_feed(request: Request, rest: str, app: App) -> Reply:
 async def _follow_feed(request: Request, found: ReadableFeed, category: str, app: App) -> Reply:
     """Add a feed that has just been read to the chat. Raises UsageError if it has too many."""
     words, chat = request.words, request.known_chat
-    present = await Feeds(app.database).of_chat(chat)
-    same = next((feed for feed in present if feed.url == found.url), None)
-    if same is None or same.configured:
-        _require_room(request, present, app)
-    await Feeds(app.database).add(
-        chat,
-        found.url,
-        title=found.parsed.title or None,
-        category=category or None,
-        now=request.now,
-    )
+    is_new = await _open_feeds(app).add(chat, found.named(category), now=request.now)
     name = title_of(found.parsed.title, found.url) + shown_category(category)
-    if same is None:
+    if is_new:
         sentences = [words.say("{feed} was added.", feed=name)]
         sentences.append(words.say("What it brings from now on counts as news."))
     else:
@@ -233,22 +196,8 @@ async def _follow_feed(request: Request, found: ReadableFeed, category: str, app
     return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
-def _count_room(app: App, own: int) -> int | None:
-    """Return how many more feeds a chat with `own` feeds may add, or None if unlimited."""
-    maximum = app.settings.polling.feeds_per_chat
-    return None if maximum == UNLIMITED else max(maximum - own, 0)
-
-
-def _require_room(request: Request, feeds: Sequence[Feed], app: App) -> None:
-    own = sum(not feed.configured for feed in feeds)
-    if _count_room(app, own) == 0:
-        raise UsageError(
-            request.words.say(
-                "A chat may add {maximum} feeds, and this one has."
-                " /feeds remove NUMBER makes room.",
-                maximum=app.settings.polling.feeds_per_chat,
-            )
-        )
+def _open_feeds(app: App) -> FeedService:
+    return FeedService(app, app.settings.polling.feeds_per_chat)
 
 
 async def _offer_feeds(
@@ -290,7 +239,7 @@ async def _choose_feed(request: Request, action: Action, app: App) -> Reply:
     url = await FeedOffers(app.database).url(int(number)) if is_number else None
     if url is None or digest != _hash_url(url):
         return too_old(request)
-    candidates = await _looked_up(app, url)
+    candidates = await _open_feeds(app).look_up(url)
     if not isinstance(candidates, ReadableFeed):
         return too_old(request)
     reply = await _follow_feed(request, candidates, category, app)
@@ -302,7 +251,7 @@ async def _remove_feed(request: Request, rest: str, app: App) -> Reply:
     number = rest.removesuffix(".")
     is_number = number.isascii() and number.isdigit() and len(number) < 19
     which = int(number) if is_number else rest
-    if await Feeds(app.database).remove(chat, which):
+    if await _open_feeds(app).remove(chat, which, now=request.now):
         return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
     known_urls = {
         address
@@ -318,7 +267,7 @@ async def _remove_feed(request: Request, rest: str, app: App) -> Reply:
 
 async def _test_feed(request: Request, rest: str, app: App) -> Reply:
     words = request.words
-    candidates = await _looked_up(app, rest)
+    candidates = await _open_feeds(app).look_up(rest)
     if not isinstance(candidates, ReadableFeed):
         lines = [words.say("This page names several feeds:")]
         lines += [f"- {feed.url}" for feed in candidates]
@@ -339,16 +288,6 @@ async def _test_feed(request: Request, rest: str, app: App) -> Reply:
         for entry in entries[:_SHOWN_HEADLINES]
     ]
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
-
-
-async def _looked_up(app: App, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
-    """Look up an address. Raises FetchError without the advice that applies to headlines only."""
-    try:
-        return await app.feed_lookup().look_up(address)
-    except FeedUnreadable:
-        raise
-    except FetchError as error:
-        raise FetchError(error.message) from error
 
 
 _VERBS: Mapping[str, _Verb] = {

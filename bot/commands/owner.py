@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.app import App, glossary_service
+from bot.app import App
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect, Ownership, decision_button
+from bot.glossary_service import GlossaryService
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
@@ -15,9 +16,8 @@ from bot.request import Person, Place, Request, Trigger
 from db.chat.chats import Access, UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
-from engine.errors import InputError, UsageError
+from engine.errors import UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
-from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 from engine.values import Corpus
 
@@ -136,9 +136,7 @@ def _read_decision(text: str) -> tuple[AdmissionState | None, str]:
     return state, " ".join(names) or rest.strip()
 
 
-async def _decide_by_name(
-    request: Request, state: AdmissionState, name: str, app: App
-) -> Reply:
+async def _decide_by_name(request: Request, state: AdmissionState, name: str, app: App) -> Reply:
     """Decide about a chat that is named, or about one that never asked by its id. Raises
     UsageError."""
     platform = request.place.platform
@@ -341,12 +339,12 @@ async def _press_button(request: Request, action: Action, app: App) -> Reply:
 
 
 async def _resolve_corpus(request: Request, app: App) -> Corpus:
-    return await glossary_service(app).resolve(app.archive_of(request.known_chat))
+    return await app.corpus(app.archive_of(request.known_chat))
 
 
 async def _list_pending(request: Request, app: App, corpus: Corpus, _: str = "") -> Reply:
     words = request.words
-    groups = await glossary_service(app).list_groups(corpus.name)
+    groups = await GlossaryService(app).list_groups(corpus.name)
     waiting = [group for group in groups if group.status is GroupStatus.PENDING]
     first = waiting[:_SHOWN_PENDING]
     lines = [
@@ -376,7 +374,7 @@ def _review_buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
 
 
 async def _list_approved(request: Request, app: App, corpus: Corpus, _: str) -> Reply:
-    groups = await glossary_service(app).list_groups(corpus.name, GroupStatus.APPROVED)
+    groups = await GlossaryService(app).list_groups(corpus.name, GroupStatus.APPROVED)
     lines = [_format_group(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")
@@ -389,7 +387,7 @@ def _format_group(group: AliasGroup) -> str:
 
 
 async def _add_group(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
-    terms, new = await glossary_service(app).add(corpus.name, rest.split("="), now=request.now)
+    terms, new = await GlossaryService(app).add(corpus.name, rest.split("="), now=request.now)
     equation = " = ".join(terms)
     if new:
         return _confirm_group(
@@ -399,15 +397,14 @@ async def _add_group(request: Request, app: App, corpus: Corpus, rest: str) -> R
 
 
 async def _approve_groups(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
-    ids = await _parse_group_ids(request, app, corpus, rest)
-    groups = await glossary_service(app).groups.approve(ids)
+    groups = await GlossaryService(app).approve(corpus.name, _parse_group_ids(request, rest))
     equations = "; ".join(" = ".join(group.terms) for group in groups)
     return _confirm_group(request, request.words.say("Approved."), equations)
 
 
 async def _reject_groups(request: Request, app: App, corpus: Corpus, rest: str) -> Reply:
-    ids = await _parse_group_ids(request, app, corpus, rest)
-    gone = await glossary_service(app).groups.reject(ids, now=request.now)
+    ids = _parse_group_ids(request, rest)
+    gone = await GlossaryService(app).reject(corpus.name, ids, now=request.now)
     equations = "; ".join(" = ".join(terms) for terms in gone)
     return _confirm_group(request, request.words.say("Gone, and never suggested again."), equations)
 
@@ -417,17 +414,12 @@ def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
-async def _parse_group_ids(request: Request, app: App, corpus: Corpus, rest: str) -> Sequence[int]:
-    """Parse the numbers of groups of the corpus. Raises UsageError, InputError."""
+def _parse_group_ids(request: Request, rest: str) -> Sequence[int]:
+    """Parse the numbers of groups. Raises UsageError."""
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
-    known = {group.id for group in await glossary_service(app).list_groups(corpus.name)}
-    ids = [int(number) for number in numbers]
-    for group_id in ids:
-        if group_id not in known:
-            raise InputError(Message("There is no group {number}.", number=group_id))
-    return ids
+    return [int(number) for number in numbers]
 
 
 _VERBS: dict[str, _Verb] = {

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from bot.adapter import Poster
 from bot.app import App
 from bot.evidence import batch_of, behind_others
+from bot.feed_service import configured_feeds
 from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
 from bot.jobs.digest import decide_due_posts
@@ -19,7 +20,6 @@ from bot.jobs.scheduler import Job
 from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
-from bot.settings import Settings
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Documents, Retention
@@ -274,11 +274,4 @@ def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Trou
         at_once=polling.at_once,
         jitter=random.random,
         operators=troubles.operators,
-    )
-
-
-def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
-    """Return the feeds of the [[feeds]] tables."""
-    return tuple(
-        ConfiguredFeed(url=feed.url, category=feed.category or None) for feed in settings.feeds
     )

@@ -47,11 +47,6 @@ class SharedFeeds(Store, sql="shared_feeds"):
         """Stop sharing a feed with everybody; return False if it was not shared."""
         return bool(await self._fetch_value("unshare", url))
 
-    async def list(self) -> list[ConfiguredFeed]:
-        """Return the shared feeds, sorted by URL."""
-        rows = await self._fetch_rows("shared")
-        return [ConfiguredFeed(**row) for row in rows]
-
 
 class FeedOffers(Store, sql="shared_feeds"):
     """Numbers the feeds that a chat can choose from: a button has no room for an address.

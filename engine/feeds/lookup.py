@@ -208,6 +208,11 @@ class ReadableFeed:
     url: str
     parsed: ParsedFeed
 
+    def named(self, category: str) -> OpmlFeed:
+        """Return it as an entry of a list, under its own title."""
+        title = self.parsed.title or None
+        return OpmlFeed(url=self.url, title=title, category=category or None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedLookup:

@@ -108,7 +108,7 @@ async def test_forged_feed_button_is_refused(news: News) -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/nowhere", "127.0.0.1 has no such page (404)."),
+        ("/nowhere", "127.0.0.1 has no such page (404). Check the address of the feed."),
         ("/page", "This is a web page, not a feed. Give the address of its feed."),
     ],
 )

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from bot.app import glossary_service
 from bot.commands import standard_commands
 from bot.commands.rights import RIGHTS, Act, Effect, Where, Who, may_act
+from bot.glossary_service import GlossaryService
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.chat.chats import Access
@@ -143,7 +143,7 @@ async def steered(bot: Bot, who: str, place: Place) -> bool:
 
 async def steered_all(bot: Bot, who: str, place: Place) -> bool:
     await say(bot, "/glossary add car = automobile", who, place)
-    return bool(await glossary_service(bot.app).groups.groups())
+    return bool(await GlossaryService(bot.app).groups.groups())
 
 
 async def owned(bot: Bot, who: str, place: Place) -> bool:
