@@ -23,7 +23,7 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
-from engine.ingest.csv_rows import first_row, table_rows
+from engine.ingest.csv_rows import first_row, is_own_device, read_cell, table_rows, translate_row
 from engine.ingest.dates import (
     read_flag,
     read_identifier,
@@ -37,16 +37,9 @@ from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
-from engine.ingest.records import (
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    TableLayout,
-)
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, TableLayout
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD, UTF_16
-from engine.ingest.table_cells import is_own_device, read_cell, translate_row
 from engine.ingest.tables import (
     complete_layout,
     guess_layout,
