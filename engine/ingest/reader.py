@@ -75,7 +75,16 @@ class Reader(Protocol):
         """Translate a record's payload. Raises RecordError."""
 
 
-class JsonReader:
+class FileReader:
+    """Reads the files of a folder or zip whose names match a pattern, in their order there."""
+
+    pattern = ""  # "" = none of them
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(self.pattern, names) if self.pattern else ()
+
+
+class JsonReader(FileReader):
     """Reads objects from lines or from one array, whichever the file contains.
 
     Readers of other shapes override `objects`, and `recognises` in place of `fits`.
@@ -85,9 +94,6 @@ class JsonReader:
     kinds: tuple[Kind, ...]
     longest = LONGEST_RECORD  # bytes of an object
     mark = ""  # of a table that is not plain, for the digest of its records
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()
 
     def recognises(self, sample: Sample) -> bool:
         return any(self.fits(value) for value in sample.objects)

@@ -20,7 +20,7 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
@@ -33,14 +33,12 @@ _FACET = "app.bsky.richtext.facet#"
 _MAX_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
-class BlueskyReader:
+class BlueskyReader(FileReader):
     """Reads the posts and reposts of a repository, in the order of their keys."""
 
     name = "bluesky"
     kinds = (Kind.SOCIAL, Kind.TWEETS)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/]+\.car", names)
+    pattern = r"[^/]+\.car"
 
     def recognises(self, sample: Sample) -> bool:
         # A length in one or two bytes, then a map of two entries that begins with "roots".

@@ -19,7 +19,7 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -44,9 +44,7 @@ class ChatGptReader(JsonReader):
     name = "chatgpt"
     author, address = "ChatGPT", "https://chatgpt.com/c/"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"conversations(?:-\d+)?\.json", names)
+    pattern = r"conversations(?:-\d+)?\.json"
 
     def recognises(self, sample: Sample) -> bool:
         # The first conversation may be longer than the sample.

@@ -6,7 +6,7 @@ import orjson
 
 from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time, text_of
 from engine.ingest.formats.chatgpt import LONGEST_CONVERSATION
-from engine.ingest.reader import JsonReader, Reader, Sample, json_objects, members_named
+from engine.ingest.reader import JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -19,9 +19,7 @@ class ClaudeReader(JsonReader):
 
     name = "claude"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"conversations(?:-\d+)?\.json", names)
+    pattern = r"conversations(?:-\d+)?\.json"
 
     def recognises(self, sample: Sample) -> bool:
         # The first conversation may be longer than the sample.

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.ingest.dates import made_id, read_string, read_written_time, text_of
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
@@ -25,14 +25,12 @@ _NAMED = re.compile(r"your_posts[\w&]{0,100}\.html")
 _BOX, _HEADING, _WORDS, _DATE = "_3-95", "_a6-h", "._2pin", "._2lem, ._a72d, ._a6-o"
 
 
-class FacebookHtmlReader:
+class FacebookHtmlReader(FileReader):
     """Reads the boxes of a page."""
 
     name = "facebook-html"
     kinds = (Kind.SOCIAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(_NAMED.pattern, names)
+    pattern = _NAMED.pattern
 
     def recognises(self, sample: Sample) -> bool:
         named = _NAMED.fullmatch(sample.name.rpartition("/")[2])

@@ -26,7 +26,7 @@ from engine.ingest.dates import (
 )
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, Reader, Sample
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -86,14 +86,11 @@ def _read_date(entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-class BlogFeedReader:
+class BlogFeedReader(FileReader):
     """Reads the entries of a feed with their whole text."""
 
     name = "feed"
     kinds = (Kind.PUBLISHED, Kind.LIBRARY)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()  # no tool exports a folder of feeds
 
     def recognises(self, sample: Sample) -> bool:
         head = sample.head[:4096]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
 from engine.ingest.dates import as_mapping, made_id, read_string, text_of, zoned_or_utc
-from engine.ingest.reader import CsvReader, JsonObject, Reader, members_named
+from engine.ingest.reader import CsvReader, JsonObject, Reader
 from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
@@ -23,10 +23,8 @@ class LinkedInReader(CsvReader):
 
     name = "linkedin"
     kinds = (Kind.SOCIAL,)
+    pattern = r"Shares\.csv|Comments\.csv"
     columns = "Date, ShareLink and ShareCommentary, or Date, Link and Message"
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"Shares\.csv|Comments\.csv", names)
 
     def is_header(self, row: Sequence[str]) -> bool:
         return set(row) >= _SHARES or set(row) >= _COMMENTS

@@ -13,7 +13,7 @@ from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, host_of, read_string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
 from engine.ingest.private import describe_private
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -83,14 +83,12 @@ def _parse_header(read: Callable[[str], object], text: str, name: str) -> object
         ) from exc
 
 
-class MarkdownReader:
+class MarkdownReader(FileReader):
     """Reads files one by one."""
 
     name = "markdown"
     kinds = (Kind.PUBLISHED, Kind.PERSONAL, Kind.LIBRARY)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/.][^/]*\.(?:md|markdown|mdx)", names)
+    pattern = r"[^/.][^/]*\.(?:md|markdown|mdx)"
 
     def recognises(self, sample: Sample) -> bool:
         return bool(re.match(rb"(?:---|\+\+\+)[ \t]*\r?\n\w", sample.head))

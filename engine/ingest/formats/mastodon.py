@@ -17,7 +17,7 @@ from engine.ingest.dates import (
     text_of,
 )
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parse_objects
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample, parse_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
@@ -27,14 +27,12 @@ from engine.values import Flag, Kind
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
 
 
-class MastodonReader:
+class MastodonReader(FileReader):
     """Reads `outbox.json`, one activity at a time."""
 
     name = "mastodon"
     kinds = (Kind.SOCIAL, Kind.TWEETS)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"outbox\.json", names)
+    pattern = r"outbox\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return b'"orderedItems"' in sample.head and b'"OrderedCollection"' in sample.head

@@ -14,7 +14,7 @@ import orjson
 from engine.errors import RecordError
 from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
 from engine.ingest.dates import made_id, read_string, text_of, written_at
-from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample, is_mine, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
@@ -246,15 +246,13 @@ def message_id(moment: datetime | None, written: str, author: str, text: str) ->
     return RENEWED + made_id(when, author, " ".join(ATTACHED.sub("", words).split()))
 
 
-class WhatsAppReader:
+class WhatsAppReader(FileReader):
     """Reads a chat message by message; the first mebibyte shows how it writes dates."""
 
     name = "whatsapp"
     kinds = (Kind.PERSONAL,)
+    pattern = r"[^/.][^/]*\.txt"
     by_content = True
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/.][^/]*\.txt", names)
 
     def recognises(self, sample: Sample) -> bool:
         lines = _decode(sample.head).split("\n")[:_FIRST_LINES]
