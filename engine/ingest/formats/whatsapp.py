@@ -14,8 +14,17 @@ import orjson
 from engine.errors import RecordError
 from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
 from engine.ingest.dates import made_id, read_string, text_of, written_at
-from engine.ingest.reader import FileReader, JsonObject, Reader, Sample, is_mine, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.reader import (
+    Digest,
+    FileReader,
+    JsonObject,
+    OpenFile,
+    Reader,
+    Sample,
+    is_mine,
+    role_of,
+)
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
 from engine.messages import Message
@@ -262,25 +271,20 @@ class WhatsAppReader(FileReader):
         begins = bool(written) and match_header(written[0]) is not None
         return bool(spoken) and (begins or len(headers) >= _LEAST_HEADERS)
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            chat, label, head = _chat_name(source, name), source.label(name), source.head(name)
-            order = _date_order(head, defaults)
-            context = {"chat": chat, "order": order, "owner": defaults.author}
-            with source.open(name) as raw:
-                stream = decode_stream(raw, find_encoding(head) or UTF_8)
-                for message, identity in _identify_messages(written_messages(stream), order):
-                    payload = {
-                        "date": message.date, "time": message.time, "author": message.author,
-                        "text": message.text, "place": f"{source.citation(name)}#{identity}",
-                        **context,
-                    }  # fmt: skip
-                    item = JsonObject(label, message.line, "line", b"", payload)
-                    raw_payload = orjson.dumps({**payload, "place": identity})
-                    yield item.record(self.name, identity, digest(raw_payload))
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        chat, head = _chat_name(file.source, file.name), file.source.head(file.name)
+        order = _date_order(head, file.defaults)
+        context = {"chat": chat, "order": order, "owner": file.defaults.author}
+        stream = decode_stream(file.stream, find_encoding(head) or UTF_8)
+        for message, identity in _identify_messages(written_messages(stream), order):
+            payload = {
+                "date": message.date, "time": message.time, "author": message.author,
+                "text": message.text, "place": f"{file.citation}#{identity}",
+                **context,
+            }  # fmt: skip
+            item = JsonObject(file.label, message.line, "line", b"", payload)
+            raw_payload = orjson.dumps({**payload, "place": identity})
+            yield item.record(self.name, identity, digest(raw_payload))
 
     def tell_guesses(
         self, source: Source, names: Sequence[str], defaults: Defaults
