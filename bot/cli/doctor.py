@@ -1,21 +1,330 @@
 """`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import typer
 
-from bot.checks import CHECKS, Result, Setup, run_check
-from bot.cli.database_checks import check_database
+from bot.checks import CHECKS, Result, Setup, check_archives, run_check
 from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server
+from bot.evidence import open_embedders
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
-from db.corpus.health import server_time, server_version
-from engine.errors import PresagioError
+from db import migrate
+from db.corpus.corpora import Corpora
+from db.corpus.health import (
+    EXTENSIONS,
+    missing_extensions,
+    offered_extension,
+    reads_quotes,
+    role_that_cannot_store,
+    server_time,
+    server_version,
+    statistics_differ,
+    takes_writes,
+)
+from db.corpus.placement import CitusWorker, Placement
+from db.logs import JobOutcome, JobOutcomes, RunOutcome
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.outbox import Outbox
+from db.search.nearest import SetAside, SetAsideOfModel, ToEmbed
+from engine.embed.local import how_to_embed
+from engine.errors import CorpusWithheld, PresagioError, StorageInterrupted, StorageOutdated
+from engine.feeds.feed import Feed
+from engine.posting.delivery import OutboxHealth
+from engine.text.address import public_address
+from engine.values import Corpus
+from engine.vectors import format_percent
+
+_COUNTED = timedelta(days=7)
+_LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
+_REMARKED_FOR = timedelta(days=1)  # what shows again is remarked on again
+_NAMED = 3
+_SHOWN = 5  # texts that are set aside
+_PGVECTOR, _OLDEST = "vector", (0, 7)
+
+
+async def check_database(
+    settings: Settings, database: Database, now: datetime
+) -> AsyncIterator[tuple[str, Result]]:
+    """Yield the results of the checks of an open database, by name. Raises StorageError."""
+    migrations = await check_tables(database)
+    if database.is_pooled:
+        yield "pooler", await check_pooler(database)
+    yield "extensions", await check_extensions(database)
+    yield "migrations", migrations
+    yield "pgvector", await check_pgvector(database)
+    if not migrations.ok:
+        return
+    async for named in check_server(database):
+        yield named
+    corpora = await Corpora(database).list()
+    if missing := check_archives(corpora):
+        yield "corpora", missing
+    placement = Placement(database)
+    for worker in await placement.workers():
+        yield f"worker {worker.name}", check_worker(worker, await placement.places())
+    for corpus in corpora:
+        if corpus.is_outdated:
+            yield f"index of {corpus.name}", _check_index(corpus)
+        yield f"corpus {corpus.name}", await _check_corpus(database, corpus)
+    yield "vectors", await _check_vectors(settings, database, corpora)
+    for model in await SetAside(database).by_model():
+        yield "set aside", _check_set_aside(model)
+    feeds = [health.feed for health in await Feeds(database).health(now=now)]
+    yield "feeds", _check_feeds(feeds, now)
+    yield "jobs", _check_jobs(await JobOutcomes(database).summary(now - _COUNTED))
+    yield "outbox", _check_outbox(await Outbox(database).health(now - _COUNTED), now)
+
+
+def _check_feeds(feeds: Sequence[Feed], now: datetime) -> Result:
+    if not feeds:
+        none_yet = "Add one with: presagio feeds add URL"
+        return Result(ok=None, detail="none yet", fix=none_yet)
+    failing = [feed for feed in feeds if feed.failing_since is not None or feed.gone]
+    detail = f"{len(feeds):,} followed, {len(failing):,} failing"
+    for feed in failing[:_NAMED]:
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
+    odd = [feed for feed in feeds if feed.remarked_at and now - feed.remarked_at < _REMARKED_FOR]
+    for feed in odd[:_NAMED]:
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.remark}"
+    is_reported = any(feed.told_failing or feed.gone for feed in failing)
+    fix = "See: presagio feeds" if failing else None
+    return Result(ok=not is_reported, detail=detail, fix=fix)
+
+
+def _check_jobs(outcomes: Sequence[JobOutcome]) -> Result:
+    if not outcomes:
+        none_yet = "They run in: presagio serve, or once: presagio run-once"
+        return Result(ok=None, detail="none has run in 7 days", fix=none_yet)
+    by_job: dict[str, list[JobOutcome]] = {}
+    for outcome in outcomes:
+        by_job.setdefault(outcome.job, []).append(outcome)
+    detail = "; ".join(f"{job}: {', '.join(_describe_ends(ends))}" for job, ends in by_job.items())
+    bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
+    fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
+    return Result(ok=not bad, detail=detail, fix=fix)
+
+
+def _describe_ends(ends: Sequence[JobOutcome]) -> Iterator[str]:
+    for end in ends:
+        error = f" ({end.last_error})" if end.last_error else ""
+        yield f"{end.times:,} {end.outcome}{error}"
+
+
+def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
+    """Return whether the last run failed; missed and skipped runs do not count."""
+    runs = [end for end in ends if end.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
+    return bool(runs) and max(runs, key=lambda end: end.last_at).outcome is not RunOutcome.DONE
+
+
+def _check_outbox(health: OutboxHealth, now: datetime) -> Result:
+    detail = f"{health.owed:,} owed, {health.retried:,} of them tried before"
+    detail += f"; {health.failed:,} given up in 7 days"
+    if health.last_error:
+        detail += f"; last error: {health.last_error}"
+    late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
+    running = "Is presagio serve running, with the tokens of all platforms?"
+    fix = None
+    if late:
+        fix = "See the last error." if health.retried else running
+    return Result(ok=not late, detail=detail, fix=fix)
+
+
+def _check_index(corpus: Corpus) -> Result:
+    return Result(
+        ok=None,
+        detail="made by older rules: some texts may be missed",
+        fix=f"Run: presagio corpora reindex {corpus.name}",
+    )
+
+
+async def _check_corpus(database: Database, corpus: Corpus) -> Result:
+    try:
+        wrong = await statistics_differ(database, corpus)
+    except StorageInterrupted as error:  # by the worker that holds it: others go on
+        return Result.of_error(error)
+    return Result(
+        ok=not wrong,
+        detail=wrong or f"{corpus.documents:,} documents, statistics exact",
+        fix=f"Ingest it again after: presagio corpora drop {corpus.name}" if wrong else None,
+    )
+
+
+async def _check_vectors(settings: Settings, database: Database, corpora: list[Corpus]) -> Result:
+    """Check the share of each corpus that has vectors, by model."""
+    coverage = await ToEmbed(database).coverage()
+    shares = [
+        f"{corpus} {format_percent(share)} ({model})"
+        for corpus, models in coverage.items()
+        for model, share in models.items()
+    ]
+    detail = ", ".join(shares) or "none: texts are found by words"
+    try:
+        lacking = await _without_vectors(settings, database, corpora)
+    except PresagioError as error:
+        return Result.of_error(error, f"{detail}; ")
+    if lacking is None:
+        detail += "; no model is set up"
+        return Result(ok=None, detail=detail, fix=how_to_embed())
+    if not lacking:
+        return Result(ok=True if shares else None, detail=detail, fix=_suggest_ingest(shares))
+    missing = "; ".join(
+        f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {model}"
+        for model in dict.fromkeys(lacking.values())
+        if (names := [corpus for corpus, lacked in lacking.items() if lacked == model])
+    )
+    fix = "presagio serve makes what is missing a little at a time; at once: presagio embed"
+    return Result(ok=None, detail=f"{detail}; {missing}", fix=fix)
+
+
+def _check_set_aside(model: SetAsideOfModel) -> Result:
+    """Name the texts which a model on this machine breaks down over."""
+    named = [f"{corpus} {external_id}" for corpus, external_id in model.documents[:_SHOWN]]
+    if beyond := len(model.documents) - len(named):
+        named.append(f"{beyond:,} more")
+    if model.questions:
+        named.append("a question" if model.questions == 1 else f"{model.questions:,} questions")
+    return Result(
+        ok=None,
+        detail=f"{model.model} breaks down over {', '.join(named)}: found by words alone",
+        fix=f"Once the model is mended: presagio embed --clear '{model.model}'",
+    )
+
+
+def _suggest_ingest(shares: list[str]) -> str | None:
+    return None if shares else "They are made after: presagio ingest FILE"
+
+
+async def _without_vectors(
+    settings: Settings, database: Database, corpora: list[Corpus]
+) -> dict[str, str] | None:
+    """Return the corpora that are not wholly embedded, each with the model of the settings.
+
+    None if no model is set up. Raises SettingsError and storage errors.
+    """
+    coverage, lacking = await ToEmbed(database).coverage(), {}
+    async with AsyncExitStack() as stack:
+        embedders = open_embedders(settings, database, stack)
+        if embedders is None:
+            return None
+        for corpus in corpora:
+            try:
+                model = embedders(corpus).name
+            except CorpusWithheld:
+                continue  # it is never sent to the model
+            if coverage.get(corpus.name, {}).get(model, 0.0) < 1 and corpus.documents:
+                lacking[corpus.name] = model
+    return lacking
+
+
+async def check_pooler(database: Database) -> Result:
+    """Check whether the sessions behind a pooler have the settings of presagio."""
+    try:
+        await database.require_current()
+    except StorageOutdated as error:
+        return Result.of_error(error)
+    keeps_statements = database.pooler is not None and database.pooler.keeps_statements
+    detail = (
+        "sessions of PgBouncer or its like have the role's settings; prepared statements are "
+        f"{'kept' if keeps_statements else 'not kept'}; backup needs the server"
+    )
+    return Result(ok=True, detail=detail)
+
+
+async def check_extensions(database: Database) -> Result:
+    """Check whether the extensions that searches need are there."""
+    missing = await missing_extensions(database)
+    if not missing:
+        return Result(ok=True, detail=", ".join(EXTENSIONS))
+    # Once they have been there, much that init does not make again went with them.
+    fix = "Run: presagio init. If they are missing still, restore a backup into an empty database"
+    if None in [await offered_extension(database, name) for name in missing]:
+        fix = "Install PostgreSQL's contrib package, then run: presagio init"
+    detail = f"missing: {', '.join(missing)}"
+    return Result(ok=False, detail=detail, fix=fix)
+
+
+async def check_tables(database: Database) -> Result:
+    """Check whether all migrations have run."""
+    try:
+        async with database.connection() as connection:
+            pending = await migrate.check_migrations(connection)
+    except PresagioError as error:
+        return Result.of_error(error)
+    newest = len(migrate.list_migrations())
+    detail = f"{len(pending)} of {newest} have not run" if pending else f"{newest} applied"
+    fix = "Run: presagio init" if pending else None
+    return Result(ok=not pending, detail=detail, fix=fix)
+
+
+async def check_pgvector(database: Database) -> Result:
+    """Check whether vectors can be stored. Without them, searches go by words."""
+    offered = await offered_extension(database, _PGVECTOR)
+    if offered is None:
+        fix = "Install pgvector 0.7 or newer on the server, to search by meaning as well"
+        return Result(ok=None, detail="not on the server", fix=fix)
+    version = offered.installed or offered.available
+    if _parse_version(version) < _OLDEST:
+        fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
+        return Result(ok=False, detail=f"{version} is too old", fix=fix)
+    if not offered.installed and not offered.installable:
+        fix = "Have an administrator run in this database: CREATE EXTENSION vector"
+        return Result(ok=None, detail=f"{version}, not in this database", fix=fix)
+    use = "" if offered.installed else ", installed with the first vectors"
+    return Result(ok=True, detail=f"{version}{use}")
+
+
+def _parse_version(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+async def check_server(database: Database) -> AsyncIterator[tuple[str, Result]]:
+    """Yield, by name, what keeps the server from reading or storing as it should."""
+    if not await reads_quotes(database):
+        detail = "the database takes typographic quotes for letters: words beside them are missed"
+        fix = (
+            "Restore a backup into one made with createdb --template=template0 --encoding=UTF8"
+            " --lc-collate=C --lc-ctype=C.UTF-8"
+        )
+        yield "letters", Result(ok=False, detail=detail, fix=fix)
+    if not await takes_writes(database):
+        detail = "the server takes none: it is a standby, or default_transaction_read_only is on"
+        fix = (
+            "Name the primary in DATABASE_URL, or all servers and target_session_attrs=read-write;"
+            " or turn that setting off"
+        )
+        yield "writes", Result(ok=False, detail=detail, fix=fix)
+    if role := await role_that_cannot_store(database):
+        detail = (
+            f"the role {role} does not own the tables: it may read, and store little or nothing"
+        )
+        fix = "Name the role that ran presagio init in DATABASE_URL"
+        yield "rights", Result(ok=False, detail=detail, fix=fix)
+
+
+def check_worker(worker: CitusWorker, places: Mapping[str, str]) -> Result:
+    """Check a worker of Citus; `places` has the worker of each placed corpus."""
+    held = ", ".join(corpus for corpus, place in places.items() if place == worker.name)
+    if not worker.postgres:
+        detail = f"does not answer; it holds {held or 'no corpus'}"
+        fix = "Start PostgreSQL there, and let the coordinator reach it; nothing else is to be done"
+        return Result(ok=False, detail=detail, fix=fix)
+    detail = f"PostgreSQL {worker.postgres}, Citus {worker.citus}; it holds {held or 'no corpus'}"
+    if not worker.undecided:
+        return Result(ok=True, detail=detail)
+    detail += f"; {worker.undecided:,} transactions prepared more than a minute ago"
+    fix = (
+        "Texts may be locked until they end. Run on the coordinator:"
+        " SELECT recover_prepared_transactions()"
+    )
+    return Result(ok=False, detail=detail, fix=fix)
 
 
 async def run_checks(

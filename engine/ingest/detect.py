@@ -14,13 +14,7 @@ from typing import Self
 from engine.errors import InputError, PresagioError, UnknownFormat, UsageError
 from engine.ingest import formats
 from engine.ingest.csv_rows import first_row
-from engine.ingest.exports import (
-    build_sample,
-    list_unread,
-    no_export,
-    sample_ahead,
-    share_files,
-)
+from engine.ingest.exports import build_sample, list_unread, no_export, sample_ahead, share_files
 from engine.ingest.formats.documents import PAGE, recognise_content
 from engine.ingest.formats.jsonl import TableReader
 from engine.ingest.formats.whatsapp import WhatsAppReader

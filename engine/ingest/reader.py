@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -33,6 +34,7 @@ from engine.ingest.streams import (
 from engine.messages import Message
 from engine.values import Flag, Kind
 
+Digest = Callable[[bytes], int]
 _DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
 # "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
@@ -75,19 +77,56 @@ class Reader(Protocol):
         """Translate a record's payload. Raises RecordError."""
 
 
-class JsonReader:
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file of a source while it is read."""
+
+    source: Source
+    name: str
+    label: str
+    citation: str
+    stream: io.BufferedReader
+    defaults: Defaults
+
+
+@contextmanager
+def open_file(source: Source, name: str, defaults: Defaults) -> Iterator[OpenFile]:
+    """Open a file of a source. Raises InputError."""
+    with source.open(name) as stream:
+        yield OpenFile(source, name, source.label(name), source.citation(name), stream, defaults)
+
+
+class FileReader:
+    """Reads file by file; of a folder or zip those whose names match a pattern."""
+
+    name: str
+    pattern = ""  # "" = none of them
+    marks: tuple[str, ...] = ()  # of what it makes of a file: part of each digest
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(self.pattern, names) if self.pattern else ()
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = build_fingerprint(defaults, self.name, *self.marks)
+        for name in names:
+            with open_file(source, name, defaults) as file:
+                yield from self.read_file(file, digest)
+
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        """Yield the records of one file, in order. Raises InputError."""
+        raise NotImplementedError
+
+
+class JsonReader(FileReader):
     """Reads objects from lines or from one array, whichever the file contains.
 
     Readers of other shapes override `objects`, and `recognises` in place of `fits`.
     """
 
-    name: str
     kinds: tuple[Kind, ...]
     longest = LONGEST_RECORD  # bytes of an object
-    mark = ""  # of a table that is not plain, for the digest of its records
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()
 
     def recognises(self, sample: Sample) -> bool:
         return any(self.fits(value) for value in sample.objects)
@@ -96,27 +135,18 @@ class JsonReader:
         """Tell whether one object looks like a record of this format."""
         raise NotImplementedError
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, *filter(None, (self.name, self.mark)))
-        for name in names:
-            with source.open(name) as stream:
-                for item in self.objects(source, name, stream):
-                    if isinstance(item, Reject):
-                        yield item
-                    else:
-                        yield from self.split(item, digest)
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        for item in self.objects(file):
+            if isinstance(item, Reject):
+                yield item
+            else:
+                yield from self.split(item, digest)
 
-    def objects(
-        self, source: Source, name: str, stream: io.BufferedReader
-    ) -> Iterator["JsonObject | Reject"]:
+    def objects(self, file: OpenFile) -> Iterator["JsonObject | Reject"]:
         """Yield the objects of one file, in order. Raises InputError."""
-        return json_objects(source.label(name), stream, self.longest)
+        return json_objects(file.label, file.stream, self.longest)
 
-    def split(
-        self, item: "JsonObject", digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: "JsonObject", digest: Digest) -> Iterator[SourceRecord | Reject]:
         """Turn one object of the file into its records; usually there is one."""
         yield item.record(self.name, item.value.get("id"), digest(item.raw))
 
@@ -287,15 +317,16 @@ class CsvReader(JsonReader):
         """Return the character that quotes are escaped with; None if they are doubled."""
         return None
 
-    def objects(
-        self, source: Source, name: str, stream: io.BufferedReader
-    ) -> Iterator[JsonObject | Reject]:
-        label = source.label(name)
+    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
         for row in csv_rows(
-            label, stream, is_header=self.is_header, expected=self.columns, escape=self.escape
+            file.label,
+            file.stream,
+            is_header=self.is_header,
+            expected=self.columns,
+            escape=self.escape,
         ):
             if isinstance(row, Reject):
                 yield row
             else:
                 line, value, raw = row
-                yield JsonObject(label, line, "line", raw, value)
+                yield JsonObject(file.label, line, "line", raw, value)

@@ -14,16 +14,10 @@ from itertools import islice
 import orjson
 
 from engine.errors import RecordError, UnknownFormat, UsageError
+from engine.ingest.csv_rows import RowMap, fit_row, is_own_device, read_cell, translate_row
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
 from engine.ingest.streams import WINDOWS, find_encoding
-from engine.ingest.table_cells import (
-    RowMap,
-    fit_row,
-    is_own_device,
-    read_cell,
-    translate_row,
-)
 from engine.messages import Message
 from engine.text.clean import make_storable, normalise_form
 from engine.text.language import detect_language

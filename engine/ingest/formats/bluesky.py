@@ -5,7 +5,7 @@ file is read into memory. The repository identifies its account by a DID, not by
 and reposts by others are not in it.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import libipld
@@ -20,9 +20,8 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -33,39 +32,29 @@ _FACET = "app.bsky.richtext.facet#"
 _MAX_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
-class BlueskyReader:
+class BlueskyReader(FileReader):
     """Reads the posts and reposts of a repository, in the order of their keys."""
 
     name = "bluesky"
     kinds = (Kind.SOCIAL, Kind.TWEETS)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/]+\.car", names)
+    pattern = r"[^/]+\.car"
 
     def recognises(self, sample: Sample) -> bool:
         # A length in one or two bytes, then a map of two entries that begins with "roots".
         return b"\xa2\x65roots" in sample.head[1:9]
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            label, citation = source.label(name), source.citation(name)
-            with source.open(name) as stream:
-                content = read_whole(stream, LARGEST + 1)
-            did, entries = _read_repository(label, content)
-            for number, (key, value) in enumerate(entries, start=1):
-                identity = f"at://{did}/{key}"
-                payload = {
-                    "record": value, "uri": identity, "did": did, "author": defaults.author,
-                    "file": citation,
-                }  # fmt: skip
-                raw = orjson.dumps(
-                    [identity, value], default=_plain_value, option=orjson.OPT_SORT_KEYS
-                )
-                item = JsonObject(label, number, "record", raw, payload)
-                yield item.record(self.name, identity, digest(raw))
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        content = read_whole(file.stream, LARGEST + 1)
+        did, entries = _read_repository(file.label, content)
+        for number, (key, value) in enumerate(entries, start=1):
+            identity = f"at://{did}/{key}"
+            payload = {
+                "record": value, "uri": identity, "did": did, "author": file.defaults.author,
+                "file": file.citation,
+            }  # fmt: skip
+            raw = orjson.dumps([identity, value], default=_plain_value, option=orjson.OPT_SORT_KEYS)
+            item = JsonObject(file.label, number, "record", raw, payload)
+            yield item.record(self.name, identity, digest(raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         record, uri = as_mapping(payload.get("record")), str(payload.get("uri"))

@@ -7,7 +7,7 @@ left out, marks of citations too; the documents of a canvas are read.
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 
 import orjson
 
@@ -19,9 +19,8 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, JsonObject, JsonReader, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
 LONGEST_CONVERSATION = 1 << 26  # bytes
@@ -44,9 +43,8 @@ class ChatGptReader(JsonReader):
     name = "chatgpt"
     author, address = "ChatGPT", "https://chatgpt.com/c/"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"conversations(?:-\d+)?\.json", names)
+    longest = LONGEST_CONVERSATION
+    pattern = r"conversations(?:-\d+)?\.json"
 
     def recognises(self, sample: Sample) -> bool:
         # The first conversation may be longer than the sample.
@@ -67,19 +65,12 @@ class ChatGptReader(JsonReader):
         """Return the message of a node in ChatGPT's terms."""
         return as_mapping(node.get("message"))
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            file = source.citation(name)
-            with source.open(name) as stream:
-                label = source.label(name)
-                for item in json_objects(label, stream, LONGEST_CONVERSATION):
-                    if isinstance(item, Reject):
-                        yield item
-                    else:
-                        yield from self._read_messages(item, file, digest)
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        for item in self.objects(file):
+            if isinstance(item, Reject):
+                yield item
+            else:
+                yield from self._read_messages(item, file.citation, digest)
 
     def _read_messages(
         self, item: JsonObject, file: str, digest: Callable[[bytes], int]

@@ -1,14 +1,13 @@
 """Reads conversations with Claude (`conversations.json`), one at a time."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import orjson
 
 from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time, text_of
 from engine.ingest.formats.chatgpt import LONGEST_CONVERSATION
-from engine.ingest.reader import JsonReader, Reader, Sample, json_objects, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, JsonReader, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
 _ROLES = {"human": "user", "assistant": "assistant"}
@@ -19,9 +18,8 @@ class ClaudeReader(JsonReader):
 
     name = "claude"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"conversations(?:-\d+)?\.json", names)
+    longest = LONGEST_CONVERSATION
+    pattern = r"conversations(?:-\d+)?\.json"
 
     def recognises(self, sample: Sample) -> bool:
         # The first conversation may be longer than the sample.
@@ -32,34 +30,28 @@ class ClaudeReader(JsonReader):
     def fits(self, value: Mapping[str, object]) -> bool:
         return {"uuid", "chat_messages"} <= value.keys()
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            label, file = source.label(name), source.citation(name)
-            with source.open(name) as stream:
-                for item in json_objects(label, stream, LONGEST_CONVERSATION):
-                    if isinstance(item, Reject):
-                        yield item
-                        continue
-                    before: object = None
-                    for message in read_mappings(item.value.get("chat_messages")):
-                        context = {
-                            "title": item.value.get("name"),
-                            "thread": item.value.get("uuid"),
-                            "began": item.value.get("created_at"),
-                        }
-                        payload = {"message": message, "before": before, **context}
-                        # ChatGPT's ids have the same form.
-                        identity = f"{self.name}/{message['uuid']}" if message.get("uuid") else None
-                        yield item.record(
-                            self.name,
-                            identity,
-                            digest(orjson.dumps(payload)),
-                            {**payload, "file": file},
-                        )
-                        before = identity
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        for item in self.objects(file):
+            if isinstance(item, Reject):
+                yield item
+                continue
+            before: object = None
+            for message in read_mappings(item.value.get("chat_messages")):
+                context = {
+                    "title": item.value.get("name"),
+                    "thread": item.value.get("uuid"),
+                    "began": item.value.get("created_at"),
+                }
+                payload = {"message": message, "before": before, **context}
+                # ChatGPT's ids have the same form.
+                identity = f"{self.name}/{message['uuid']}" if message.get("uuid") else None
+                yield item.record(
+                    self.name,
+                    identity,
+                    digest(orjson.dumps(payload)),
+                    {**payload, "file": file.citation},
+                )
+                before = identity
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message = as_mapping(payload.get("message"))

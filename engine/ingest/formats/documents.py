@@ -7,7 +7,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -27,16 +27,8 @@ from engine.ingest.parsers.parsed import (
 )
 from engine.ingest.parsers.pdf import parse_pdf
 from engine.ingest.private import describe_private
-from engine.ingest.reader import JsonObject, Reader, Sample
-from engine.ingest.records import (
-    PARTS_VERSION,
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    build_fingerprint,
-)
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, Reject, SourceRecord
 from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
 from engine.page.metadata import decode_page
@@ -140,10 +132,11 @@ def checked_form(name: str, content: bytes) -> str:
     return seen
 
 
-class DocumentReader:
+class DocumentReader(FileReader):
     """Reads files one by one. They are parsed only if they have changed."""
 
     name = "documents"
+    marks = (PARTS_VERSION, _VERSION)
     kinds = (Kind.LIBRARY, Kind.PUBLISHED, Kind.PERSONAL)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
@@ -153,22 +146,16 @@ class DocumentReader:
         named = form_of(sample.name)
         return is_document(sample.head) or named is not None
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
-        for name in names:
-            label = source.label(name)
-            with source.open(name) as stream:
-                content = read_whole(stream, LARGEST_FILE + 1)
-            if len(content) > LARGEST_FILE:
-                yield Reject(file=label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
-            elif not content.strip():
-                yield Reject(file=label, line=1, reason="the file is empty")
-            elif reason := _find_private(content, defaults):
-                yield Reject(file=label, line=1, reason=reason)
-            else:
-                yield _make_record(source, name, content, defaults, digest)
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        content = read_whole(file.stream, LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            yield Reject(file=file.label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
+        elif not content.strip():
+            yield Reject(file=file.label, line=1, reason="the file is empty")
+        elif reason := _find_private(content, file.defaults):
+            yield Reject(file=file.label, line=1, reason=reason)
+        else:
+            yield _make_record(file, content, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         name, content = str(payload.get("name")), payload.get("content")
@@ -210,15 +197,14 @@ def _data_form(name: str) -> str | None:
     return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
 
 
-def _make_record(
-    source: Source, name: str, content: bytes, defaults: Defaults, digest: Callable[[bytes], int]
-) -> SourceRecord | Reject:
+def _make_record(file: OpenFile, content: bytes, digest: Digest) -> SourceRecord | Reject:
+    name, source = file.name, file.source
     identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
     payload = {
-        "content": content, "name": name, "file": source.citation(name),
-        "language": defaults.language, "alive": source.watch.alive,
+        "content": content, "name": name, "file": file.citation,
+        "language": file.defaults.language, "alive": source.watch.alive,
     }  # fmt: skip
-    return JsonObject(source.label(name), 1, "line", b"", {}).record(
+    return JsonObject(file.label, 1, "line", b"", {}).record(
         DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
     )
 

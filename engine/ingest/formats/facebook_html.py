@@ -5,16 +5,15 @@ is taken as UTC.
 """
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.ingest.dates import made_id, read_string, read_written_time, text_of
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.ingest.streams import read_whole
 from engine.values import Flag, Kind
 
@@ -25,41 +24,34 @@ _NAMED = re.compile(r"your_posts[\w&]{0,100}\.html")
 _BOX, _HEADING, _WORDS, _DATE = "_3-95", "_a6-h", "._2pin", "._2lem, ._a72d, ._a6-o"
 
 
-class FacebookHtmlReader:
+class FacebookHtmlReader(FileReader):
     """Reads the boxes of a page."""
 
     name = "facebook-html"
     kinds = (Kind.SOCIAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(_NAMED.pattern, names)
+    pattern = _NAMED.pattern
 
     def recognises(self, sample: Sample) -> bool:
         named = _NAMED.fullmatch(sample.name.rpartition("/")[2])
         return bool(named and _SIGN.search(sample.head))
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            with source.open(name) as stream:
-                page = LexborHTMLParser(read_whole(stream, _LARGEST).decode("utf-8", "replace"))
-            for number, date in enumerate(page.css(_DATE), start=1):
-                box = _find_box(date)
-                if box is None or any(inner != date for inner in date.css(_DATE)):
-                    continue  # a date within a date is the one that counts
-                written = " ".join(date.text(deep=True).split())
-                words = "\n\n".join(_read_words(box))
-                identity = made_id(written, words)
-                payload = {
-                    "text": words or None,
-                    "date": written,
-                    "media": box.css_first("img") is not None,
-                    "place": f"{source.citation(name)}#{identity}",
-                }
-                item = JsonObject(source.label(name), number, "record", b"", payload)
-                yield item.record(self.name, identity, digest(f"{written}\0{words}".encode()))
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        page = LexborHTMLParser(read_whole(file.stream, _LARGEST).decode("utf-8", "replace"))
+        for number, date in enumerate(page.css(_DATE), start=1):
+            box = _find_box(date)
+            if box is None or any(inner != date for inner in date.css(_DATE)):
+                continue  # a date within a date is the one that counts
+            written = " ".join(date.text(deep=True).split())
+            words = "\n\n".join(_read_words(box))
+            identity = made_id(written, words)
+            payload = {
+                "text": words or None,
+                "date": written,
+                "media": box.css_first("img") is not None,
+                "place": f"{file.citation}#{identity}",
+            }
+            item = JsonObject(file.label, number, "record", b"", payload)
+            yield item.record(self.name, identity, digest(f"{written}\0{words}".encode()))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         media = payload.get("media") is True

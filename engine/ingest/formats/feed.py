@@ -1,7 +1,7 @@
 """Reads a blog from RSS or Atom: its feed, or an export of WordPress and others in that form."""
 
 import calendar
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,16 +26,8 @@ from engine.ingest.dates import (
 )
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, Reader, Sample
-from engine.ingest.records import (
-    PARTS_VERSION,
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    build_fingerprint,
-)
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, PostFields, Reject, SourceRecord
 from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.values import Kind
@@ -86,14 +78,12 @@ def _read_date(entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-class BlogFeedReader:
+class BlogFeedReader(FileReader):
     """Reads the entries of a feed with their whole text."""
 
     name = "feed"
+    marks = (PARTS_VERSION,)
     kinds = (Kind.PUBLISHED, Kind.LIBRARY)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()  # no tool exports a folder of feeds
 
     def recognises(self, sample: Sample) -> bool:
         head = sample.head[:4096]
@@ -101,25 +91,17 @@ class BlogFeedReader:
             root in head for root in (b"<rss", b"<feed", b"<rdf:RDF")
         )
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name, PARTS_VERSION)
-        for name in names:
-            label, file = source.label(name), source.citation(name)
-            with source.open(name) as stream:
-                content = read_whole(stream, LARGEST + 1)
-            if len(content) > LARGEST:
-                raise InputError(
-                    Message(
-                        "{label} is longer than {number:,} bytes.", label=label, number=LARGEST
-                    ),
-                    fix=Message("Split it."),
-                )
-            for number, entry in enumerate(_feed_entries(label, content), start=1):
-                raw = orjson.dumps(entry)
-                item = JsonObject(label, number, "record", raw, {**entry, "file": file})
-                yield item.record(self.name, entry["id"], digest(raw))
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        label, content = file.label, read_whole(file.stream, LARGEST + 1)
+        if len(content) > LARGEST:
+            raise InputError(
+                Message("{label} is longer than {number:,} bytes.", label=label, number=LARGEST),
+                fix=Message("Split it."),
+            )
+        for number, entry in enumerate(_feed_entries(label, content), start=1):
+            raw = orjson.dumps(entry)
+            item = JsonObject(label, number, "record", raw, {**entry, "file": file.citation})
+            yield item.record(self.name, entry["id"], digest(raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         title, url = read_string(payload.get("title")), read_string(payload.get("url"))

@@ -15,7 +15,7 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 import copy
 import io
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -23,7 +23,7 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
-from engine.ingest.csv_rows import first_row, table_rows
+from engine.ingest.csv_rows import first_row, is_own_device, read_cell, table_rows, translate_row
 from engine.ingest.dates import (
     read_flag,
     read_identifier,
@@ -36,17 +36,18 @@ from engine.ingest.dates import (
 from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
-from engine.ingest.records import (
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    TableLayout,
+from engine.ingest.reader import (
+    Digest,
+    JsonObject,
+    JsonReader,
+    OpenFile,
+    Reader,
+    Sample,
+    json_objects,
 )
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, TableLayout
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD, UTF_16
-from engine.ingest.table_cells import is_own_device, read_cell, translate_row
 from engine.ingest.tables import (
     complete_layout,
     guess_layout,
@@ -84,7 +85,7 @@ class TableReader(JsonReader):
         reader = copy.copy(self)
         reader.layout = self._look_at_layout(source, name, defaults)
         if reader.layout:
-            reader.mark = layout_mark(reader.layout)
+            reader.marks = tuple(filter(None, [layout_mark(reader.layout)]))
             reader.kinds = _kinds_of(reader.layout.kind) or reader.layout.usual_kinds
         return reader
 
@@ -92,9 +93,7 @@ class TableReader(JsonReader):
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         lists = b"lists" if any(item.value.get(name) for name in _LISTS) else b""
         try:
             value = self._translate(item)
@@ -109,7 +108,7 @@ class TableReader(JsonReader):
             return item.value
         if self.layout.delimiter and is_exported(item.value):
             return read_cells(item.value)
-        value = translate_row(item.value, self.layout) if self.mark else item.value
+        value = translate_row(item.value, self.layout) if self.marks else item.value
         return {**value, _OF_X: True} if self.layout.is_of_x else value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -176,12 +175,10 @@ class JsonlReader(TableReader):
 
         return complete_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(
-        self, source: Source, name: str, stream: io.BufferedReader
-    ) -> Iterator[JsonObject | Reject]:
-        exported = bool(kind_at(stream.peek(HEAD)))
+    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+        exported = bool(kind_at(file.stream.peek(HEAD)))
         longest = _LONGEST_EXPORTED if exported else self.longest
-        return json_objects(source.label(name), stream, longest)
+        return json_objects(file.label, file.stream, longest)
 
 
 def _kinds_of(kind: str) -> tuple[Kind, ...]:
@@ -225,18 +222,15 @@ class JsonlCsvReader(TableReader):
 
         return guess_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(
-        self, source: Source, name: str, stream: io.BufferedReader
-    ) -> Iterator[JsonObject | Reject]:
-        label = source.label(name)
+    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
         if self.layout is None:
             return
-        for row in table_rows(label, stream, self.layout):
+        for row in table_rows(file.label, file.stream, self.layout):
             if isinstance(row, Reject):
                 yield row
             else:
                 line, value, raw = row
-                yield JsonObject(label, line, "line", raw, value)
+                yield JsonObject(file.label, line, "line", raw, value)
 
 
 def no_table(name: str, head: bytes) -> UnknownFormat:

@@ -5,11 +5,11 @@ is that of the post it answers. The files do not name their owner.
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from engine.ingest.dates import as_mapping, made_id, read_string, text_of, zoned_or_utc
-from engine.ingest.reader import CsvReader, JsonObject, Reader, members_named
+from engine.ingest.reader import CsvReader, Digest, JsonObject, Reader
 from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
@@ -23,10 +23,8 @@ class LinkedInReader(CsvReader):
 
     name = "linkedin"
     kinds = (Kind.SOCIAL,)
+    pattern = r"Shares\.csv|Comments\.csv"
     columns = "Date, ShareLink and ShareCommentary, or Date, Link and Message"
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"Shares\.csv|Comments\.csv", names)
 
     def is_header(self, row: Sequence[str]) -> bool:
         return set(row) >= _SHARES or set(row) >= _COMMENTS
@@ -34,9 +32,7 @@ class LinkedInReader(CsvReader):
     def escape(self, header: Sequence[str]) -> str | None:
         return "\\" if set(header) >= _COMMENTS else None
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         identity = _build_identity(item.value)
         payload = {"row": item.value, "id": identity}
         yield item.record(self.name, identity, digest(item.raw), payload)

@@ -5,7 +5,7 @@ The date is taken from the front matter (date, published, created), else from th
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
@@ -13,16 +13,8 @@ from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, host_of, read_string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
 from engine.ingest.private import describe_private
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
-from engine.ingest.records import (
-    PARTS_VERSION,
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    build_fingerprint,
-)
-from engine.ingest.sources import Source
+from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, PostFields, Reject, SourceRecord
 from engine.ingest.streams import BOM
 from engine.messages import Message
 from engine.text.foreign_data import read_toml, read_yaml
@@ -83,34 +75,26 @@ def _parse_header(read: Callable[[str], object], text: str, name: str) -> object
         ) from exc
 
 
-class MarkdownReader:
+class MarkdownReader(FileReader):
     """Reads files one by one."""
 
     name = "markdown"
     kinds = (Kind.PUBLISHED, Kind.PERSONAL, Kind.LIBRARY)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/.][^/]*\.(?:md|markdown|mdx)", names)
+    marks = (PARTS_VERSION, _VERSION)
+    pattern = r"[^/.][^/]*\.(?:md|markdown|mdx)"
 
     def recognises(self, sample: Sample) -> bool:
         return bool(re.match(rb"(?:---|\+\+\+)[ \t]*\r?\n\w", sample.head))
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
-        for name in names:
-            label = source.label(name)
-            with source.open(name) as stream:
-                raw = stream.read(LARGEST_FILE + 1).removeprefix(BOM)
-            if len(raw) > LARGEST_FILE:
-                reason = f"longer than {LARGEST_FILE:,} bytes"
-                yield Reject(file=label, line=1, reason=reason)
-                continue
-            if private := describe_private(raw, defaults):
-                yield Reject(file=label, line=1, reason=private)
-                continue
-            yield _make_record(source, name, raw, digest)
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        raw = file.stream.read(LARGEST_FILE + 1).removeprefix(BOM)
+        if len(raw) > LARGEST_FILE:
+            reason = f"longer than {LARGEST_FILE:,} bytes"
+            yield Reject(file=file.label, line=1, reason=reason)
+        elif private := describe_private(raw, file.defaults):
+            yield Reject(file=file.label, line=1, reason=private)
+        else:
+            yield _make_record(file, raw, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
@@ -140,16 +124,14 @@ class MarkdownReader:
         )
 
 
-def _make_record(
-    source: Source, name: str, raw: bytes, digest: Callable[[bytes], int]
-) -> SourceRecord | Reject:
-    item = JsonObject(source.label(name), 1, "line", raw, {})
+def _make_record(file: OpenFile, raw: bytes, digest: Digest) -> SourceRecord | Reject:
+    item = JsonObject(file.label, 1, "line", raw, {})
     try:
         fields, text = split_front_matter(raw.decode("utf-8", "replace").replace("\r\n", "\n"))
     except RecordError as exc:
         return item.reject(str(exc))
-    payload = {"fields": fields, "text": text, "path": name, "file": source.citation(name)}
-    return item.record(MarkdownReader.name, name, digest(raw), payload)
+    payload = {"fields": fields, "text": text, "path": file.name, "file": file.citation}
+    return item.record(MarkdownReader.name, file.name, digest(raw), payload)
 
 
 def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:

@@ -4,7 +4,7 @@ A boost is exported only as the address of the boosted post, which becomes its t
 not contain the number of likes or boosts.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from engine.errors import RecordError
 from engine.ingest.dates import (
@@ -17,9 +17,16 @@ from engine.ingest.dates import (
     text_of,
 )
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parse_objects
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import (
+    Digest,
+    FileReader,
+    JsonObject,
+    OpenFile,
+    Reader,
+    Sample,
+    parse_objects,
+)
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.ingest.streams import named_arrays
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -27,34 +34,26 @@ from engine.values import Flag, Kind
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
 
 
-class MastodonReader:
+class MastodonReader(FileReader):
     """Reads `outbox.json`, one activity at a time."""
 
     name = "mastodon"
     kinds = (Kind.SOCIAL, Kind.TWEETS)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"outbox\.json", names)
+    pattern = r"outbox\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return b'"orderedItems"' in sample.head and b'"OrderedCollection"' in sample.head
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            citation = source.citation(name)
-            with source.open(name) as stream:
-                for _header, items in named_arrays(stream, "orderedItems"):
-                    for item in parse_objects(source.label(name), "record", items):
-                        if isinstance(item, JsonObject):
-                            payload = {"activity": item.value, "file": citation}
-                            yield item.record(
-                                self.name, _read_identity(item.value), digest(item.raw), payload
-                            )
-                        else:
-                            yield item
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        for _header, items in named_arrays(file.stream, "orderedItems"):
+            for item in parse_objects(file.label, "record", items):
+                if isinstance(item, JsonObject):
+                    payload = {"activity": item.value, "file": file.citation}
+                    yield item.record(
+                        self.name, _read_identity(item.value), digest(item.raw), payload
+                    )
+                else:
+                    yield item
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         activity, file = as_mapping(payload.get("activity")), payload.get("file")

@@ -22,7 +22,7 @@ from engine.ingest.dates import (
     zoned_or_utc,
 )
 from engine.ingest.formats.meta import FacebookReader, InstagramReader, repair_encoding
-from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
+from engine.ingest.reader import FileReader, JsonObject, Reader, Sample, is_mine, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
@@ -36,14 +36,12 @@ _MEDIA = ("photos", "videos", "audio_files", "files", "gifs", "media")
 _OF_NOBODY = ("Subscribe", "Unsubscribe")  # types of notices
 
 
-class MessengerReader:
+class MessengerReader(FileReader):
     """Reads one chat a file."""
 
     name = "messenger"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(rf"messages/{_FOLDERS}/[^/]+/message_\d+\.json", names)
+    pattern = rf"messages/{_FOLDERS}/[^/]+/message_\d+\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_SIGN.search(sample.head) and _MESSAGE.search(sample.head))

@@ -121,10 +121,8 @@ class FacebookReader(MetaReader):
     """Reads the posts on one's own timeline."""
 
     name = "facebook"
+    pattern = r"your_posts[\w&]*\.json"
     profile = r"profile_information\.json"
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"your_posts[\w&]*\.json", names)
 
     def fits(self, value: Mapping[str, object]) -> bool:
         return "timestamp" in value and (
@@ -208,10 +206,8 @@ class InstagramReader(MetaReader):
     """Reads posts. Stories and reels are in other files and are not read."""
 
     name = "instagram"
+    pattern = r"posts_\d+\.json"
     profile = r"personal_information\.json"
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"posts_\d+\.json", names)
 
     def fits(self, value: Mapping[str, object]) -> bool:
         return any(
@@ -267,9 +263,7 @@ class ThreadsReader(InstagramReader):
     """Reads posts and replies, which lie in the export of the account at Instagram."""
 
     name = "threads"
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"threads_and_replies\.json", names)
+    pattern = r"threads_and_replies\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return f'"{_POSTS}"'.encode() in sample.head

@@ -10,7 +10,7 @@ from io import StringIO
 
 from engine.errors import RecordError
 from engine.ingest.dates import as_mapping, read_string, read_written_time
-from engine.ingest.reader import CsvReader, Reader, members_named
+from engine.ingest.reader import CsvReader, Reader, members_named, open_file
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -46,8 +46,8 @@ class RedditReader(CsvReader):
         author = _read_account(source) if source.packed else None
         digest = build_fingerprint(defaults, self.name, author or "")
         for name in names:
-            with source.open(name) as stream:
-                for item in self.objects(source, name, stream):
+            with open_file(source, name, defaults) as file:
+                for item in self.objects(file):
                     if isinstance(item, Reject):
                         yield item
                         continue

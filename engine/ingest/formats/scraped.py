@@ -4,9 +4,8 @@ snscrape and twscrape write the same fields, one object a line or one array. Nit
 `{"tweets": [...], "threads": [[...], ...]}`, or the tweets alone.
 """
 
-import io
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -25,9 +24,16 @@ from engine.ingest.dates import (
     text_of,
 )
 from engine.ingest.formats.tweets import read_device, tweet_id
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
+from engine.ingest.reader import (
+    Digest,
+    JsonObject,
+    JsonReader,
+    OpenFile,
+    Reader,
+    Sample,
+    json_objects,
+)
 from engine.ingest.records import PostFields, Reject, SourceRecord
-from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD, read_whole
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -48,9 +54,7 @@ class SnscrapeReader(JsonReader):
         has_text = "rawContent" in value or "content" in value
         return has_text and {"id", "date", "user", "likeCount"} <= value.keys()
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -117,17 +121,12 @@ class NitterReader(JsonReader):
     def fits(self, value: Mapping[str, object]) -> bool:
         return {"link", "text", "user", "date", "is-retweet"} <= value.keys()
 
-    def objects(
-        self, source: Source, name: str, stream: io.BufferedReader
-    ) -> Iterator[JsonObject | Reject]:
-        label = source.label(name)
-        if not _WHOLE.match(stream.peek(HEAD)):
-            return json_objects(label, stream)
-        return _tweets_within(label, read_whole(stream, _LARGEST))
+    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+        if not _WHOLE.match(file.stream.peek(HEAD)):
+            return json_objects(file.label, file.stream)
+        return _tweets_within(file.label, read_whole(file.stream, _LARGEST))
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         status = _STATUS.search(str(item.value.get("link")))
         yield item.record(self.name, status[1] if status else None, digest(item.raw))
 

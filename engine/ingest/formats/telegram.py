@@ -23,7 +23,7 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import Reader, Sample, is_mine, members_named, parse_objects, role_of
+from engine.ingest.reader import FileReader, Reader, Sample, is_mine, parse_objects, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
@@ -48,14 +48,12 @@ _LONGEST_HEADER = 4_000  # bytes of the fields before the messages of a chat
 _NOT_INCLUDED = "(File "  # "(File not included. Change data exporting settings to download.)"
 
 
-class TelegramReader:
+class TelegramReader(FileReader):
     """Reads `result.json`, one message at a time."""
 
     name = "telegram"
     kinds = (Kind.PERSONAL,)
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"result\.json", names)
+    pattern = r"result\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_BEGINNING.match(sample.head) and _TYPE.search(sample.head))

@@ -1,7 +1,7 @@
 """Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader, Sample
+from engine.ingest.reader import CsvReader, Digest, JsonObject, JsonReader, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -298,9 +298,7 @@ class ApiReader(JsonReader):
     ) -> Generator[SourceRecord | Reject]:
         yield from keep_last_versions(super().records(source, names, defaults))
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         if not (tweets := _tweets_of(item.value)):
             if not isinstance(item.value.get("data"), list):
                 yield item.record(self.name, tweet_id(item.value), digest(item.raw))
@@ -327,9 +325,7 @@ class TrumpArchiveJsonReader(JsonReader):
         older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
         return newer or (older and "entities" not in value)
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -350,9 +346,7 @@ class TrumpArchiveCsvReader(CsvReader):
             {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
         )
 
-    def split(
-        self, item: JsonObject, digest: Callable[[bytes], int]
-    ) -> Generator[SourceRecord | Reject]:
+    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
         yield item.record(self.name, tweet_id(item.value), digest(item.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:

@@ -14,8 +14,17 @@ import orjson
 from engine.errors import RecordError
 from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
 from engine.ingest.dates import made_id, read_string, text_of, written_at
-from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.reader import (
+    Digest,
+    FileReader,
+    JsonObject,
+    OpenFile,
+    Reader,
+    Sample,
+    is_mine,
+    role_of,
+)
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
 from engine.messages import Message
@@ -246,15 +255,13 @@ def message_id(moment: datetime | None, written: str, author: str, text: str) ->
     return RENEWED + made_id(when, author, " ".join(ATTACHED.sub("", words).split()))
 
 
-class WhatsAppReader:
+class WhatsAppReader(FileReader):
     """Reads a chat message by message; the first mebibyte shows how it writes dates."""
 
     name = "whatsapp"
     kinds = (Kind.PERSONAL,)
+    pattern = r"[^/.][^/]*\.txt"
     by_content = True
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"[^/.][^/]*\.txt", names)
 
     def recognises(self, sample: Sample) -> bool:
         lines = _decode(sample.head).split("\n")[:_FIRST_LINES]
@@ -264,25 +271,20 @@ class WhatsAppReader:
         begins = bool(written) and match_header(written[0]) is not None
         return bool(spoken) and (begins or len(headers) >= _LEAST_HEADERS)
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name)
-        for name in names:
-            chat, label, head = _chat_name(source, name), source.label(name), source.head(name)
-            order = _date_order(head, defaults)
-            context = {"chat": chat, "order": order, "owner": defaults.author}
-            with source.open(name) as raw:
-                stream = decode_stream(raw, find_encoding(head) or UTF_8)
-                for message, identity in _identify_messages(written_messages(stream), order):
-                    payload = {
-                        "date": message.date, "time": message.time, "author": message.author,
-                        "text": message.text, "place": f"{source.citation(name)}#{identity}",
-                        **context,
-                    }  # fmt: skip
-                    item = JsonObject(label, message.line, "line", b"", payload)
-                    raw_payload = orjson.dumps({**payload, "place": identity})
-                    yield item.record(self.name, identity, digest(raw_payload))
+    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        chat, head = _chat_name(file.source, file.name), file.source.head(file.name)
+        order = _date_order(head, file.defaults)
+        context = {"chat": chat, "order": order, "owner": file.defaults.author}
+        stream = decode_stream(file.stream, find_encoding(head) or UTF_8)
+        for message, identity in _identify_messages(written_messages(stream), order):
+            payload = {
+                "date": message.date, "time": message.time, "author": message.author,
+                "text": message.text, "place": f"{file.citation}#{identity}",
+                **context,
+            }  # fmt: skip
+            item = JsonObject(file.label, message.line, "line", b"", payload)
+            raw_payload = orjson.dumps({**payload, "place": identity})
+            yield item.record(self.name, identity, digest(raw_payload))
 
     def tell_guesses(
         self, source: Source, names: Sequence[str], defaults: Defaults

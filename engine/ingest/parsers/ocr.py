@@ -10,12 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from engine.errors import RecordError
-from engine.ingest.parsers.parsed import (
-    ParsedDocument,
-    damaged_error,
-    empty_error,
-    join_paragraphs,
-)
+from engine.ingest.parsers.parsed import ParsedDocument, damaged_error, empty_error, join_paragraphs
 from engine.messages import Message
 from engine.text.chunks import Block
 

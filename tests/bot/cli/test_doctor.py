@@ -12,8 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from aiohttp import web
 
-from bot.cli.database_checks import check_worker
 from bot.cli.demo import bundled_file
+from bot.cli.doctor import check_worker
 from db.corpus.placement import CitusWorker
 from db.migrate import Migration, list_migrations
 from engine.extras import how_to_install
@@ -125,7 +125,7 @@ class TestFaulty:
         async def reads_none(*_: object) -> bool:
             return False
 
-        monkeypatch.setattr("bot.cli.database_checks.reads_quotes", reads_none)
+        monkeypatch.setattr("bot.cli.doctor.reads_quotes", reads_none)
         assert "--lc-ctype=C.UTF-8" in checks(invoke, 1)["letters"]["fix"]
 
     def test_extensions_that_the_server_lacks(
@@ -136,7 +136,7 @@ class TestFaulty:
         async def offers_none(*_: object) -> None:
             return None
 
-        monkeypatch.setattr("bot.cli.database_checks.offered_extension", offers_none)
+        monkeypatch.setattr("bot.cli.doctor.offered_extension", offers_none)
         assert "contrib package" in checks(invoke, 1)["extensions"]["fix"]
 
     def test_missing_vectors_of_the_configured_model_are_reported(

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from engine.errors import UnknownFormat, UsageError
+from engine.ingest.csv_rows import read_count
 from engine.ingest.detect import open_source
 from engine.ingest.records import Defaults, SourceRequest, TableLayout
 from engine.ingest.streams import find_encoding
-from engine.ingest.table_cells import read_count
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 

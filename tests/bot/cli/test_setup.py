@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.setup_answers import is_address
+from bot.cli.setup import is_address
 
 
 @pytest.mark.parametrize(
