@@ -48,10 +48,6 @@ class Seat(ABC, Generic[Said]):
     async def calls(self, text: str) -> str:
         """Write to the bot by its name."""
 
-    @abstractmethod
-    async def replies(self, text: str, to: Said) -> str:
-        """Write to the bot in reply to a message, in the way of the platform."""
-
     async def commands(self, text: str) -> str:
         """Write a command in the way of the platform."""
         return await self.says(text)
@@ -103,9 +99,6 @@ class TelegramSeat(Seat[telegram.Message]):
 
     async def calls(self, text: str) -> str:
         return await self.says(f"@{self.server.bot.username} {text}".strip())
-
-    async def replies(self, text: str, to: telegram.Message) -> str:
-        return await self.says(text, reply_to=to)
 
     @property
     def buttons(self) -> list[str]:
@@ -164,11 +157,6 @@ class SlackSeat(Seat[slack.Message]):
     async def calls(self, text: str) -> str:
         before = len(self.said)
         self.asked = await self.user.mentions_bot(self.channel, text, thread=self.thread)
-        return await self._answered(before, 1, text)
-
-    async def replies(self, text: str, to: slack.Message) -> str:
-        before = len(self.said)
-        self.asked = await self.user.mentions_bot(self.channel, text, thread=to)
         return await self._answered(before, 1, text)
 
     @property

@@ -297,15 +297,6 @@ async def test_the_reason_for_not_judging_is_in_the_language_of_the_reader(adapt
     assert re.search(rf"Sin evaluar: \S+ {re.escape(whole)}", said)
 
 
-async def test_a_link_error_is_in_the_language_of_the_reader(adapter: Talk) -> None:
-    await adapter.commands("/settings language es")
-    gone = (await adapter.says(adapter.stage.web.url("/gone"))).text
-    assert "no tiene esa página (404). Mejor pegar el titular." in gone
-    adapter.stage.web.pages["/picture"] = page("x", content_type="image/png")
-    picture = (await adapter.says(adapter.stage.web.url("/picture"))).text
-    assert "mandó image/png, no text/html. Mejor pegar el titular." in picture
-
-
 async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await adapter.stage.lose_database()

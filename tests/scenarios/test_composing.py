@@ -98,13 +98,6 @@ async def test_nothing_is_composed_about_an_unknown_subject(
     assert "draft" not in model.writer.calls
 
 
-async def test_composing_speaks_spanish(adapter: Talk) -> None:
-    await adapter.commands("/settings language es")
-    _, shown = await adapter.composes("/compose coffee prices")
-    assert "de 280 caracteres" in shown.text
-    assert list(shown.buttons) == ["Otra variante", "Hilo", "Fuentes", "¿Por qué?"]
-
-
 @pytest.mark.each_platform
 async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWriter) -> None:
     if isinstance(adapter, ConsoleTalk):

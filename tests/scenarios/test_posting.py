@@ -687,11 +687,9 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
             assert len(room.group.bot_messages) == known + 1
             assert all(story in why.text for story in (HEADLINE, other))
         finally:
-            clock = asyncio.get_running_loop().time
-            asked = clock()
             serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
-        assert clock() - asked < 10
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.gather(serving, return_exceptions=True)
         outcomes = await process.jobs.outcomes.summary(room.clock() - HOUR)
         assert {"poll", "search", "digest", "deliver", "tidy", "embed", "reindex"} >= {
             outcome.job for outcome in outcomes

@@ -42,14 +42,6 @@ class TestCounts:
         assert invoke("ingest", str(file), "--json").json == counts(5, 0, 0, 5, 0)
         assert ask(database, "SELECT documents FROM corpus") == 5
 
-    def test_what_changed_is_updated(self, invoke: Invoke, database: str, file: Path) -> None:
-        invoke("ingest", str(file))
-        write_tweets(file, range(2, 7), text="Another thought {}")
-        assert invoke("ingest", str(file), "--json").json == counts(5, 2, 3, 0, 0)
-        assert ask(database, "SELECT text FROM document WHERE external_id = '2'") == (
-            "Another thought 2"
-        )
-
     def test_counts_are_printed_in_words_on_stdout(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
@@ -64,24 +56,6 @@ class TestCounts:
         done = invoke("ingest", str(file), "--author", "ana")
         assert re.fullmatch(r"It took \d+ s: \d+ records a second\.\n", done.err)
         assert done.out.startswith("tweets: 5 read")
-
-    def test_a_repeated_id_is_stored_once_as_it_stands_last(
-        self, invoke: Invoke, database: str, tmp_path: Path
-    ) -> None:
-        lines = [
-            write_tweets(tmp_path / "x", range(1), text=text).read_bytes()
-            for text in ("first", "second", "first")
-        ]
-        (tmp_path / "x").write_bytes(b"".join([*lines, lines[1]]))
-        assert invoke("ingest", str(tmp_path / "x"), "--json").json == counts(4, 1, 0, 3, 0)
-        assert invoke("ingest", str(tmp_path / "x"), "--json").json == counts(4, 0, 0, 4, 0)
-        assert ask(database, "SELECT text FROM document") == "second"
-
-    def test_several_files_are_counted_together(
-        self, invoke: Invoke, database: str, tmp_path: Path, file: Path
-    ) -> None:
-        other = write_tweets(tmp_path / "b.jsonl", range(3, 8))
-        assert invoke("ingest", str(file), str(other), "--json").json == counts(10, 8, 0, 2, 0)
 
 
 class TestSources:
@@ -321,14 +295,6 @@ class TestRejects:
         assert "zone" in reasons[2]
         assert reasons[4] == "not an object"
         assert reasons[6] == "invalid UTF-8"
-
-    def test_an_unusable_version_of_a_record_does_not_hide_a_usable_one(
-        self, invoke: Invoke, database: str, tmp_path: Path
-    ) -> None:
-        good = write_tweets(tmp_path / "a", range(1)).read_bytes()
-        (tmp_path / "a").write_bytes(good + good.replace(b"2010", b"never-"))
-        assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 1, 0, 0, 1)
-        assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 0, 0, 1, 1)
 
     def test_other_texts_of_the_same_id_are_told(
         self, invoke: Invoke, database: str, tmp_path: Path

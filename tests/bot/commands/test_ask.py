@@ -10,7 +10,7 @@ from bot.request import Person, Place, RepliedMessage, Trigger
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.conversing import GROUP, Bot, bot_on, event
 from tests.engine.passages import passage
 
 
@@ -143,17 +143,6 @@ async def test_unanswered_question_is_not_followed(bot: Bot, asked: StandInAsk) 
     asked.error = None
     await bot.say("/ask tea?")
     assert asked.calls[1][2] == ()
-
-
-async def test_empty_ask_requests_a_question_in_the_language_of_the_reader(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    reply = await bot.say("/ask", person=Person(id="ana", language="es"), place=PRIVATE)
-    assert reply.text == (
-        "Escribe qué quieres saber, por ejemplo: /ask ¿Qué se dijo del precio del café?"
-    )
-    assert reply.ephemeral
-    assert asked.calls == []
 
 
 async def test_long_question_is_cut(bot: Bot, asked: StandInAsk) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.find import brief_find_reply, find_reply
-from bot.request import Person
 from engine.errors import CorpusNotFound
 from engine.query.parser import parse_query
 from engine.query.query import Phrase
@@ -98,15 +97,6 @@ async def test_more_shows_the_next_texts_of_a_query(bot: Bot) -> None:
     await bot.say("Tea prices soar", now=NOW + timedelta(seconds=4))
     more = await bot.say("/more", now=NOW + timedelta(seconds=5))
     assert [hit.rank for hit in more.hits] == [4, 5]
-
-
-async def test_find_reply_is_in_the_language_of_the_reader(bot: Bot) -> None:
-    spanish = Person(id="ana", language="es")
-    reply = await bot.say("/find coffee foo:bar", person=spanish)
-    assert (reply.text or "").startswith("7 textos en demo: coffee foo:bar\nSe muestran: 1 a 2.")
-    assert (reply.notice or "").startswith(
-        '"foo:" no es un filtro; se leyó como palabra. Hay: before:, after:'
-    )
 
 
 async def test_find_without_a_query_shows_an_example(bot: Bot) -> None:

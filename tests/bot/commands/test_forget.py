@@ -7,7 +7,7 @@ from db.chat.chats import Quotas
 from db.pool import Database
 from engine.chat import Listening
 from engine.search import HitKind
-from tests.bot.conversing import GROUP, PRIVATE, Bot
+from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 
 BOB = Person(id="bob")
@@ -73,10 +73,3 @@ async def test_a_quota_that_is_spent_stays_spent(bot: Bot, storage: Database) ->
     await Quotas(storage).use("user:test:ana", now=NOW)
     await bot.press(await bot.say("/forget"), "forget")
     assert await Quotas(storage).use("user:test:ana", now=NOW) == 2
-
-
-async def test_it_is_told_in_spanish(bot: Bot) -> None:
-    ana = Person(id="ana", language="es")
-    asked = await bot.say("/forget", person=ana, place=PRIVATE)
-    assert (asked.text or "").startswith("Esto borra lo que he guardado sobre ti:")
-    assert labels(asked) == ["Borrarlo para siempre"]

@@ -127,13 +127,3 @@ async def test_missing_word_lists_are_explained_to_operators_in_private(
     assert said.startswith("The word lists of the glossary are not installed.")
     assert said.endswith(how_to_install("glossary"))
     assert await groups.groups() == []
-
-
-async def test_it_speaks_spanish(bot: Bot, corpus: Corpus) -> None:
-    spanish = Person(id="root", language="es")
-    reply = await ask(bot, "/glossary add Fed = Federal Reserve", person=spanish)
-    assert reply.text == "Añadido para demo. Fed = Federal Reserve"
-    wrong = await ask(bot, "/glossary add FBI = bureau", person=spanish)
-    assert wrong.text == (
-        "«FBI» está protegido. Una sigla en mayúsculas se busca tal cual y no tiene alias."
-    )

@@ -41,12 +41,6 @@ async def test_settings_are_explained_one_by_one(bot: Bot) -> None:
         assert [line for line in lines if line.startswith(f"{name} ")], name
 
 
-async def test_help_is_in_spanish_for_spanish_readers(bot: Bot) -> None:
-    listed = (await bot.say("/help", person=SPANISH)).text or ""
-    assert "Buscar: /prophecy, /more, /find, /ask, /compose" in listed.splitlines()
-    assert listed.endswith("Por ejemplo: /prophecy Un apagón deja a oscuras toda la costa")
-
-
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [

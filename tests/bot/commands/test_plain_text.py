@@ -10,7 +10,7 @@ from bot.commands import standard_commands
 from bot.commands.addressing import read_address
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
-from bot.request import Person, RepliedMessage, Trigger, split_around
+from bot.request import RepliedMessage, Trigger, split_around
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.commands.test_find import engine_of
@@ -290,11 +290,6 @@ async def test_hint_costs_no_search_quota(storage: Database, text: str, said: st
         reply = await bot.say(text)
         assert (reply.text, reply.ephemeral) == (said, True)
         assert bot.engine.calls == []
-
-
-async def test_hints_speak_the_reader_s_language(bot: Bot) -> None:
-    reply = await bot.say("hola", person=Person(id="ana", language="es"))
-    assert (reply.text or "").startswith("¡Hola! Mándame un titular")
 
 
 async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:

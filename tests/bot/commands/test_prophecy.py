@@ -179,13 +179,6 @@ async def test_a_failed_question_leaves_the_last_answer(bot: Bot) -> None:
     assert ranks(await bot.say("/more")) == [4, 5]
 
 
-async def test_an_answer_speaks_the_reader_s_language(bot: Bot) -> None:
-    reply = await bot.say("El café sube", person=Person(id="ana", language="es"))
-    assert reply.hits[0].date_text == "1 de marzo de 2014"
-    assert reply.hits[0].age == say_years(10, 3, language="es")
-    assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen"]
-
-
 async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
     async def fetched(text: str, *, now: datetime) -> Headline:
         return Headline(

@@ -67,23 +67,6 @@ async def test_instant_subscription_mentions_quiet_hours(bot: Bot) -> None:
     assert lines[3] == "Each find is posted once the quiet hours are over."
 
 
-async def test_a_spanish_chat_subscribes_in_spanish(bot: Bot) -> None:
-    await bot.set_up(TOPIC, time_zone="Europe/Madrid", language="es")
-    reply = await bot.say("/subscribe de lunes a viernes a las 9 mejores 2 sin fútbol nada sí")
-    assert (reply.text or "").splitlines()[:5] == [
-        "De lunes a viernes a las 9:00 (Madrid) publico los 2 mejores de las noticias.",
-        "Este chat todavía no tiene fuentes.",
-        "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
-        "Ninguna noticia con alguna de estas palabras: fútbol.",
-        "Si nada estaba anunciado, también lo digo.",
-    ]
-    helped = (await bot.say("/subscribe help")).text or ""
-    typed = (
-        'daily 09:00 weekdays mon,tue,wed,thu,fri best 2 threshold mirrors not "fútbol" nothing on'
-    )
-    assert f"Así se escribiría: /subscribe {typed}" in helped
-
-
 async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
     assert "/settings timezone Madrid" in ((await bot.say("/subscribe daily")).text or "")
 
@@ -144,12 +127,6 @@ async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> N
         text = (await bot.say("/subscribe unjudged on")).text or ""
         assert "no feed" not in text
         assert "no language model" not in text
-
-
-async def test_next_post_date_is_shown_in_spanish(bot: Bot) -> None:
-    await bot.set_up(TOPIC, language="es")
-    text = (await bot.say("/subscribe daily 9:00")).text or ""
-    assert "Próxima publicación: 2 de junio de 2024, 09:00 (UTC)." in text
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

@@ -449,12 +449,6 @@ async def test_inline_query_keeps_no_receipt(bot: Bot) -> None:
     assert (await bot.say("/why")).text == "Send me a headline first."
 
 
-async def test_receipt_is_in_the_language_of_the_reader(bot: Bot) -> None:
-    spanish = Person(id="ana", language="es")
-    await bot.say("/find coffee", person=spanish)
-    assert ((await bot.say("/why", person=spanish)).text or "").startswith("Consulta: coffee")
-
-
 async def test_old_receipts_are_forgotten(bot: Bot) -> None:
     await bot.say("/find coffee")
     await Answers(bot.app.database).forget(now=NOW + timedelta(days=89))

@@ -348,12 +348,6 @@ class TestErrors:
         for record in log.records:
             assert SECRET not in logging.Formatter().format(record)
 
-    async def test_the_apology_is_in_the_reader_s_language(self, bot: Bot) -> None:
-        bot.engine.errors["Coffee"] = RuntimeError()
-        reply = await bot.say("Coffee", person=Person(id="ana", language="es"))
-        assert (reply.text or "").startswith("Perdón, algo salió mal. Su número")
-        assert reply.ephemeral
-
     async def test_an_error_for_people_is_said_in_their_language(self, bot: Bot) -> None:
         bot.engine.errors["Coffee"] = CorpusNotFound(
             Message("There is no corpus {name!r}.", name="x"), fix="Load it."

@@ -217,13 +217,6 @@ class TestQuotas:
         assert stopped.reply
         assert "(2:00, Madrid)" in (stopped.reply.text or "")
 
-    async def test_quota_message_is_in_the_language_of_the_reader(self, storage: Database) -> None:
-        request = event("Coffee", person=Person(id="ana", language="es-AR"))
-        stopped = await consider(gates(storage, user_daily=0), request)
-        assert isinstance(stopped, Stop)
-        assert stopped.reply
-        assert (stopped.reply.text or "").startswith("Por hoy es suficiente: ")
-
     async def test_each_person_has_their_own_quota(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=1)
         assert await why(chosen, event("Coffee")) == ""

@@ -327,11 +327,6 @@ class TestPage:
         written = await stage.client.post("/compose", data={"prompt": "coffee prices"})
         assert "<script>alert" not in written.text
 
-    async def test_form_is_shown_in_spanish(self, stage: WebStage) -> None:
-        shown = (await stage.client.get("/compose?lang=es")).text
-        assert "Sobre qué escribir" in shown
-        assert 'action="/compose?lang=es"' in shown
-
     async def test_another_site_cannot_send_the_form(self, stage: WebStage) -> None:
         foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
         data = {"prompt": "coffee prices"}

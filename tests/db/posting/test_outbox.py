@@ -1,15 +1,9 @@
 """What chats are owed is decided once, leased to one, and settled by whoever holds it."""
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -48,29 +42,8 @@ from tests.db.news import (
 )
 from tests.patience import PATIENCE
 
-ROOT = Path(__file__).resolve().parents[3]
 TODAY = NOW.date()
 DECIDED = ("digest", "delivery", "posted", "answer")
-
-# Leases what is owed, begins to send it, and waits to be killed.
-OTHER_PROCESS = textwrap.dedent(
-    """
-    import asyncio, sys
-    from datetime import datetime, timedelta
-    from db.posting.outbox import Outbox
-    from db.pool import Database
-
-    async def main():
-        now = datetime.fromisoformat(sys.argv[2])
-        outbox = Outbox(await Database.open(sys.argv[1]))
-        leased, = await outbox.lease(["test"], now=now, limit=1, lease=timedelta(minutes=1))
-        assert await outbox.begin(leased, now=now)
-        print("begun", flush=True)
-        await asyncio.sleep(600)
-
-    asyncio.run(main())
-    """
-)
 
 
 @pytest.fixture
@@ -245,16 +218,6 @@ async def test_a_draft_follows_the_pictures_that_are_the_post(
         assert await outbox.sent(leased, "m", now=NOW)
     key = f"daily:{subscription.chat.id}:{TODAY}:77"
     assert said == [(key, '"one"', 1), (f"{key}:2", '"two"', 1), (f"draft:{key}", '"draft"', 0)]
-
-
-async def test_a_requested_post_is_not_stored_for_a_departed_chat(
-    database: Database, outbox: Outbox
-) -> None:
-    subscription = await subscribed(database)
-    chosen = await some_chosen(database, 1)
-    await Chats(database).set_active("test", "1", active=False)
-    assert not await decide_asked(outbox, subscription, "k", chosen)
-    assert await decided(database) == dict.fromkeys(DECIDED, 0)
 
 
 async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbox: Outbox) -> None:
@@ -454,27 +417,6 @@ async def test_a_new_lease_tells_if_sending_had_begun(database: Database, outbox
     assert await outbox.retry(third, at=later, error=as_message("slow down"), not_shown=True)
     fourth = await lease_one(outbox, now=later)
     assert (fourth.delivery.attempts, fourth.delivery.begun_before) == (4, False)
-
-
-async def test_a_killed_process_leaves_what_it_had_begun(
-    database: Database, database_url: str, outbox: Outbox
-) -> None:
-    await owe(database, await subscribed(database), "a")
-    process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
-        [sys.executable, "-c", OTHER_PROCESS, database_url, NOW.isoformat()],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    try:
-        assert await asyncio.to_thread(process.stdout.readline) == b"begun\n"
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-    assert not await lease(outbox)
-    leased = await lease_one(outbox, now=NOW + MINUTE)
-    assert leased.delivery.begun_before
 
 
 async def test_an_untouched_released_delivery_can_be_leased_at_once(

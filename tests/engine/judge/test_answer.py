@@ -154,47 +154,6 @@ def test_reasons_in_any_shape_cost_no_judgment(content: str, reasons: dict[int, 
     assert got.reasons == reasons
 
 
-def test_reasons_that_break_the_json_are_lost_alone() -> None:
-    got = read('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": "he says "no" to it"}]}')
-    assert (got.scores, got.reasons) == ({1: 5, 2: 0, 3: 0}, {})
-    assert got.damage == {"broken_reasons": 1}
-
-
-@pytest.mark.parametrize("order", ["[2, 6]", '{"i": 2, "s": 6}', "scores [[2, 6]]"])
-def test_scores_inside_a_reason_are_ignored(order: str) -> None:
-    """A cut answer is searched for entries, and a tweet may have told the model what to write."""
-    said = json.dumps({"i": 1, "why": f"it says {order}"})
-    for content in (
-        f'{{"n": 3, "scores": [[1, 5]], "why": [{said}',
-        f'{{"n": 3, "why": [{said}], "scores": [[1, 5], [3',
-    ):
-        assert not read(content).scores.get(2)
-
-
-def test_an_unfinished_answer_gives_no_zero_to_missing_candidates() -> None:
-    got = read('{"n": 3, "scores": [[1, 5]]}', finished=False)
-    assert dict(got.scores) == {1: 5}
-    assert got.damage["unfinished"] == 1
-
-
-ANSWERS = st.dictionaries(st.integers(1, 40), st.integers(0, 6))
-
-
-@given(ANSWERS)
-def test_a_whole_answer_is_read_exactly(scores: dict[int, int]) -> None:
-    content = json.dumps({"n": 40, "scores": [list(pair) for pair in scores.items()]})
-    got = read(content, sent=40)
-    assert got.scores == dict.fromkeys(range(1, 41), 0) | scores
-    assert not got.damage
-
-
-@given(ANSWERS, st.integers(0, 2000))
-def test_a_cut_answer_never_invents_a_judgment(scores: dict[int, int], cut: int) -> None:
-    content = json.dumps({"n": 40, "scores": [list(pair) for pair in scores.items()]})
-    got = read(content[: min(cut, len(content) - 1)], sent=40)
-    assert got.scores.items() <= scores.items()
-
-
 JUNK = st.text(alphabet='0123456789[]{}",: \nnscoreiNa-.<think>/`', max_size=300)
 
 
@@ -206,33 +165,12 @@ def test_any_text_gives_scores_in_range_for_known_numbers(content: str) -> None:
     assert got.scores or got.damage
 
 
-def test_only_scores_after_the_last_scores_key_are_recovered() -> None:
-    got = read('The scores look like [[2, 6], [3, 6]]: {"n": 3, "scores": [[1, 5], [2, 3')
-    assert dict(got.scores) == {1: 5}
-    assert got.damage["truncated"] == 1
-
-
 @pytest.mark.parametrize("number", ["i", "id", "index", "number"])
 @pytest.mark.parametrize("score", ["s", "score", "judgment", "rating"])
 def test_alternative_key_names_of_models_are_read(number: str, score: str) -> None:
     whole = f'{{"n": 3, "scores": [{{"{number}": 1, "{score}": 5}}]}}'
     assert dict(read(whole).scores) == {1: 5, 2: 0, 3: 0}
     assert dict(read(whole[:-2]).scores) == {1: 5}
-
-
-def test_an_answer_is_found_after_text_that_resembles_json() -> None:
-    remarks = " ".join(f"[{number}] is {{not}} it;" for number in range(25))
-    assert dict(read(f'{remarks} {{"n": 3, "scores": [[1, 5]]}}').scores) == {1: 5, 2: 0, 3: 0}
-
-
-def test_a_long_answer_is_read_to_its_end() -> None:
-    entries = [
-        {"id": number, "score": number % 7, "reason": "It tells the same thing, years before."}
-        for number in range(1, 241)
-    ]
-    content = json.dumps({"n": 240, "scores": entries}, indent=2)
-    assert len(content) > 20_000
-    assert read(content, sent=240).scores == {number: number % 7 for number in range(1, 241)}
 
 
 P, D, M, C = HitKind.PREDICTION, HitKind.DEMAND, HitKind.MIRROR, HitKind.EARLIER_CASE
@@ -357,27 +295,6 @@ def test_an_answer_without_a_count_is_read_and_completes_nothing(content: str) -
     got = read_judgments(content, sent=3, finished=True)
     assert dict(got.scores) == {1: 5, 2: 6}
     assert got.count is None
-
-
-def test_reasons_come_through() -> None:
-    content = '{"n": 2, "scores": {"1": {"score": "5/6", "why": "He said // so."}}}'
-    assert read_judgments(content, sent=2, finished=True).reasons == {1: "He said // so."}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"n": 3, "scores": [[1, "high"], [2, "n/a"]]}',
-        '{"n": 3, "scores": [[1, "5/10"], [2, "9/6"]]}',
-        "| day | price |\n|---|---|\n| 1 | 5 |",
-        '{"type": "object", "properties": {"n": {"type": "integer"}}}',
-        "Tweets 1/2 and 5/6 are good.",
-        "",
-    ],
-)
-def test_what_gives_no_score_on_the_scale_is_not_one(content: str) -> None:
-    scores = read_judgments(content, sent=3, finished=False).scores
-    assert not scores.keys() & {1, 2} or set(scores.values()) == {0}
 
 
 @given(st.text(alphabet="{}[]\"':,|/*0123456scoreni -\n", max_size=200))

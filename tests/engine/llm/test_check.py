@@ -54,11 +54,6 @@ async def test_a_server_that_lists_its_models_is_fine(endpoint: Listening) -> No
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_no_authorization_header_is_sent_without_a_key(endpoint: Listening) -> None:
-    await check_endpoint(asked_at(endpoint.url))
-    assert "Authorization" not in endpoint.asked[0].headers
-
-
 async def test_openrouter_is_asked_about_the_key(
     endpoint: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,16 +46,6 @@ def test_a_key_that_fits_no_header_is_refused_without_quoting_it(key: str) -> No
         embeddings_endpoint(EmbeddingSettings(model="m"), key)
 
 
-def test_an_embeddings_endpoint_needs_a_model_name() -> None:
-    with pytest.raises(SettingsError, match=r"\[embeddings\] model is empty"):
-        embeddings_endpoint(EmbeddingSettings(), None)
-
-
-def test_a_password_in_the_address_is_not_part_of_the_host() -> None:
-    settings = LlmSettings(base_url="https://me:word@models.example:8443/v1")
-    assert chat_endpoint(settings, None).host == "models.example"
-
-
 @pytest.mark.parametrize(
     ("url", "key", "can"),
     [

@@ -61,11 +61,6 @@ def test_an_unjudged_find_is_posted_only_if_the_chat_allows_it() -> None:
     assert reason(weak, chat=OPEN) is RejectionReason.TOO_LITTLE_IN_COMMON
 
 
-def test_a_hit_that_the_model_skipped_is_not_a_guess() -> None:
-    found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
-    assert reason(found, chat=OPEN) is RejectionReason.TOO_WEAK
-
-
 def test_one_earlier_case_a_week_is_posted_after_what_was_foretold() -> None:
     case = HitKind.EARLIER_CASE
     chat = subscribed(threshold=case)
@@ -81,33 +76,10 @@ def test_one_earlier_case_a_week_is_posted_after_what_was_foretold() -> None:
     assert chosen_texts([both], recent, chat=chat) == ["mirror"]
 
 
-def test_an_empty_find_is_rejected_as_nothing_found() -> None:
-    assert reason(find(1)) is RejectionReason.NOTHING_FOUND
-
-
-def test_near_misses_are_never_posted() -> None:
-    found = find(1)
-    found = replace(found, prophecy=replace(found.prophecy, near=(hit("weak", judgment=2),)))
-    assert reason(found) is RejectionReason.TOO_WEAK
-    found = replace(found, prophecy=replace(found.prophecy, near=(hit("good", judgment=5),)))
-    assert reason(found) is RejectionReason.NOTHING_FOUND
-
-
-def test_a_find_excluded_by_a_filter_has_the_filter_as_its_reason() -> None:
-    assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is MismatchReason.WORD_MISSING
-
-
 def test_a_story_is_never_posted_twice() -> None:
     found = find(1, hit("another"))
     assert reason(found, posted("one", story_id=1, days_ago=400)) is RejectionReason.STORY_POSTED
     assert chosen_texts([found], posted("one", story_id=None)) == ["another"]
-
-
-def test_a_story_found_twice_is_posted_once() -> None:
-    news = story(7)
-    assert chosen_texts([find(1, hit("first"), of=news), find(2, hit("second"), of=news)]) == [
-        "first"
-    ]
 
 
 NEWS = ("coffee", "harvest", "high", "prices", "record")
@@ -130,13 +102,6 @@ def test_news_are_not_told_again_as_the_story_of_another_feed_for_a_month(
     past = posted("a first tweet", days_ago=days_ago)
     past = replace(past, words=NEWS, link_key="news.test/1")
     assert chosen_texts([again], past) == ["a second tweet"] * told
-
-
-def test_news_that_two_feeds_offer_as_two_stories_are_told_once() -> None:
-    finds = [replace(find(number, hit(f"tweet {number * 1111}")), words=NEWS) for number in (1, 2)]
-    choice = choose_finds(subscribed(), finds, (), NOW)
-    assert [one.find.id for one in choice.chosen] == [1]
-    assert [one.reason for one in choice.left_out] == [RejectionReason.STORY_POSTED]
 
 
 TEXT = "The price of coffee will go up and nobody will do anything about it."
@@ -168,18 +133,6 @@ def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> No
     assert chosen_texts([find(1, again)], elsewhere) == [again.candidate.text]
 
 
-def test_two_stories_of_one_post_use_different_texts() -> None:
-    finds = [find(1, hit("same words"), hit("second best")), find(2, hit("same words"))]
-    assert chosen_texts(finds) == ["same words"]
-    finds = [find(1, hit("same words")), find(2, hit("same words"), hit("second best"))]
-    assert chosen_texts(finds) == ["same words", "second best"]
-
-
-def test_the_next_good_hit_replaces_one_already_posted() -> None:
-    found = find(1, hit("read"), hit("weak", judgment=2), hit("fresh", judgment=5))
-    assert chosen_texts([found], posted("read")) == ["fresh"]
-
-
 def test_judged_finds_go_before_guesses_and_better_ones_before_worse() -> None:
     finds = [
         find(1, hit("guess", judgment=None, lexical=1.0, score=1.0)),
@@ -189,22 +142,6 @@ def test_judged_finds_go_before_guesses_and_better_ones_before_worse() -> None:
     ]
     chat = subscribed(unjudged=True, best=10)
     assert chosen_texts(finds, chat=chat) == ["better six", "six", "five", "guess"]
-
-
-def test_equal_finds_go_by_age() -> None:
-    older = story(1, published=NOW - timedelta(days=1))
-    assert chosen_texts([find(2, hit("younger")), find(3, hit("older"), of=older)]) == [
-        "older",
-        "younger",
-    ]
-
-
-def test_no_more_finds_are_posted_than_the_chat_wants() -> None:
-    finds = [find(number, hit(f"tweet number {number * 1111}")) for number in range(1, 6)]
-    choice = choose_finds(subscribed(best=2), finds, (), NOW)
-    assert [one.find.id for one in choice.chosen] == [1, 2]
-    assert {one.reason for one in choice.left_out} == {RejectionReason.BEYOND_BEST}
-    assert len(choice.left_out) == 3
 
 
 HITS = st.builds(
@@ -252,30 +189,6 @@ def _allowed(chosen: Chosen, past: list[PostedTweet]) -> bool:
     return good and chosen.hit.candidate.text not in recent and chosen.find.story.id not in stories
 
 
-def test_an_already_posted_good_hit_is_the_reason_despite_a_weaker_one() -> None:
-    found = find(1, hit("weak", judgment=2), hit("read", judgment=5))
-    assert reason(found, posted("read")) is RejectionReason.TEXT_POSTED
-
-
-def test_a_text_of_two_documents_appears_once_per_post() -> None:
-    twin = hit(f"{TEXT} Sad!")
-    twin = replace(twin, candidate=replace(twin.candidate, external_id="another"))
-    assert chosen_texts([find(1, hit(TEXT)), find(2, twin)]) == [TEXT]
-
-
-def test_a_document_corrected_between_two_finds_appears_once_per_post() -> None:
-    first, later = hit("As it was ingested at first."), hit("What stands there now, and more.")
-    same = replace(later.candidate, external_id=first.candidate.external_id)
-    later = replace(later, candidate=same)
-    assert chosen_texts([find(1, first), find(2, later)]) == [first.candidate.text]
-
-
-def test_a_find_is_as_good_as_its_best_judged_hit() -> None:
-    first = find(1, hit("older, thus higher", judgment=5, score=0.9), hit("six", judgment=6))
-    second = find(2, hit("five", judgment=5, score=0.95))
-    assert chosen_texts([second, first]) == ["older, thus higher", "five"]
-
-
 TITLE = "México's central bank raises rates; markets fall"
 
 
@@ -313,11 +226,6 @@ def test_each_filter_rejects_with_its_reason(
 ) -> None:
     news = story(title=TITLE, language="en", categories=("economy", "politics"))
     assert find_mismatch(subscribed(**filters), news) is reason
-
-
-def test_a_story_without_a_value_fails_the_filter_for_it() -> None:
-    assert find_mismatch(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
-    assert find_mismatch(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
 
 
 @given(words=st.text(max_size=20), title=st.text(max_size=60))
@@ -364,10 +272,6 @@ def test_quiet_hours_are_local_and_may_span_midnight(
     )
     moment = datetime.combine(datetime(2024, 6, 1, tzinfo=UTC), time.fromisoformat(now), UTC)
     assert is_quiet(chat, moment) is expected
-
-
-def test_a_chat_without_quiet_hours_is_never_quiet() -> None:
-    assert not any(is_quiet(CHAT, datetime(2024, 6, 1, hour, tzinfo=UTC)) for hour in range(24))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.posting.choose import HITS, measure_promise
+from engine.posting.choose import measure_promise
 from engine.search import Term
 from tests.engine.posting.finds import hit, prophecy
 
@@ -32,22 +32,3 @@ def test_a_short_headline_needs_all_its_words(words: int) -> None:
     whole = tuple(one.word for one in terms)
     assert measure_promise(prophecy(hit(lexical=0.8, matched=whole), terms=terms)) == 0.8
     assert measure_promise(prophecy(hit(lexical=0.8, matched=whole[1:]), terms=terms)) == 0.4
-
-
-def test_neighbours_of_one_word_count_once() -> None:
-    terms = (*WORDS, term("harvset"), term("harvest", "harvset"), term("harvests", "harvset"))
-    one = hit(lexical=0.5, matched=("coffee", "harvest", "harvests"))
-    two = hit(lexical=0.4, matched=("coffee", "prices", "harvest"))
-    assert measure_promise(prophecy(one, two, terms=terms)) == 0.4
-
-
-def test_a_search_without_hits_promises_nothing() -> None:
-    assert measure_promise(prophecy(terms=WORDS)) == 0.0
-    assert measure_promise(prophecy()) == 0.0
-
-
-def test_only_the_first_hits_count_towards_the_promise() -> None:
-    weak = hit(lexical=0.2, matched=("coffee", "prices", "hit"))
-    strong = hit(lexical=0.6, matched=("coffee", "prices", "hit"))
-    assert measure_promise(prophecy(*[weak] * HITS, strong, terms=WORDS)) == 0.2
-    assert measure_promise(prophecy(*[weak] * (HITS - 1), strong, terms=WORDS)) == 0.6

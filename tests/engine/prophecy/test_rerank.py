@@ -24,7 +24,7 @@ from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
 from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 BEST_FIRST = [candidate(number) for number in range(1, 7)]
@@ -215,13 +215,18 @@ async def test_an_impatient_caller_gets_word_order_and_the_next_the_full_compari
 async def test_vectors_stored_before_the_timeout_are_kept() -> None:
     class HangsAfterOnce(Model):
         async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-            self.seconds = 60.0 if self.read else 0.0
+            self.seconds = 600.0 if self.read else 0.0
             return await super().embed_documents(texts)
 
     vectors = Vectors()
     texts = [candidate(number) for number in range(1, 21)]
-    async with reranker(HangsAfterOnce(), vectors, seconds=0.5) as shared:
-        await shared.compare(CORPUS, "snow", texts)
+    async with reranker(HangsAfterOnce(), vectors, seconds=60) as shared:
+        with movable_time() as move:
+            comparing = asyncio.create_task(shared.compare(CORPUS, "snow", texts))
+            while not vectors.kept:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0)
+            move(60)
+            await comparing
     assert sorted(vectors.kept) == list(range(1, 9))  # the first batch
 
 
