@@ -28,10 +28,10 @@ class Figures:
     small: tuple[int, float] = (56_573, 342)
     large: tuple[int, float] = (1_000_000, 95)
     cores: int = 2
-    # python -m bench.expansion, both calls of a headline with 100 candidates
-    asked_english: int = 4_520
-    asked_spanish: int = 5_660
-    answered: int = 365
+    # python -m bench.forward --systems general, both calls of a headline with at most 52 candidates
+    asked_english: int = 2_960
+    asked_spanish: int = 3_740
+    answered: int = 255
     # python -m bench.ingest, tweets a second; docs/decisions/0014, texts a second of one core
     ingested: float = 9_006
     embedded: float = 30

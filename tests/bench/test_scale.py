@@ -45,4 +45,5 @@ def test_the_number_of_bots_follows_from_the_message_limit(
 
 def test_prices_can_be_given_as_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     scale.main(["--asked", "1", "--answered", "0"])
-    assert "| English | 4,520 | 365 | $4,520 |" in capsys.readouterr().out
+    asked, answered = f"{FIGURES.asked_english:,}", f"{FIGURES.answered:,}"
+    assert f"| English | {asked} | {answered} | ${asked} |" in capsys.readouterr().out
