@@ -29,7 +29,8 @@ _FEWEST_LETTERS = 2  # of the beginning of a command: "/pic" for /picture
 _IN_SPANISH: Mapping[str, str] = {
     "ayuda": "help", "mas": "more", "porque": "why", "imagen": "picture", "foto": "picture",
     "ajustes": "settings", "configuracion": "settings", "idioma": "settings",
-    "suscribir": "subscribe", "publicar": "subscribe", "baja": "unsubscribe", "buscar": "find", "preguntar": "ask", "profecia": "prophecy",
+    "suscribir": "subscribe", "publicar": "subscribe", "baja": "unsubscribe",
+    "buscar": "find", "preguntar": "ask", "profecia": "prophecy",
     "archivo": "corpus", "fuentes": "feeds", "noticias": "feeds", "hoy": "today",
     "escribir": "compose", "empezar": "start", "olvidar": "forget",
 }  # fmt: skip

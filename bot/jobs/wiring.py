@@ -39,7 +39,6 @@ from engine.errors import (
     StorageError,
     VectorsUnsupported,
 )
-from engine.feeds.feed import ConfiguredFeed
 from engine.feeds.lookup import FEED_LIMITS
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
