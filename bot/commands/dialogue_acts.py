@@ -63,44 +63,45 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
         "speaking": r"""
             sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
             |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
-            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escri\w+|pus[eo]|puesto|put|tuite\w+|mencion\w+
-            |habl\w+|public\w+""",
+            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escri\w+|pus[eo]|puesto|put
+            |tuite\w+|mencion\w+|habl\w+|public\w+""",
         "source": """
-            sources?|sauce|src|orig(?:in|en)|links?|url|author|accounts?|proof|original(?:e?s)?|screenshots?
-            |fuentes?|enlaces?|autora?|cuenta|capturas?""",
+            sources?|sauce|src|orig(?:in|en)|links?|url|author|accounts?|proof|receipts
+            |original(?:e?s)?|screenshots?|fuentes?|enlaces?|autora?|cuenta|capturas?""",
         "when": r"""
             when|where|date|years?|old(?:est)?|newest|before|after|ago|long|cuando|donde|fecha|anos?
             |viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
-            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*|montaje|bulo|hoax|ai|ia|sure
-            |segur[oa]""",
+            real|true|fake|legit|actual|genuine|auth?entic\w*|deleted?|verdad
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*
+            |montaje|bulo|hoax|ai|ia|sure|segur[oa]""",
         "finding": r"""
             find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
             |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io|ido)|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*""",
         "relation": r"relat\w+|relacion\w*|connect\w+|conexion|expl[ai]\w+",
         "more": r"""
-            more|else|another|others?|next|(?:old|earli|new|lat)er|recent|keep|continue|moar|sigue|mas
-            |otr[oa]s?|siguientes?|anterior(?:es)?""",
+            more|else|another|others?|next|(?:old|earli|new|lat)er|reci?ent(?:es?)?|keep
+            |continue|moar|sigue|mas|otr[oa]s?|siguientes?|anterior(?:es)?""",
         "extent": "nothing|all|only|better|worse|nada|ningun[oa]?|todo|solo|mejor(?:es)?|peor",
         "label": "foretold|close|perhaps|anunciado|cercano|quiza",
         "pointing": """
-            th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)?things?|cosas?|thoughts
-            |guy|person|here|aqui|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
+            th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)?things?
+            |cosas?|thoughts|guy|person|here|aqui|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
         "asking": r"""
             what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|have|hay|kind|like|can|could
             |is|are|see|t(?:ene|ien)[a-z]*|pod\w+|pued\w+|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
-            |and|no|or|tho|though|then|ha[ns]?|really|realmente|estar\w*|mean|signific\w+|quier\w*|decir|exactly|exacto|going|ver|viene|pinta|re|ve|m|three|two
-            |tres|dos""",
+            |and|no|or|tho|though|then|ha[ns]?|habe\w+|behind
+            |(?:real|actual|exact)ly|realmente|exacto|estar\w*|mean|signific\w+|quier\w*|decir
+            |going|ver|viene|pinta|re|ve|m|three|two|tres|dos""",
         "giving": r"""
-            show|g(?:i|im)[vm]e|send|tell|m(?:o|ue)str\w+|ensen\w+|da(?:me|s)|dime|pon(?:me|nos)|pas[ae]\w*
-            |mand\w+|envi\w+""",
+            show|g(?:i|im)[vm]e|send|tell|m(?:o|ue)str\w+|ensen\w+|hit|da(?:me|s)|dime|pon(?:me|nos)
+            |pas[ae]\w*|mand\w+|envi\w+""",
         "persons": r"i|u|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
     }.items()
 }
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
-_RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")
+_RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")  # "segundo", "2"
 _QUESTION_WORDS = _split_set("""
     what who whom whose which when where why how que quien quienes cuando donde como cual cuantos
     did does do has have had was were is are can could
@@ -119,11 +120,11 @@ _AFTER_AND = _split_set("""
     about in on before after since during with the his her sobre en antes despues desde de del
     durante con el la los las lo su sus
 """)
-_FOLLOW_UP = re.compile(
+_FOLLOW_UP = re.compile(  # "what about 2015", "anything from May"
     r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que hay de|que tal en|algo en)\b"
 )
 _RELATES = re.compile(r"\b(?:do with|que ver|a que viene|que pinta)\b")  # "what has it to do with"
-_WHY = re.compile(r"\A(?:why|porque|how come)\b|\bpor que\b")
+_WHY = re.compile(r"\A(?:why|porque|how come)\b|\bpor que\b")  # "y esto por que"
 _CONTRACTED = re.compile(r"\A(who|what|when|where|why|that|there|how)[sd]\Z")  # "wheres this from"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # How texts about something are asked for, with or without the bot's name between: "any tweets",
@@ -136,6 +137,7 @@ _WANTS_TEXTS = re.compile(
     r"(?:tweets?|posts?|tuits?)|any|(?:any|some)thing(?: else)?|algo(?: m[aá]s)?)\s?,?",
     re.IGNORECASE,
 )
+# "about the wall", "sobre el pan".
 _SUBJECT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
 _ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_SUBJECT.pattern})", re.IGNORECASE)
 _LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins like this
@@ -161,15 +163,18 @@ _ORDERS = re.compile(
 _STOP = re.compile(
     r"stop|quit|no\b|don t|do not|dej|par|basta|sac|apag|desactiv|.*\b(?:any ?more|off)\b"
 )
+# "don't post", but not "no more posts".
 _PROHIBITION = re.compile(r"(?:don t|do not|no (?!m(?:ore|as)\b)) ?")
 _ASKS_WHY_NOT = re.compile(  # "why is there no post today", "por que hoy no hay"
     r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
 _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
+# Of which days alone: "don't post on weekends".
 _SOME_DAYS = re.compile(r"\b(?:weekends?|sundays?|mornings?|fines? de semana|domingos?|mananas?)\b")
-_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)  # "7:30", "8 am"
 _ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
+# "Set the timezone to New York".
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
 _NIGHTS = r"\b(?:nights?|until|during|noches?|hasta|durante)\b"
 # What instructions are about, the command that does it, and the one that ends it.
@@ -237,7 +242,7 @@ def read_question(text: str) -> BotQuestion | None:
     if _asks_what_was_said(rest, marked=marked):
         return BotQuestion(Wanted.ARCHIVE)
     subjects = sum(map(_names_subject, rest))
-    if subjects == 1 and marked and _wants_fact(rest):
+    if subjects == 1 and (marked or rest[0] in _QUESTION_WORDS) and _wants_fact(rest):
         subjects = 0  # a word that is not known: "did a human write this?"
     if subjects:
         follows_up = _is_follow_up(rest, joined=len(rest) < len(words), marked=marked)
@@ -302,7 +307,8 @@ def _asks_what_was_said(words: Sequence[str], *, marked: bool) -> bool:
 def _wants_fact(words: Sequence[str]) -> bool:
     """Return whether a short question is about what was shown, whatever else it says."""
     kinds = _list_kinds(words)
-    shown = "source" in kinds or {"pointing", "truth"} <= kinds or {"who", "speaking"} <= kinds
+    speaks = "speaking" in kinds and ("who" in kinds or not _THIRD_PERSONS.isdisjoint(words))
+    shown = "source" in kinds or ("pointing" in kinds and (speaks or "truth" in kinds))
     return len(words) <= _MAX_FACT and (shown or "relation" in kinds)
 
 

@@ -115,7 +115,7 @@ _FORMS_OF_TALK = (
     re.compile(r"\blo de [^\W\d_]|\bat [^\W\d_]{2,20}['’]s\b"),
     # An aside: ", increíble", ", por cierto".
     re.compile(
-        r", (?:(?:por|no|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
+        r", (?:(?:por|no|not|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
     ),
     # Contractions: "that's", "we'll". "Trump's" is none.
     re.compile(
