@@ -48,6 +48,7 @@ class BotQuestion:
 _MAX_WORDS = 12  # of a question; of an instruction twice as many
 _MAX_FOLLOW_UP = 7  # words of a follow-up question
 _MAX_UNMARKED = 3  # words of a question without a question mark and without a question word
+_MAX_FACT = 8  # words of a question with one that is not known
 _MAX_UNMARKED_FACT = 6  # words of one like "who wrote that", which needs no question mark
 
 
@@ -62,75 +63,81 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
         "speaking": r"""
             sa(?:y|ys|id|ying)|th(?:ink|inks|ought)|(?:re)?tweet(?:ed|ing)?|wr(?:ite|ote|itten)
             |mention(?:ed)?|talk(?:ed)?|post(?:ed)?|predict(?:ed)?|(?:pre)?di(?:ce|cen|jo|jeron)
-            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escri\w+|pus[eo]|puesto|put|tuite\w+|mencion\w+
-            |habl\w+|public\w+""",
+            |decian?|dich[oa]|opin[ao]\w*|p(?:i?e)ns\w+|parece|escri\w+|pus[eo]|puesto|put
+            |tuite\w+|mencion\w+|habl\w+|public\w+""",
         "source": """
-            sources?|sauce|src|links?|url|author|accounts?|proof|original(?:e?s)?|screenshots?
-            |fuentes?|enlaces?|autora?|cuenta|capturas?""",
+            sources?|sauce|src|orig(?:in|en)|links?|url|author|accounts?|proof|receipts
+            |original(?:e?s)?|screenshots?|fuentes?|enlaces?|autora?|cuenta|capturas?""",
         "when": r"""
             when|where|date|years?|old(?:est)?|newest|before|after|ago|long|cuando|donde|fecha|anos?
             |viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
-            real|true|fake|legit|actual(?:ly)?|genuine|auth?entic\w*|deleted?|verdad
-            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*|ai|ia|sure
-            |segur[oa]""",
+            real|true|fake|legit|actual|genuine|auth?entic\w*|deleted?|verdad
+            |ciert[oa]|posta|verdadero|fals[oa]|borr\w+|existe|ma(?:de|ke|king)|invent\w*
+            |montaje|bulo|hoax|ai|ia|sure|segur[oa]""",
         "finding": r"""
             find|found|get|got|c[oa]me|from|pick(?:ed)?|cho+se|match(?:ed|es)?|read|check
             |enc[uo]e?ntr\w+|sac\w+|sal(?:e|io|ido)|lleg\w+|ocurr\w+|eleg\w+|elig\w+|leer\w*""",
-        "relation": r"relat\w+|relacion\w*|connect\w+|conexion|ver|viene",
+        "relation": r"relat\w+|relacion\w*|connect\w+|conexion|expl[ai]\w+",
         "more": r"""
-            more|else|another|others?|next|(?:old|earli|new|lat)er|recent|mas
-            |otr[oa]s?|siguientes?|anterior(?:es)?""",
-        "extent": "nothing|all|only|better|nada|ningun[oa]?|todo|solo|mejor(?:es)?",
+            more|else|another|others?|next|(?:old|earli|new|lat)er|reci?ent(?:es?)?|keep
+            |continue|moar|sigue|mas|otr[oa]s?|siguientes?|anterior(?:es)?""",
+        "extent": "nothing|all|only|better|worse|nada|ningun[oa]?|todo|solo|mejor(?:es)?|peor",
         "label": "foretold|close|perhaps|anunciado|cercano|quiza",
         "pointing": """
-            th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)thing|thoughts
-            |guy|person|here|aqui|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
+            th(?:is|at|ese|ose)|its?|ones?|them|tweets?|posts?|number|(?:any|some)?things?
+            |cosas?|thoughts|guy|person|here|aqui|est[aeo]s?|es[aeo]s?|tuits?|numero|un[oa]s?|algo|tipo""",
         "asking": r"""
             what|which|whom|why|how|que|cual(?:es)?|cuant[oa]s?|por|porque|have|hay|kind|like|can|could
             |is|are|see|t(?:ene|ien)[a-z]*|pod\w+|pued\w+|algun(?:[oa]s?)?|full|complet[oa]|ever|vez
-            |and|no|or|tho|though|then|ha[ns]?|really|realmente|estar\w*|mean|signific\w+|quier\w*|decir|re|ve|m|three|two
-            |tres|dos""",
+            |and|no|or|tho|though|then|ha[ns]?|habe\w+|behind
+            |(?:real|actual|exact)ly|realmente|exacto|estar\w*|mean|signific\w+|quier\w*|decir
+            |going|ver|viene|pinta|re|ve|m|three|two|tres|dos""",
         "giving": r"""
-            show|g(?:i|im)[vm]e|send|tell|m(?:o|ue)str\w+|ensen\w+|dame|dime|pon(?:me|nos)|pas[ae]\w*
-            |mand\w+|envi\w+""",
-        "persons": r"i|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
+            show|g(?:i|im)[vm]e|send|tell|m(?:o|ue)str\w+|ensen\w+|hit|da(?:me|s)|dime|pon(?:me|nos)
+            |pas[ae]\w*|mand\w+|envi\w+""",
+        "persons": r"i|u|me|my|we|us|our|you|your|yo|mi|nos\w*|vos|tu|te|ustedes",
     }.items()
 }
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
-_RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")
+_RANKED = re.compile(rf"({'|'.join(_RANKS)})(?:er)?[oa]?|(\d{{1,2}})")  # "segundo", "2"
 _QUESTION_WORDS = _split_set("""
     what who whom whose which when where why how que quien quienes cuando donde como cual cuantos
     did does do has have had was were is are can could
 """)
-_BEING = _split_set("is was s whose by es era fue")
+_BEFORE_ORDERS = _split_set("can could would you u we me nos podes puedes podrias")
+_OPENERS = _split_set("any got hay tienes tenes")  # of questions, too
+_BEING = _split_set("is was s whose by from es era fue")
 _THIRD_PERSONS = _split_set("he she they")
 _FILLERS = _split_set("ever also really else actually el ella alguna vez mas de verdad que ha ya")
 _ABOUT = _split_set("about on of regarding in before after sobre acerca respecto de del en algo")
 _JOINS = _split_set("and but so ok wait well y e pero bueno oye hey bot che a ver")
 # What is said around a question, and is no part of it.
-_COURTESIES = _split_set("please pls plz porfa porfi favor bro mate tio thanks gracias")
+_COURTESIES = _split_set("please pls plz porfa porfi favor bro mate tio thanks gracias hell cono")
 # How follow-up questions begin: after "and", and by themselves.
 _AFTER_AND = _split_set("""
     about in on before after since during with the his her sobre en antes despues desde de del
     durante con el la los las lo su sus
 """)
-_FOLLOW_UP = re.compile(
+_FOLLOW_UP = re.compile(  # "what about 2015", "anything from May"
     r"(?:(?:what|how) about|any(?:thing)? (?:from|in)|que hay de|que tal en|algo en)\b"
 )
-_CONTRACTED = re.compile(r"\A(who|what|when|where|that|there|how)s\Z")  # "wheres this from"
+_RELATES = re.compile(r"\b(?:do with|que ver|a que viene|que pinta)\b")  # "what has it to do with"
+_WHY = re.compile(r"\A(?:why|porque|how come)\b|\bpor que\b")  # "y esto por que"
+_CONTRACTED = re.compile(r"\A(who|what|when|where|why|that|there|how)[sd]\Z")  # "wheres this from"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # How texts about something are asked for, with or without the bot's name between: "any tweets",
 # "about the wall?".
 _WANTS_TEXTS = re.compile(
     r"(?:(?:and|y) )?(?:(?:are|were) there |is there |do you (?:have|know) |have you (?:got )?|got "
-    r"|what |(?:show|find|give) me |(?:search|look) for |hay |ten[eé]i?s |tienes |d[aá]me "
+    r"|what |(?:show|find|give) me |(?:search|look) for |hay |ten[eé]i?s |tienes? |d[aá]me "
     r"|mostr[aá]me |mu[eé]strame |ens[eé]ñame |b[uú]sc[aá](?:me)? )?"
     r"(?:(?:(?:any|some|an?|the|his|her|all|alg[uú]n(?:os)?|un|unos|los|sus|qu[eé]) )?(?:old )?"
     r"(?:tweets?|posts?|tuits?)|any|(?:any|some)thing(?: else)?|algo(?: m[aá]s)?)\s?,?",
     re.IGNORECASE,
 )
+# "about the wall", "sobre el pan".
 _SUBJECT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
 _ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_SUBJECT.pattern})", re.IGNORECASE)
 _LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins like this
@@ -138,8 +145,8 @@ _LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins
 # How instructions begin, in words without accents: politely ("could you"), and then with an order
 # ("stop", "cambiad", "no publiques").
 _POLITE = re.compile(
-    r"(?:hey|please|pls|bot|ok|che|oye|por favor|porfa|(?:can|could|would) (?:you|we)|pod\w+"
-    r"|puede[sn]?)\s"
+    r"(?:hey|only|just|solo|please|pls|bot|ok|che|oye|por favor|porfa"
+    r"|(?:can|could|would) you|pod\w+|puede[sn]?)\s"
 )
 _ORDERS = re.compile(
     r"(?:stop|quit|don t|do not|no more|no mas|change|switch|set|speak|talk|answer|reply|post|be"
@@ -149,21 +156,25 @@ _ORDERS = re.compile(
     r"|redact|silenci|apag|activ|desactiv)(?:a|as|ad|ar|en|e|es|ame|anos|ate)"
     r"|par(?:a|en|ar) (?:de|con)"
     r"|publique\w*|(?:de)?suscrib\w+|pon(?:e|er|gan|eme|lo)?|sig(?:ue|an)|segui|escrib\w+|respond\w+"
-    r"|hac\w+|haz|anad\w+|danos)\b"
+    r"|hac\w+|haz|anad\w+|danos"
+    r"|(?:in |en )?(?:english|spanish|ingles|espanol|castellano)(?: please| por favor)?\Z)\b"
 )
 # That something is to end: "turn it off", "dejad de".
 _STOP = re.compile(
     r"stop|quit|no\b|don t|do not|dej|par|basta|sac|apag|desactiv|.*\b(?:any ?more|off)\b"
 )
+# "don't post", but not "no more posts".
 _PROHIBITION = re.compile(r"(?:don t|do not|no (?!m(?:ore|as)\b)) ?")
 _ASKS_WHY_NOT = re.compile(  # "why is there no post today", "por que hoy no hay"
     r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
 _POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
+# Of which days alone: "don't post on weekends".
 _SOME_DAYS = re.compile(r"\b(?:weekends?|sundays?|mornings?|fines? de semana|domingos?|mananas?)\b")
-_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)  # "7:30", "8 am"
 _ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
+# "Set the timezone to New York".
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
 _NIGHTS = r"\b(?:nights?|until|during|noches?|hasta|durante)\b"
 # What instructions are about, the command that does it, and the one that ends it.
@@ -225,11 +236,15 @@ def read_question(text: str) -> BotQuestion | None:
     marked = text.rstrip(" !.").endswith("?") or "¿" in text
     rest = [*dropwhile(_JOINS.__contains__, words)] or words  # "and" alone is kept
     # "tell me what he said", "can you show me the next one", "me pasas el link"
-    if any(_is_of_kind(word, "giving") for word in rest[:3]):
+    order = next(dropwhile(_BEFORE_ORDERS.__contains__, rest), "")
+    if _is_of_kind(order, "giving"):
         marked, rest = True, [*dropwhile(lambda word: word not in _QUESTION_WORDS, rest)] or rest
     if _asks_what_was_said(rest, marked=marked):
         return BotQuestion(Wanted.ARCHIVE)
-    if any(map(_names_subject, rest)):
+    subjects = sum(map(_names_subject, rest))
+    if subjects == 1 and (marked or rest[0] in _QUESTION_WORDS) and _wants_fact(rest):
+        subjects = 0  # a word that is not known: "did a human write this?"
+    if subjects:
         follows_up = _is_follow_up(rest, joined=len(rest) < len(words), marked=marked)
         return BotQuestion(Wanted.ARCHIVE) if follows_up else None
     label = next((word for word in rest if _is_of_kind(word, "label")), "")
@@ -279,14 +294,22 @@ def _asks_what_was_said(words: Sequence[str], *, marked: bool) -> bool:
     if verb is None:
         return False
     before, after = {*words[:verb]}, words[verb + 1 :]
-    # "Mention" needs no "about".
-    about = not _ABOUT.isdisjoint(after[:2]) or words[verb].startswith("men")
+    # "Mention" and "predict" need no "about".
+    about = not _ABOUT.isdisjoint(after[:2]) or words[verb].startswith(("men", "pre"))
     if before & _THIRD_PERSONS:
         others = before - _THIRD_PERSONS - _QUESTION_WORDS - _FILLERS
         return not others and (about or (not after and words[0] == "what" and "else" not in before))
     if before - _FILLERS - {"como", "cuando", "donde"}:
         return False
     return about and (marked or bool(before)) if after else before == {"que"}
+
+
+def _wants_fact(words: Sequence[str]) -> bool:
+    """Return whether a short question is about what was shown, whatever else it says."""
+    kinds = _list_kinds(words)
+    speaks = "speaking" in kinds and ("who" in kinds or not _THIRD_PERSONS.isdisjoint(words))
+    shown = "source" in kinds or ("pointing" in kinds and (speaks or "truth" in kinds))
+    return len(words) <= _MAX_FACT and (shown or "relation" in kinds)
 
 
 def _is_follow_up(words: Sequence[str], *, joined: bool, marked: bool) -> bool:
@@ -306,18 +329,16 @@ def _is_follow_up(words: Sequence[str], *, joined: bool, marked: bool) -> bool:
 
 def _find_wanted(words: Sequence[str], *, marked: bool) -> Wanted | None:
     """Return what a question without a subject wants to know."""
-    kinds = {kind for kind in _KINDS for word in words if _is_of_kind(word, kind)}
-    if {"do", "with"} <= {*words}:  # "what has this to do with it"
-        kinds.add("relation")
-    asks = bool(_QUESTION_WORDS & {*words[:2]})
+    kinds = _list_kinds(words)
+    asks = bool(_QUESTION_WORDS & {*words[:2]}) or _is_of_kind(words[0], "source")
     facts = kinds & {"who", "when", "truth"} and asks and len(words) <= _MAX_UNMARKED_FACT
-    marked = marked or bool(facts)
+    marked = marked or bool(facts) or words[0] in _OPENERS
     if not (marked or asks or len(words) <= _MAX_UNMARKED):
         return None
     how = words[0] in {"how", "como"}
     if how and "truth" in kinds:  # which is amazed
         return None
-    why = words[0] in {"why", "porque"} or [*words[:2]] in (["por", "que"], ["how", "come"])
+    why = _WHY.search(" ".join(words)) is not None
     if why or (how and "finding" in kinds) or "relation" in kinds:
         return Wanted.REASON if "persons" not in kinds or "finding" in kinds else None
     if "source" in kinds or _asks_for_source(words, kinds, marked=marked):
@@ -335,9 +356,17 @@ def _asks_for_source(words: Sequence[str], kinds: set[str], *, marked: bool) -> 
         return False
     if words[0] in _QUESTION_WORDS and "speaking" in kinds and "persons" not in kinds:
         return True
-    place = kinds & {"who", "when"} and ("persons" not in kinds or "have" in words)
+    place = kinds & {"who", "when"} and (
+        "persons" not in kinds or kinds & {"giving"} or "have" in words
+    )
     about = place or kinds & {"truth", "finding"} or any(map(_RANKED.fullmatch, words))
     return marked and bool(about)
+
+
+def _list_kinds(words: Sequence[str]) -> set[str]:
+    """Return the kinds of words that a question has."""
+    relates = {"relation"} if _RELATES.search(" ".join(words)) else set()
+    return relates | {kind for kind in _KINDS for word in words if _is_of_kind(word, kind)}
 
 
 def _is_of_kind(word: str, kind: str) -> bool:
@@ -379,7 +408,10 @@ def _find_command(order: str, text: str) -> str:
         return _read_posting(order, text)
     adds = _ADDS_FEED.match(order) and (first_link(text) or len(order.split()) <= _LONGEST_SUBJECT)
     sources = [*find_links(text)] or names
-    return f"/feeds add {sources[-1]}" if adds and sources else ""
+    feeds = re.search(r"\bfeeds?\b", order)
+    return (
+        f"/feeds add {sources[-1]}" if adds and sources else "/feeds add" if adds and feeds else ""
+    )
 
 
 def _read_posting(order: str, text: str) -> str:

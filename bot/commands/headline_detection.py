@@ -16,7 +16,7 @@ _TALK = """
     felicitaciones chicos chicas quiero creo tengo voy estoy soy sé puedo llego espero prefiero
     pienso podés querés sabés tenés estás querías vamos estamos tenemos podemos hacemos nosotros
     ustedes alguien anoche ayer acá recién obvio posta avisen avisame pasame decime mandame
-    mandó pasó vieron bueno uh ah ay uf uff ja jeje venga
+    mandó pasó vieron bueno uh ah ay uf uff ja jeje venga pues anda oye
 """
 TALK = frozenset(_TALK.split())
 
@@ -52,7 +52,7 @@ SOFT = FAINT.union(_SOFT.split())
 # Names of peoples ("israelí") and nouns ("café", "últimos", "novela") end like one.
 _SPOKEN_VERB = re.compile(
     r"(?!caf|prev|beb|comit|ciudadan|israel|iran|saud|marroqu|paquistan|as[ií]|all|aqu|ah)"
-    r"(?:[^\W\d_]{2,}(?:é|í|aste|iste|ame|eme|alo|elo)|[a-zñ]{2,}[aei]mos"
+    r"(?:[^\W\d_]{2,}(?:é|í|[áé]is|aste|iste|ame|eme|alo|elo)|[a-zñ]{2,}[aei]mos"
     r"|\w+(?:ába|ía)mos)"
 )
 
@@ -115,7 +115,7 @@ _FORMS_OF_TALK = (
     re.compile(r"\blo de [^\W\d_]|\bat [^\W\d_]{2,20}['’]s\b"),
     # An aside: ", increíble", ", por cierto".
     re.compile(
-        r", (?:(?:por|no|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
+        r", (?:(?:por|no|not|sin|como|muy|tan|so|as|always|siempre) )?[a-záéíóúñ]{1,20}[.!…]*\Z"
     ),
     # Contractions: "that's", "we'll". "Trump's" is none.
     re.compile(
