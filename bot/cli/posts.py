@@ -13,9 +13,9 @@ from bot.cli.shared import Csv, Json, command_of
 from bot.commands.upcoming import REASONS
 from bot.console.screen import Output
 from bot.i18n.words import words_for
-from bot.jobs.digest import choice_for, find_corpus
+from bot.jobs.digest import choice_for, count_unchosen
 from bot.replies.prophecy import hit_view
-from db.posting.subscriptions import Finds, Subscriptions
+from db.posting.subscriptions import Subscriptions
 from engine.errors import UsageError
 from engine.posting.choose import Choice, judgment_of, next_planned
 from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
@@ -159,12 +159,7 @@ class _Preview:
 async def _build_preview(
     app: "App", subscription: Subscription, since: datetime, now: datetime
 ) -> _Preview:
-    corpus = await find_corpus(app, subscription.chat)
-    tally = (
-        await Finds(app.database).count_states(subscription.chat, corpus, since=since)
-        if corpus is not None
-        else {}
-    )
+    tally = await count_unchosen(app, subscription.chat, since=since)
     named = {
         "too few words in common with any tweet": tally.get(FindState.DULL, 0),
         "waiting for the model": tally.get(FindState.PROMISING, 0),

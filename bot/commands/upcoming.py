@@ -22,7 +22,7 @@ from bot.jobs.content import (
     content_to_json,
     post_of,
 )
-from bot.jobs.digest import choice_for, find_corpus, pictures_for, repeat_after
+from bot.jobs.digest import choice_for, count_unchosen, pictures_for, repeat_after
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
@@ -36,7 +36,6 @@ from bot.reply import Button, Reply, name_flags, reply_aside
 from bot.request import Request
 from db.chat.answers import Answers
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Finds
 from engine.chat import Answer, zone_or_utc
 from engine.posting.choose import (
     WINDOW,
@@ -210,11 +209,7 @@ def _left_out(left_out: Sequence[LeftOut], words: Words) -> Iterator[str]:
 async def _count_unfound(app: App, subscription: Subscription, request: Request) -> list[str]:
     """Return lines that count the stories without candidates."""
     words = request.words
-    corpus = await find_corpus(app, subscription.chat)
-    if corpus is None:
-        return []
-    since = request.now - WINDOW
-    tally = await Finds(app.database).count_states(subscription.chat, corpus, since=since)
+    tally = await count_unchosen(app, subscription.chat, since=request.now - WINDOW)
     waiting = tally.get(FindState.PROMISING, 0) + tally.get(None, 0)
     lines = []
     if dull := tally.get(FindState.DULL, 0):

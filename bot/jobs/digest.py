@@ -30,6 +30,7 @@ from engine.posting.choose import (
 from engine.posting.delivery import (
     Chosen,
     DueSubscription,
+    FindState,
     OwedPost,
     PostingMode,
     QuietDay,
@@ -85,6 +86,14 @@ async def choice_for(
         subscription.chat, since=now - _REMEMBERED
     )
     return choose_finds(subscription, finds, posted, now, again_after=repeat_after(app))
+
+
+async def count_unchosen(
+    app: App, chat: Chat, *, since: datetime
+) -> Mapping[FindState | None, int]:
+    """Return how many stories since then have no find for the chat, by how far each came."""
+    corpus = await find_corpus(app, chat)
+    return await Finds(app.database).count_states(chat, corpus, since=since) if corpus else {}
 
 
 async def choices_for(
