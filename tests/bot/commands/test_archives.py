@@ -170,3 +170,13 @@ async def test_inline_takes_the_default_or_the_name_before_the_headline(
     answer = await bot.say(text, place=INLINE)
     assert engine.searched == [searched]
     assert not (answer.headline or "").startswith(("luis:", "ALL:"))
+
+
+async def test_settings_show_the_chosen_corpus(bot: Bot) -> None:
+    for choice, said in (
+        ("luis", "luis (Luis Pérez)"),
+        ("all", "all of them"),
+        ("default", "asked for each time; /corpus NAME chooses one"),
+    ):
+        await bot.say(f"/corpus {choice}")
+        assert ((await bot.say("/settings")).text or "").splitlines()[-1] == f"corpus: {said}"

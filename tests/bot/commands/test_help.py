@@ -8,6 +8,7 @@ import pytest
 
 from bot.app import open_app
 from bot.cli.demo import load_demo
+from bot.commands.settings import SETTINGS_BY_NAME
 from bot.console.screen import Output
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.prophecy import EXAMPLE
@@ -119,3 +120,14 @@ async def test_help_explains_the_words_beside_a_text_in_both_languages(bot: Bot,
     said = (await bot.say(f"/help {word}", person=SPANISH)).text or ""
     assert said.startswith("/why [NÚMERO]\nanunciado: un tuit lo dijo antes")
     assert (await bot.say(f"what does {word} mean?", person=SPANISH)).text == said
+
+
+async def test_help_explains_every_option_and_setting(bot: Bot) -> None:
+    listed = (await bot.say("/help")).text
+    refused = (await bot.say("/subscribe nonsense")).text or ""
+    options = refused.partition("There are: ")[2].rstrip(".").split(", ")
+    assert len(options) > 15
+    for word in (*options, *SETTINGS_BY_NAME, "listening", "corpus", "topic", "any"):
+        said = (await bot.say(f"/help {word}")).text or ""
+        assert said != listed, word
+        assert word in said

@@ -320,3 +320,11 @@ def test_aliases_fields_and_parts_of_a_profile_are_told() -> None:
 def test_a_receipt_holds_no_text_of_any_document() -> None:
     found = make_found("coffee", make_find_hit(text="a secret about coffee"))
     assert "secret" not in Receipt.of(found).model_dump_json()
+
+
+async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
+    await bot.say("/find coffee")
+    text = (await bot.say("/why 2")).text or ""
+    assert "2. coffee" in text
+    assert "1. coffee" not in text
+    assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."
