@@ -13,7 +13,7 @@ from db.pool import Database
 from db.posting.subscriptions import Subscriptions
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
-from engine.values import CorpusRole, Kind
+from engine.values import CorpusRole
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, until
 from tests.bot.prophecies import NOW, StandInEngine
 
@@ -63,11 +63,6 @@ async def test_the_waiting_headline_is_answered_from_the_chosen_archive(
     assert (await bot.say("The budget passes")).hits
 
 
-async def test_choosing_an_archive_answers_a_waiting_command(bot: Bot, engine: Choosing) -> None:
-    asked = await bot.say(f"/prophecy {HEADLINE}")
-    assert (await bot.press(asked, "archive")).hits
-
-
 @pytest.mark.parametrize("place", [PRIVATE, GROUP])
 async def test_one_question_is_open_at_a_time_and_answers_all_that_waits(
     bot: Bot, engine: Choosing, place: Place
@@ -102,22 +97,6 @@ async def yes() -> bool:
     return True
 
 
-async def test_choice_of_a_member_does_not_set_the_corpus_of_the_group(
-    bot: Bot, engine: Choosing
-) -> None:
-    asked = await bot.say(HEADLINE, place=GROUP)
-    answer = await bot.press(asked, "archive", place=GROUP)
-    assert answer.hits
-    assert (await bot.chat(GROUP)).corpus is None
-
-    async def admin() -> bool:
-        return True
-
-    await bot.press(asked, "archive", place=GROUP, is_admin=admin)
-    assert (await bot.chat(GROUP)).corpus == "ana"
-    assert engine.searched == ["ana", "ana"]
-
-
 async def test_the_answer_takes_the_place_of_the_question_and_repeats_the_headline(
     bot: Bot,
 ) -> None:
@@ -142,34 +121,12 @@ async def test_a_member_s_choice_is_remembered_for_an_hour_for_that_member_alone
     assert forgotten.text == "Whose texts shall I search?"
 
 
-async def test_a_waiting_headline_of_another_chat_is_not_answered(bot: Bot) -> None:
-    asked = await bot.say(HEADLINE)
-    assert (await bot.press(asked, "archive", place=GROUP)).toast == "This button is too old."
-
-
-async def test_settings_show_the_chosen_corpus(bot: Bot) -> None:
-    for choice, said in (
-        ("luis", "luis (Luis Pérez)"),
-        ("all", "all of them"),
-        ("default", "asked for each time; /corpus NAME chooses one"),
-    ):
-        await bot.say(f"/corpus {choice}")
-        assert ((await bot.say("/settings")).text or "").splitlines()[-1] == f"corpus: {said}"
-
-
 async def test_the_demonstration_is_listed_only_without_an_archive(bot: Bot) -> None:
     demonstration = replace(corpus("demo"), role=CorpusRole.DEMONSTRATION)
     bot.corpora.append(demonstration)
     assert labels(await bot.say("/corpus")) == ["ana", "Luis Pérez", "All of them"]
     bot.corpora[:] = [demonstration]
     assert labels(await bot.say("/corpus")) == ["demo"]
-
-
-async def test_overheard_headline_does_not_ask_for_an_archive(bot: Bot) -> None:
-    request = event(
-        "Senate Passes The Budget After A Long Night", place=GROUP, trigger=Trigger.OVERHEARD
-    )
-    assert await bot.hear(request) is None
 
 
 async def test_a_choice_can_be_undone(bot: Bot) -> None:
@@ -198,12 +155,6 @@ async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Databa
         assert "There is no corpus" in said
 
 
-async def test_subscribing_with_all_archives_is_refused(bot: Bot) -> None:
-    await bot.say("/corpus all")
-    said = (await bot.say("/subscribe daily 9:00")).text
-    assert said == "Posts come from one archive. Choose it with /corpus first, such as: /corpus ana"
-
-
 @pytest.mark.parametrize(
     ("text", "searched"),
     [
@@ -221,14 +172,11 @@ async def test_inline_takes_the_default_or_the_name_before_the_headline(
     assert not (answer.headline or "").startswith(("luis:", "ALL:"))
 
 
-async def test_inline_takes_what_the_person_chose_in_private(bot: Bot, engine: Choosing) -> None:
-    place = replace(PRIVATE, chat_id="ana")
-    await bot.say("/corpus luis", place=place, person=Person(id="ana"))
-    await bot.say(HEADLINE, place=INLINE, person=Person(id="ana"))
-    assert engine.searched == ["luis"]
-
-
-async def test_empty_news_cannot_be_chosen(storage: Database) -> None:
-    news = replace(corpus("news", 0), role=CorpusRole.NEWS, kind=Kind.PUBLISHED)
-    async with bot_on(storage, corpora=[news]) as bot:
-        assert (await bot.say("/corpus")).text == "There is no corpus yet."
+async def test_settings_show_the_chosen_corpus(bot: Bot) -> None:
+    for choice, said in (
+        ("luis", "luis (Luis Pérez)"),
+        ("all", "all of them"),
+        ("default", "asked for each time; /corpus NAME chooses one"),
+    ):
+        await bot.say(f"/corpus {choice}")
+        assert ((await bot.say("/settings")).text or "").splitlines()[-1] == f"corpus: {said}"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from bot.request import Person, Place, RepliedMessage, Trigger
+from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
@@ -48,14 +48,6 @@ async def bot(storage: Database, asked: StandInAsk) -> AsyncIterator[Bot]:
         yield ready
 
 
-async def test_a_question_is_answered_with_its_sources(bot: Bot, asked: StandInAsk) -> None:
-    reply = await bot.say("/ask What about coffee?")
-    assert asked.calls == [("What about coffee?", "demo", ())]
-    assert reply.text == "It is dear. [1]"
-    assert [(hit.rank, hit.text, hit.small) for hit in reply.hits] == [(1, "Coffee is dear.", True)]
-    assert not reply.ephemeral
-
-
 async def test_a_full_answer_lists_its_sources(bot: Bot) -> None:
     await bot.say("/settings answers full")
     reply = await bot.say("/ask What about coffee?")
@@ -83,30 +75,6 @@ async def test_the_next_question_of_a_thread_carries_those_before_it(
     assert [earlier for _, _, earlier in asked.calls] == [(), ("What about coffee?",), ()]
 
 
-async def test_group_question_follows_only_questions_of_the_same_person(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    for person, text in [
-        ("carla", "/ask What did he say about cookies?"),
-        ("ben", "/ask What did he say about wind farms?"),
-        ("carla", "/ask And in 2015?"),
-    ]:
-        await bot.say(text, place=GROUP, person=Person(id=person))
-    assert [earlier for _, _, earlier in asked.calls] == [
-        (), (), ("What did he say about cookies?",)
-    ]  # fmt: skip
-
-
-async def test_question_in_reply_to_an_answer_follows_its_question(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    carla, ben = Person(id="carla"), Person(id="ben")
-    await bot.say("/ask What did he say about cookies?", place=GROUP, person=carla)
-    await bot.say("/ask What did he say about wind farms?", place=GROUP, person=ben)
-    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted=RepliedMessage(message="m1"))
-    assert asked.calls[2][2] == ("What did he say about cookies?",)
-
-
 @pytest.mark.parametrize(
     ("text", "trigger", "follows"),
     [
@@ -126,25 +94,3 @@ async def test_reply_to_an_answer_needs_no_command(
     await bot.hear(event(text, place=GROUP, person=ben, trigger=trigger, quoted=quoted))
     followed = (text, "demo", ("What did he say about cookies?",))
     assert asked.calls[1:] == ([followed] if follows else [])
-
-
-async def test_inline_questions_are_not_remembered(
-    bot: Bot, asked: StandInAsk, storage: Database
-) -> None:
-    inline = Place(platform="test", chat_id="inline", private=True, kept=False)
-    await bot.hear(event("/ask What about coffee?", place=inline))
-    await bot.hear(event("/ask And tea?", place=inline))
-    assert [earlier for _, _, earlier in asked.calls] == [(), ()]
-
-
-async def test_unanswered_question_is_not_followed(bot: Bot, asked: StandInAsk) -> None:
-    asked.error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
-    assert (await bot.say("/ask coffee?")).text == "There is no corpus 'x'. See /corpus."
-    asked.error = None
-    await bot.say("/ask tea?")
-    assert asked.calls[1][2] == ()
-
-
-async def test_long_question_is_cut(bot: Bot, asked: StandInAsk) -> None:
-    await bot.say("/ask " + "coffee " * 2000)
-    assert len(asked.calls[0][0]) <= 1000

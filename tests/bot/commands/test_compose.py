@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapter import ChatGone, SlowDown
 from bot.reply import Reply
-from bot.request import Person, RepliedMessage, Request, Revision, Trigger
+from bot.request import Person, Request, Revision, Trigger
 from db.chat.compositions import Compositions, KeptTask
 from db.pool import Database
 from engine.compose.composition import (
@@ -95,30 +95,6 @@ async def outcome(bot: Bot) -> Reply:
     return bot.adapter.changed[-1][1]
 
 
-async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInComposer) -> None:
-    announced = await bot.say("/compose Coffee prices")
-    assert announced.text == "Looking into the archives…"
-    assert labels(announced) == ["Stop"]
-    shown = await outcome(bot)
-    assert bot.adapter.changed[-1][0] == "m1"
-    assert "Variant 1 of 2\nDear. [1]\n" in (shown.text or "")
-    assert labels(shown) == ["Next variant", "Thread", "Sources", "Why?"]
-    task = composer.calls[0].task
-    assert (task.prompt, task.corpora, task.as_thread) == ("Coffee prices", ("demo",), False)
-    assert len(bot.adapter.delivered) == 1, "nothing but the announcement was sent"
-
-
-@pytest.mark.parametrize("command", ["/tweet Coffee prices", "/compose Coffee prices"])
-async def test_tweet_and_compose_are_the_same_command(bot: Bot, command: str) -> None:
-    await bot.say(command)
-    assert "Dear." in ((await outcome(bot)).text or "")
-
-
-async def test_compose_in_reply_uses_the_quoted_text(bot: Bot, composer: StandInComposer) -> None:
-    await bot.say("/compose", quoted=RepliedMessage(text="Coffee prices soar"))
-    assert composer.calls[0].task.prompt == "Coffee prices soar"
-
-
 async def test_the_step_under_way_is_shown(storage: Database, composer: StandInComposer) -> None:
     composer.gate = asyncio.Event()
     async with bot_on(storage, compose=composer) as bot:
@@ -157,56 +133,10 @@ async def test_buttons_show_the_next_variant_sources_and_reasons(bot: Bot) -> No
     assert " ms" not in reasons
 
 
-async def test_thread_button_starts_a_new_composition(bot: Bot, composer: StandInComposer) -> None:
-    await bot.say("/compose Coffee prices")
-    shown = await outcome(bot)
-    tweets = (Tweet(text="One. [1]", length=8), Tweet(text="Sources: [1]", length=12))
-    composer.outcome = replace(written(), variants=(Variant(tweets=tweets),))
-    announced = await bot.press(shown, "as_thread")
-    assert (announced.replaces, labels(announced)) == (False, ["Stop"])
-    thread = await outcome(bot)
-    assert composer.calls[-1].task.as_thread
-    assert "One. [1]" in (thread.text or "")
-    assert "Thread" not in labels(thread)
-
-
-async def test_write_button_composes_about_an_answered_headline(
-    bot: Bot, composer: StandInComposer
-) -> None:
-    answer = await bot.say("Coffee prices soar")
-    shared = await bot.press(answer, "share")
-    assert labels(shared) == ["Picture", "Write about it", "Back"]
-    announced = await bot.press(shared, "write")
-    assert labels(announced) == ["Stop"]
-    await outcome(bot)
-    task = composer.calls[0].task
-    assert (task.prompt, task.corpora, task.first) == ("Coffee prices soar", ("demo",), 0)
-    assert task.answer_id == answer.buttons[0][0].action.answer_id
-
-
-async def test_no_answer_has_more_than_three_buttons_beside_the_votes(bot: Bot) -> None:
-    answer = await bot.say("Coffee prices soar")
-    assert [button.label for button in answer.buttons[1]] == ["More", "Why?", "Share"]
-    back = await bot.press(await bot.press(answer, "share"), "back")
-    assert labels(back) == labels(answer)
-
-
 class TestStopping:
     @pytest.fixture(autouse=True)
     def _waits(self, composer: StandInComposer) -> None:
         composer.gate = asyncio.Event()
-
-    async def test_requester_can_stop_the_composition(
-        self, bot: Bot, composer: StandInComposer
-    ) -> None:
-        announced = await bot.say("/compose Coffee prices")
-        await until(lambda: composer.calls)
-        stopped = await bot.press(announced, "stop_tweet")
-        assert (stopped.text, stopped.replaces, stopped.buttons) == ("Stopped.", True, ())
-        changed = len(bot.adapter.changed)
-        await bot.conversation.wait_until_written()
-        assert len(bot.adapter.changed) == changed, "nothing is edited after that"
-        assert "too old" in str((await bot.press(await _stale(announced), "next_tweet")).toast)
 
     async def test_other_person_cannot_stop_the_composition(
         self, bot: Bot, composer: StandInComposer

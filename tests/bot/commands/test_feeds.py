@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from bot.reply import Action, Button, Reply
-from bot.request import Trigger
 from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -40,12 +39,6 @@ async def feeds_of(news: News) -> list[Feed]:
     return await Feeds(news.database).of_chat(await news.bot.chat())
 
 
-async def test_chat_without_feeds_is_shown_an_example(news: News) -> None:
-    reply = await news.bot.say("/feeds")
-    assert reply.ephemeral
-    assert (reply.text or "").startswith("This chat has no feed yet.\n\nFor example: /feeds add ")
-
-
 async def test_a_feed_is_added_and_listed_with_its_number(news: News) -> None:
     reply = await news.bot.say(f"/feeds add {news.feed}  world   news ")
     assert reply.text == (
@@ -59,27 +52,6 @@ async def test_a_feed_is_added_and_listed_with_its_number(news: News) -> None:
         f"{feed.id}. The Lighthouse (world news)",
         f"   {news.feed}",
         "   It has not been read yet.",
-    ]
-
-
-async def test_adding_again_changes_the_category(news: News) -> None:
-    await news.bot.say(f"/feeds add {news.feed}")
-    reply = await news.bot.say(f"/feeds add {news.feed} tech")
-    assert (reply.text or "").startswith("This chat gets The Lighthouse (tech).")
-    assert [feed.category for feed in await feeds_of(news)] == ["tech"]
-
-
-async def test_a_page_is_turned_into_its_feed_and_a_choice_is_offered(news: News) -> None:
-    news.web.pages |= {"/": page(PAGE), "/sport": news.web.pages["/feed"]}
-    offer = await news.bot.say(f"/feeds add {news.web.url('/')} news")
-    assert [button.label for row in offer.buttons for button in row] == ["1. All", "2. Sport"]
-    assert await feeds_of(news) == []
-    action = offer.buttons[1][0].action
-    reply = await news.bot.say(str(action), trigger=Trigger.BUTTON)
-    assert (reply.text or "").startswith("The Lighthouse (news) was added.")
-    assert reply.replaces
-    assert [(feed.url, feed.category) for feed in await feeds_of(news)] == [
-        (news.web.url("/sport"), "news")
     ]
 
 
@@ -132,25 +104,6 @@ async def test_feed_limit_of_a_chat_is_enforced(storage: Database) -> None:
         assert len(await feeds_of(news)) == 2
 
 
-async def test_a_feed_is_removed_by_its_number_or_address(news: News) -> None:
-    for name in ("number", "address"):
-        await news.bot.say(f"/feeds add {news.feed}")
-        (feed,) = await feeds_of(news)
-        which = f"{feed.id}." if name == "number" else feed.url
-        assert (await news.bot.say(f"/feeds remove {which}")).text == "The feed was removed."
-        assert await feeds_of(news) == []
-    reply = await news.bot.say(f"/feeds remove {news.feed}")
-    assert (reply.text or "").startswith("This chat has no such feed")
-
-
-async def test_chat_cannot_remove_a_configured_feed(news: News) -> None:
-    await Feeds(news.database).configure_feeds([ConfiguredFeed(url=news.feed)], now=NOW)
-    reply = await news.bot.say(f"/feeds remove {news.feed}")
-    assert (reply.text or "").startswith("Everybody gets this feed")
-    assert "· for everybody" in ((await news.bot.say("/feeds")).text or "")
-    assert len(await feeds_of(news)) == 1
-
-
 async def test_a_feed_is_tried_without_being_added(news: News) -> None:
     reply = await news.bot.say(f"/feeds test {news.feed}")
     assert (reply.text or "").splitlines() == [
@@ -200,12 +153,6 @@ async def test_import_stops_at_the_feed_limit(storage: Database) -> None:
         assert len(await feeds_of(news)) == 2
 
 
-async def test_import_of_something_other_than_opml_is_refused(news: News) -> None:
-    reply = await news.bot.say(f"/feeds import {news.feed}")
-    assert reply.text == "This is not a list of feeds. Export one as OPML from your feed reader."
-    assert (await news.bot.say("/feeds export")).text == "This chat has no feed yet."
-
-
 @pytest.mark.parametrize(
     "typed",
     [
@@ -225,11 +172,6 @@ async def test_in_groups_only_admins_change_anything_and_everybody_looks(
     assert "no feed yet" in ((await news.bot.say("/feeds", place=GROUP)).text or "")
     allowed = await news.bot.say(f"/feeds {typed}", place=GROUP, is_admin=yes)
     assert "Only admins" not in (allowed.text or "")
-
-
-async def test_unknown_feeds_subcommand_is_refused(news: News) -> None:
-    assert "/feeds knows no subscribe." in ((await news.bot.say("/feeds subscribe x")).text or "")
-    assert (await news.bot.say("/feeds add")).text.startswith("For example: /feeds add")  # type: ignore[union-attr]  # it has text
 
 
 async def test_failing_feeds_are_shown_and_no_jobs(news: News) -> None:

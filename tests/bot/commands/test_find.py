@@ -7,7 +7,6 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.find import brief_find_reply, find_reply
-from engine.errors import CorpusNotFound
 from engine.query.parser import parse_query
 from engine.query.query import Phrase
 from engine.query.results import Match
@@ -23,18 +22,6 @@ def engine_of(bot: Bot) -> StandInFind:
     return find
 
 
-async def test_a_query_reaches_the_engine_as_it_was_typed(bot: Bot) -> None:
-    reply = await bot.say('/find "coffee prices" OR tea -free')
-    assert engine_of(bot).calls == [('"coffee prices" OR tea -free', "demo", 5)]
-    assert not reply.ephemeral
-
-
-async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
-    await bot.say("/corpus larga")
-    await bot.say("/find coffee")
-    assert engine_of(bot).calls[0][1] == "larga"
-
-
 async def test_full_answer_shows_counts_scores_and_matched_terms(bot: Bot) -> None:
     await bot.say("/settings answers full")
     lines = ((await bot.say("/find  coffee")).text or "").splitlines()
@@ -44,15 +31,6 @@ async def test_full_answer_shows_counts_scores_and_matched_terms(bot: Bot) -> No
         "   Text number 1 about coffee",
         "   https://x.com/ana/status/9007199254740993",
         "   coffee ×2",
-    ]
-
-
-async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
-    reply = await bot.say("/find coffee")
-    assert reply.text == "7 texts in demo: coffee\nShown: 1 to 2."
-    assert [(hit.rank, hit.text, hit.age) for hit in reply.hits] == [
-        (1, "Text number 1 about coffee", ""),
-        (2, "Text number 2 about coffee", ""),
     ]
 
 
@@ -86,19 +64,6 @@ async def test_a_button_shows_the_next_texts_of_its_own_query(bot: Bot) -> None:
     assert elsewhere.toast == "This button is too old."
 
 
-async def test_more_shows_the_next_texts_of_a_query(bot: Bot) -> None:
-    engine_of(bot).hits = 7
-    await bot.say("Tea prices soar")
-    await bot.say("/find coffee", now=NOW + timedelta(seconds=1))
-    reply = await bot.say("/more", now=NOW + timedelta(seconds=2))
-    assert reply.text == "7 texts in demo: coffee\nShown: 6 to 7."
-    assert [hit.rank for hit in reply.hits] == [6, 7]
-    assert (await bot.say("/more", now=NOW + timedelta(seconds=3))).text == "That is all I found."
-    await bot.say("Tea prices soar", now=NOW + timedelta(seconds=4))
-    more = await bot.say("/more", now=NOW + timedelta(seconds=5))
-    assert [hit.rank for hit in more.hits] == [4, 5]
-
-
 async def test_find_without_a_query_shows_an_example(bot: Bot) -> None:
     reply = await bot.say("/find")
     assert reply.text == (
@@ -107,40 +72,11 @@ async def test_find_without_a_query_shows_an_example(bot: Bot) -> None:
     assert engine_of(bot).calls == []
 
 
-async def test_find_in_a_removed_corpus_points_to_corpus_command(bot: Bot) -> None:
-    engine_of(bot).error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
-    assert (await bot.say("/find coffee")).text == "There is no corpus 'x'. See /corpus."
-
-
 @pytest.mark.parametrize(("longest", "kept"), [(None, 900), (280, 280)])
 def test_long_texts_are_cut_where_asked(longest: int | None, kept: int) -> None:
     found = make_found("coffee", make_find_hit(text="x" * 900))
     text = find_reply(found, words_for("en"), longest=longest).text or ""
     assert len(text.splitlines()[3].strip()) == kept
-
-
-def test_empty_result_repeats_the_query() -> None:
-    assert find_reply(make_found("coffee -tea"), words_for("en")).text == (
-        "Nothing found: coffee -tea"
-    )
-
-
-def test_near_identical_texts_are_counted() -> None:
-    found = make_found("coffee", make_find_hit(), passing=3)
-    found = replace(found, counts=replace(found.counts, fetched=3))
-    assert "Shown: 1. 2 near-identical ones are left out." in (
-        find_reply(found, words_for("en")).text or ""
-    )
-
-
-def test_filter_only_query_shows_no_score_or_matched_terms() -> None:
-    lines = (find_reply(make_found("from:ana", make_find_hit(score=None)), words_for("en"))).text
-    assert lines is not None
-    assert lines.splitlines()[2:] == [
-        "1. March 1, 2014 · @ana · x",
-        "   Text number 1 about coffee",
-        "   https://x.com/ana/status/9007199254740993",
-    ]
 
 
 def test_alias_match_is_shown_once_with_its_expansion_and_field() -> None:

@@ -1,33 +1,16 @@
 """/forget tells what it deletes, and deletes it once its button is pressed by who may."""
 
-from bot.reply import Reply
 from bot.request import Person
 from db.chat.answers import Answers
-from db.chat.chats import Quotas
-from db.pool import Database
 from engine.chat import Listening
 from engine.search import HitKind
 from tests.bot.conversing import GROUP, Bot
-from tests.bot.prophecies import NOW
 
 BOB = Person(id="bob")
 
 
 async def yes() -> bool:
     return True
-
-
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
-
-
-async def test_forget_deletes_nothing_before_confirmation(bot: Bot) -> None:
-    await bot.say("/settings language en")
-    asked = await bot.say("/forget")
-    assert (asked.text or "").startswith("This deletes what I have stored about you:")
-    assert labels(asked) == ["Delete it for good"]
-    assert asked.ephemeral
-    assert (await bot.chat()).language == "en"
 
 
 async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot) -> None:
@@ -48,14 +31,6 @@ async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot)
     assert (tally.up, tally.down) == (1, 0)
 
 
-async def test_used_forget_button_deletes_nothing_again(bot: Bot) -> None:
-    asked = await bot.say("/forget")
-    await bot.press(asked, "forget")
-    await bot.say("/settings threshold foretold")
-    assert (await bot.press(asked, "forget")).toast == "This button is too old."
-    assert (await bot.chat()).threshold is HitKind.PREDICTION
-
-
 async def test_a_group_is_forgotten_by_its_admins_alone(bot: Bot) -> None:
     await bot.set_up(GROUP, listening=Listening.parse("all"))
     asked = await bot.say("/forget", place=GROUP, person=BOB)
@@ -67,9 +42,3 @@ async def test_a_group_is_forgotten_by_its_admins_alone(bot: Bot) -> None:
     done = await bot.press(asked, "forget", place=GROUP, is_admin=yes)
     assert (done.text or "").startswith("Deleted.")
     assert (await bot.chat(GROUP)).listening == Listening.parse("mentions")
-
-
-async def test_a_quota_that_is_spent_stays_spent(bot: Bot, storage: Database) -> None:
-    await Quotas(storage).use("user:test:ana", now=NOW)
-    await bot.press(await bot.say("/forget"), "forget")
-    assert await Quotas(storage).use("user:test:ana", now=NOW) == 2

@@ -76,29 +76,6 @@ async def test_pending_groups_are_shown_with_approve_and_reject_buttons(
     assert not await groups.propose(corpus, ("Train", "CAR"), sure=True, now=NOW)
 
 
-async def test_groups_are_listed_approved_and_removed_by_number(
-    bot: Bot, corpus: Corpus, groups: Groups
-) -> None:
-    await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
-    assert (await ask(bot, "/glossary list")).text == "There are no groups yet."
-    assert (await ask(bot, "/glossary approve 1")).text == "Approved. car = automobile"
-    assert (await ask(bot, "/glossary list")).text == "1. car = automobile"
-    gone = await ask(bot, "/glossary remove 1")
-    assert gone.text == "Gone, and never suggested again. car = automobile"
-
-
-async def test_glossary_decisions_affect_only_the_corpus_of_the_chat(
-    bot: Bot, storage: Database, corpus: Corpus, groups: Groups
-) -> None:
-    other = await load_texts(storage, "other", ["x"])
-    await groups.add(None, ("car", "automobile"), now=NOW)
-    await groups.add(other, ("train", "railway"), now=NOW)
-    assert (await ask(bot, "/glossary reject 2")).text == "There is no group 2."
-    gone = await ask(bot, "/glossary reject 1")
-    assert gone.text == "Gone, and never suggested again. car = automobile"
-    assert [group.terms for group in await groups.groups()] == [("train", "railway")]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -1,16 +1,13 @@
 """/help tells what the bot does here, in the chat's language, with an example that works."""
 
 import io
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench.docs import tabulate_commands
 from bot.app import open_app
 from bot.cli.demo import load_demo
-from bot.commands import standard_commands
 from bot.commands.settings import SETTINGS_BY_NAME
 from bot.console.screen import Output
 from bot.i18n.words import LANGUAGES, words_for
@@ -25,20 +22,6 @@ from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 
 SPANISH = Person(id="ana", language="es")
-
-
-@pytest.mark.parametrize("text", ["/help", "/help nonsense", "/HELP"])
-async def test_every_command_is_listed(bot: Bot, text: str) -> None:
-    said = (await bot.say(text)).text or ""
-    for command in standard_commands().commands:
-        assert f"/{command.name}" in re.findall(r"/\w+", said)
-    assert len(said) < 700
-
-
-async def test_settings_are_explained_one_by_one(bot: Bot) -> None:
-    lines = ((await bot.say("/help settings")).text or "").splitlines()
-    for name in (*SETTINGS_BY_NAME, "corpus"):
-        assert [line for line in lines if line.startswith(f"{name} ")], name
 
 
 @pytest.mark.parametrize(
@@ -130,21 +113,6 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.mark.parametrize("page", ["README.md", "docs/telegram.md", "docs/slack.md"])
 def test_readme_and_platform_docs_link_to_the_page_of_rights(page: str) -> None:
     assert "rights.md)" in (ROOT / page).read_text(encoding="utf-8")
-
-
-def test_slack_command_table_omits_names_reserved_by_slack() -> None:
-    table = tabulate_commands("slack")
-    assert "| `/presagio help [COMMAND]` | this list, or one command with an example |" in table
-    assert "`/help" not in table
-    assert "/start" not in table
-
-
-def test_command_table_rows_show_usage_and_description() -> None:
-    rows = tabulate_commands("").splitlines()
-    assert "| `/more` | show the next tweets for the last headline or query |" in rows
-    assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
-    assert "| `/settings [NAME VALUE]` | how I behave in this chat (in groups: admins) |" in rows
-    assert all(row.count("|") == 3 for row in rows)
 
 
 @pytest.mark.parametrize("word", ["close", "foretold", "cercano", "quizá"])

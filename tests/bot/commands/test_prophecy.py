@@ -1,21 +1,19 @@
 """A headline is answered, and answered further; in groups only as the chat wants it."""
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.picture import card_of, picture_answer
-from bot.replies.prophecy import EXAMPLE
 from bot.reply import Action, Reply
 from bot.request import Person, Request, Trigger
 from engine.chat import Answer, Listening, PostPicture
-from engine.errors import CorpusNotFound, FetchRefused
-from engine.search import Headline, HitKind
+from engine.errors import FetchRefused
+from engine.search import Headline
 from engine.values import Flag
 from tests.ages import say_years
-from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
@@ -58,48 +56,6 @@ async def test_text_with_a_slash_that_is_no_command_is_searched(bot: Bot, text: 
     assert [call[0] for call in bot.engine.calls] == [text]
 
 
-@pytest.mark.parametrize("text", ["/p", "/prophecy  "])
-async def test_prophecy_without_a_headline_shows_an_example(bot: Bot, text: str) -> None:
-    assert (await bot.say(text)).text == f"Send me a headline, such as: {EXAMPLE}"
-    assert bot.engine.calls == []
-
-
-async def test_headline_is_searched_in_the_corpus_of_the_chat(bot: Bot) -> None:
-    await bot.say("/corpus larga")
-    await bot.say("Coffee")
-    assert bot.engine.calls[0][1] == "larga"
-
-
-async def test_more_shows_the_next_ones_without_another_search(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    assert ranks(await bot.say("/more")) == [4, 5]
-    assert (await bot.say("/more")).text == "That is all I found."
-    assert (await bot.say("/more")).text == "That is all I found."
-    assert len(bot.engine.calls) == 1
-
-
-async def test_more_counts_ages_up_to_the_moment_of_the_question(bot: Bot) -> None:
-    first = await bot.say("Coffee prices soar")
-    later = await bot.say("/more", now=NOW + timedelta(days=800))
-    assert later.hits[0].age == first.hits[0].age == say_years(10, 3)
-
-
-async def test_the_button_for_more_shows_the_same_page_to_whoever_presses_it(bot: Bot) -> None:
-    first = await bot.say("Coffee prices soar")
-    second = await bot.press(first, "more")
-    assert ranks(second) == [4, 5]
-    assert ranks(await bot.press(first, "more", person=Person(id="ben"))) == [4, 5]
-    assert "more" not in [action.name for row in actions(second) for action in row]
-
-
-async def test_buttons_of_an_old_answer_are_about_that_answer(bot: Bot) -> None:
-    old = await bot.say("Coffee prices soar")
-    await bot.say("Tea prices soar")
-    assert (await bot.press(old, "more")).headline == "Coffee prices soar"
-    # What was shown last is now the old one's second page.
-    assert (await bot.say("/why 4")).text is not None
-
-
 async def test_hits_have_vote_buttons_and_the_page_has_the_others(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     named = [[(action.name, action.value) for action in row] for row in actions(reply)]
@@ -116,14 +72,6 @@ async def test_hits_have_vote_buttons_and_the_page_has_the_others(bot: Bot) -> N
         [("up", "3.en"), ("down", "3.en")],
         [("more", "3"), ("why", "0"), ("picture", "0")],
     ]
-
-
-async def test_finding_nothing_has_no_buttons(bot: Bot) -> None:
-    bot.engine.found = 0
-    reply = await bot.say("Coffee prices soar")
-    assert reply.buttons == ()
-    assert reply.text == "No results, nothing spooky: no old tweet foretold this."
-    assert (await bot.say("/more")).text == "That is all I found."
 
 
 async def test_nearest_hits_are_shown_on_request(bot: Bot) -> None:
@@ -153,30 +101,9 @@ async def test_nearest_hits_have_their_own_page_after_the_last_hit(bot: Bot) -> 
     assert (near.text, ranks(near)) == ("Nearest:", [5, 6])
 
 
-async def test_overheard_headline_is_not_answered_with_nearest_hits(bot: Bot) -> None:
-    bot.engine.found, bot.engine.near = 0, 5
-    await bot.set_up(listening=Listening.parse("all"), threshold=HitKind.EARLIER_CASE)
-    assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
-
-
 @pytest.mark.parametrize("command", ["/more", "/why", "/why 1", "/picture"])
 async def test_commands_about_an_answer_require_one(bot: Bot, command: str) -> None:
     assert (await bot.say(command)).text == "Send me a headline first."
-
-
-async def test_chats_do_not_see_each_other(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar")
-    assert (await bot.say("/more", place=GROUP)).text == "Send me a headline first."
-    pressed = await bot.press(reply, "more", place=GROUP)
-    assert pressed.toast == "This button is too old."
-    assert ranks(await bot.say("/more")) == [4, 5]
-
-
-async def test_a_failed_question_leaves_the_last_answer(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    bot.engine.errors["Tea"] = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
-    assert (await bot.say("Tea prices soar")).text == "There is no corpus 'x'. See /corpus."
-    assert ranks(await bot.say("/more")) == [4, 5]
 
 
 async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
@@ -197,29 +124,6 @@ async def test_headline_date_is_the_date_of_the_message(bot: Bot) -> None:
     assert reply.hits[0].age == say_years(4, 9)
     assert reply.notice == "The headline is of December 3, 2018."
     assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
-
-
-async def test_message_date_in_the_future_is_read_as_now(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar", written_at=NOW + timedelta(hours=1000))
-    assert bot.engine.dates == [NOW]
-    assert reply.notice is None
-
-
-async def test_headline_of_today_is_searched_without_a_date(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar", written_at=NOW - timedelta(hours=1))
-    assert bot.engine.dates == [None], "so that its judgment is kept"
-    assert reply.notice is None
-
-
-async def test_page_date_overrides_the_message_date(bot: Bot) -> None:
-    date = datetime(2016, 5, 1, tzinfo=UTC)
-
-    async def fetched(text: str, *, now: datetime) -> Headline:
-        return Headline(text="Coffee prices soar", original=text, date=date)
-
-    async with bot_on(bot.claims._database, read_headline=fetched) as reader:
-        await reader.say("https://news.example/a", written_at=NOW - timedelta(days=9))
-        assert reader.engine.dates == [date]
 
 
 async def test_refused_page_is_explained_privately(bot: Bot) -> None:
@@ -280,14 +184,6 @@ class TestOverheard:
         assert bot.engine.calls == []
 
 
-async def test_threads_have_their_own_last_answer(bot: Bot) -> None:
-    one, two = (replace(GROUP, thread=number) for number in ("1", "2"))
-    await bot.say("Coffee prices soar", place=one)
-    await bot.say("Tea prices soar", place=two, person=ANA)
-    assert (await bot.say("/more", place=one)).headline == "Coffee prices soar"
-    assert (await bot.say("/more", place=GROUP)).headline == "Tea prices soar"
-
-
 PNG = b"\x89PNG\r\n"
 
 
@@ -303,21 +199,6 @@ def test_the_card_says_what_the_answer_said() -> None:
         say_years(2, 1, language="es"),
     )
     assert card.marks == ("anunciado", "reenvío")
-
-
-@pytest.mark.parametrize("author", [None, ""])
-def test_card_of_a_tweet_without_author_shows_the_corpus_name(author: str | None) -> None:
-    answer = Answer(prophecy=make_prophecy(make_hit(author=author)), asked_at=NOW, first=0, last=3)
-    card = card_of(picture_answer(answer), words_for("en"))
-    assert (card.author, card.handle) == ("demo", "")
-
-
-def test_card_omits_unknown_fields() -> None:
-    answer = Answer(prophecy=make_prophecy(make_hit(author=None)), asked_at=NOW, first=0, last=3)
-    card = card_of(picture_answer(answer), words_for("en"))
-    assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
-    assert card.headline_date == "June 1, 2024"  # the day it was asked, which the age refers to
-    assert card.lead_time_text == say_years(10, 3)
 
 
 async def test_a_picture_comes_with_its_link(bot: Bot) -> None:
@@ -343,19 +224,3 @@ async def test_missing_picture_libraries_disable_pictures(bot: Bot) -> None:
         "No está instalada una parte de mí que hace falta para esto."
     )
     assert (await bot.chat()).picture is PostPicture.OFF
-
-
-async def test_the_button_draws_the_page_it_stands_on(bot: Bot) -> None:
-    first = await bot.say("Coffee prices soar")
-    one = await bot.press(first, "picture")
-    second = await bot.press(first, "more")
-    four = await bot.press(second, "picture")
-    assert one.picture != four.picture
-    assert (await bot.press(first, "picture")).picture == one.picture
-    assert (await bot.say("/picture")).picture == four.picture  # what was shown last
-
-
-async def test_picture_without_a_hit_is_refused(bot: Bot) -> None:
-    bot.engine.found = 0
-    await bot.say("Coffee prices soar")
-    assert (await bot.say("/picture")).text == "Nothing foretold this."

@@ -4,14 +4,12 @@ from datetime import time
 
 import pytest
 
-from bot.commands.settings import SETTINGS_BY_NAME, shown_value
 from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
-from db.posting.subscriptions import Subscriptions
-from engine.chat import Chat, Listening, PostPicture
+from engine.chat import Listening, PostPicture
 from engine.search import HitKind
-from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
+from tests.bot.conversing import GROUP, Bot, bot_on, corpus
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
 
@@ -208,47 +206,6 @@ async def test_a_wrong_value_is_told_and_changes_nothing(
     assert await bot.chat() == before
 
 
-async def test_long_invalid_setting_is_not_echoed_whole(bot: Bot) -> None:
-    for typed in ("colour", "language", "timezone", "corpus"):
-        for text in (f"{typed} {'x' * 5000}", f"{typed}{'x' * 5000}"):
-            assert len((await bot.say(f"/settings {text}")).text or "") < 250
-
-
-async def test_all_settings_are_shown(bot: Bot) -> None:
-    lines = ((await bot.say("/settings")).text or "").splitlines()
-    assert lines == [
-        "Settings of this chat; /settings NAME VALUE changes one:",
-        "language: auto · I answer everybody in their own language",
-        "mentions: on · in a group I answer when my name is written",
-        "replies: on · in a group I answer headlines in reply to me",
-        "headlines: off · in a group I leave headlines alone that are not for me",
-        "threshold: mirrors · I speak unasked of what was foretold, asked for or said of others",
-        "timezone: UTC · it is 12:00 there",
-        "quiet: off · I may post at any hour",
-        "picture: off · my posts have no pictures",
-        "answers: compact · the best tweet whole, the others in a line each",
-        "corpus: demo",
-    ]
-
-
-async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
-    assert (await bot.say("/settings language es")).text == "idioma: es · hablo español"
-    assert ((await bot.say("/settings")).text or "").startswith("Ajustes de este chat;")
-    assert (await bot.say("/top")).text == "Todavía nadie votó una profecía de este chat."
-    await bot.say("/settings language auto")
-    back = await bot.say("/settings")
-    assert (back.text or "").startswith("Settings of this chat;")
-
-
-async def test_shown_setting_values_can_be_typed_back(bot: Bot) -> None:
-    await bot.say("/settings quiet 9:05-23:00")
-    await bot.say("/settings timezone asia/kolkata")
-    chat = await bot.chat()
-    for name in SETTINGS_BY_NAME:
-        await bot.say(f"/settings {name} {shown_value(chat, name)}")
-    assert await bot.chat() == chat
-
-
 async def test_every_button_changes_what_it_says(bot: Bot) -> None:
     shown = await bot.say("/settings")
     for row in reversed(shown.buttons):  # Spanish last
@@ -311,22 +268,3 @@ class TestCorpus:
         reply = await bot.say("/corpus")
         bot.corpora.clear()
         assert (await bot.press(reply, "corpus")).toast == "This button is too old."
-
-
-def test_every_setting_can_be_shown() -> None:
-    chat = Chat(id=1, platform="test", external_id="1", private=True)
-    assert all(shown_value(chat, name) for name in SETTINGS_BY_NAME)
-
-
-async def test_threshold_is_shared_by_settings_and_subscription(bot: Bot) -> None:
-    await bot.say("/subscribe daily threshold foretold")
-    assert (await bot.chat()).threshold is HitKind.PREDICTION
-    await bot.say("/settings threshold earlier")
-    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
-    assert subscription
-    assert subscription.threshold is HitKind.EARLIER_CASE
-
-
-async def test_a_change_is_for_one_chat(bot: Bot) -> None:
-    await bot.hear(event("/settings threshold earlier"))
-    assert (await bot.chat(GROUP)).threshold is HitKind.MIRROR

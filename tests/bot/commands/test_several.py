@@ -5,12 +5,10 @@ import pytest
 from bot.commands.plain_text import split_headlines
 from bot.reply import Reply
 from bot.request import RepliedMessage, Trigger
-from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message
-from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Headline, Verdict
+from engine.search import Headline
 from tests.bot.conversing import GROUP, Bot, bot_on
 from tests.bot.conversing import read as read_written
 from tests.bot.prophecies import NOW
@@ -87,19 +85,6 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
         )
 
 
-async def test_prophecy_command_accepts_several_headlines(storage: Database) -> None:
-    async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
-        reply = await bot.say(f"/p {COFFEE}\n{WIND}\n{TRAINS}", trigger=Trigger.COMMAND)
-        assert [item.hit.rank for item in reply.items] == [1, 2, 3]
-        assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
-
-
-async def test_each_headline_counts_towards_the_quota(storage: Database) -> None:
-    async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
-        assert (await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}")).items
-        assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
-
-
 async def test_why_number_means_the_headline_until_an_answer_is_expanded(bot: Bot) -> None:
     shown = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)
     below = tuple(str(button.action) for row in shown.buttons for button in row)
@@ -112,11 +97,3 @@ async def test_why_number_means_the_headline_until_an_answer_is_expanded(bot: Bo
     below = tuple(str(button.action) for row in whole.buttons for button in row)
     rank = await bot.say("/why 2", place=GROUP, quoted=RepliedMessage(message="m6", buttons=below))
     assert not (rank.text or "").startswith(COFFEE)
-
-
-async def test_unjudged_notice_is_shown_once(storage: Database) -> None:
-    async with bot_on(storage) as bot:
-        bot.engine.verdict = Verdict(scores={}, notice=NO_MODEL)
-        reply = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)
-    assert len(reply.items) == 2
-    assert reply.notice == "Not judged: found by the words in common alone."

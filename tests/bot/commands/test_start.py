@@ -53,12 +53,6 @@ async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
     assert labels(greeting) == ["Set me up"]
 
 
-async def test_greeting_names_the_archive_that_the_chat_searches(bot: Bot) -> None:
-    await bot.say("/corpus luis")
-    greeting = await bot.say("/start")
-    assert "I look in the old tweets of @luis for one" in (greeting.text or "")
-
-
 @pytest.mark.parametrize(
     ("language", "place", "corpora"),
     list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
@@ -146,17 +140,6 @@ async def test_each_step_of_the_set_up_leads_back(bot: Bot) -> None:
     assert (await press(bot, step, "Back")).text == first.text
 
 
-async def test_without_a_feed_the_set_up_says_that_nothing_will_be_posted(bot: Bot) -> None:
-    await bot.say("/corpus ana")
-    done = await bot.say("setup::hour=9:00", trigger=Trigger.BUTTON)
-    assert "No feed is chosen: I post nothing until there is one." in (done.text or "")
-    never = await bot.say("setup::hour=never", trigger=Trigger.BUTTON)
-    assert "I post nothing here unasked." in (never.text or "")
-    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
-    assert subscription
-    assert subscription.mode is PostingMode.OFF
-
-
 @pytest.mark.parametrize(
     ("language", "first"),
     [("es-MX", "Mexico City"), ("es", "Madrid"), ("en-US", "New York"), ("en", "London")],
@@ -170,14 +153,6 @@ async def test_the_time_zone_is_guessed_from_the_language(
     await bot.set_up(PRIVATE, time_zone="America/Lima")
     known = await bot.say("setup::zone", trigger=Trigger.BUTTON)
     assert "Times are those of Lima." in (known.text or ""), "it is asked for once"
-
-
-async def test_setup_skips_the_archive_step_for_a_single_archive(storage: Database) -> None:
-    async with bot_on(storage) as bot:
-        step = await press(bot, await bot.say("/start"), "Set me up")
-        assert step.text == "Which language shall I speak here?"
-        last = await bot.say("setup::done", trigger=Trigger.BUTTON)
-        assert (last.text or "").startswith("I am set up.")
 
 
 @pytest.mark.parametrize(
@@ -197,27 +172,6 @@ async def test_a_button_that_was_tampered_with_does_nothing(bot: Bot, value: str
     reply = await bot.say(f"setup::{value}", trigger=Trigger.BUTTON)
     assert (await bot.chat()).corpus is None
     assert reply.toast
-
-
-async def yes() -> bool:
-    return True
-
-
-async def test_greeting_in_a_group_asks_for_the_command(bot: Bot) -> None:
-    """A headline that is pasted there is not, unless the bot reads along."""
-    said = [
-        (await bot.say(text, place=GROUP, trigger=trigger, is_admin=yes)).text or ""
-        for text, trigger in (("/start", Trigger.COMMAND), ("setup::done", Trigger.BUTTON))
-    ]
-    assert all("Write /prophecy and a headline or a link." in text for text in said)
-    assert not any("Paste" in text for text in said)
-
-
-async def test_a_well_known_feed_is_added_by_its_name(bot: Bot) -> None:
-    assert "was added" in ((await bot.say("/feeds add BBC")).text or "")
-    feeds = await Feeds(bot.app.database).of_chat(await bot.chat())
-    assert [feed.url for feed in feeds] == [well_known("bbc").url]  # type: ignore[union-attr]
-    assert "By name: bbc, guardian" in ((await bot.say("/feeds")).text or "")
 
 
 def test_well_known_feeds_have_names_of_their_own_and_safe_addresses() -> None:

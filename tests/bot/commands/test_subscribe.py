@@ -61,16 +61,6 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     assert subscription.thread is None
 
 
-async def test_instant_subscription_mentions_quiet_hours(bot: Bot) -> None:
-    await bot.set_up(TOPIC, time_zone="UTC", quiet_from=time(0), quiet_to=time(23, 59))
-    lines = ((await bot.say("/subscribe instant")).text or "").splitlines()
-    assert lines[3] == "Each find is posted once the quiet hours are over."
-
-
-async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
-    assert "/settings timezone Madrid" in ((await bot.say("/subscribe daily")).text or "")
-
-
 async def test_here_option_posts_to_the_current_thread(bot: Bot) -> None:
     reply = await bot.say("/subscribe instant here", place=TOPIC)
     assert "Posts go to one thread" in (reply.text or "")
@@ -97,22 +87,6 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     subscription = await wish_of(bot)
     assert subscription is not None
     assert subscription.must == ("tea",)
-
-
-async def test_a_chat_unsubscribes(bot: Bot) -> None:
-    await bot.say("/subscribe daily 7:00 best 2")
-    reply = await bot.say("/unsubscribe")
-    assert (reply.text or "").startswith("This chat is told nothing unasked.")
-    subscription = await wish_of(bot)
-    assert subscription is not None
-    assert (subscription.mode, subscription.best) == (PostingMode.OFF, 2)
-    assert await Subscriptions(bot.app.database).active() == []
-
-
-async def test_invalid_option_is_refused_and_changes_nothing(bot: Bot) -> None:
-    reply = await bot.say("/subscribe best 99")
-    assert reply.text == "best takes a number from 1 to 10."
-    assert await wish_of(bot) is None
 
 
 async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:

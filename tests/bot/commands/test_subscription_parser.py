@@ -126,27 +126,6 @@ def test_times_and_options_are_understood_in_both_languages(
     assert read_here == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # as above
 
 
-def test_a_word_that_is_an_option_in_spanish_can_be_a_word_in_english() -> None:
-    assert read("must sin, grace").must == ("sin", "grace")
-
-
-def test_errors_name_the_options_of_the_language() -> None:
-    with pytest.raises(UsageError, match=r"Hay: diario, al instante, nunca, días, mejores, umbral"):
-        read_subscription("semanal", None, NEW, SPANISH)
-
-
-def test_options_not_typed_are_kept() -> None:
-    before = read("instant best 7 must tea here")
-    assert read("threshold foretold", before) == replace(before, threshold=HitKind.PREDICTION)
-    assert read("must any chat", before) == replace(before, must=(), thread=None)
-    assert read("daily", before) == replace(before, mode=PostingMode.DAILY)
-
-
-def test_changing_a_switched_off_subscription_makes_it_daily() -> None:
-    off = read("off", read("daily 7:15 best 2"))
-    assert read("best 4", off) == replace(off, mode=PostingMode.DAILY, best=4)
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -183,11 +162,6 @@ def test_invalid_options_are_refused_with_a_message(typed: str, said: str) -> No
         read(typed)
     assert caught.value.message.startswith(said)
     assert len(caught.value.message) < 250
-
-
-def test_option_error_is_in_the_language_of_the_chat() -> None:
-    with pytest.raises(UsageError, match=r"^mejores lleva un número de 1 a 10\.$"):
-        read_subscription("best x", None, NEW, SPANISH)
 
 
 WORD = st.text(

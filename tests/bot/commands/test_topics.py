@@ -77,11 +77,6 @@ async def test_a_topic_has_a_subscription_of_its_own(news: News) -> None:
     ]
 
 
-async def test_subscribe_topic_outside_a_topic_is_refused(news: News) -> None:
-    reply = await news.bot.say("/subscribe topic daily", place=GROUP, is_admin=yes)
-    assert reply.text == "/subscribe topic is for topics and threads: write it in one."
-
-
 async def test_stories_go_to_their_topic_and_the_rest_to_the_chat(news: News) -> None:
     for place, text in (
         (TOPIC, "topic feeds nobody 9:00"),

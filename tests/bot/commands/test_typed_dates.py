@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.replies.dates import TypedHeadline, read_typed
-from engine.errors import UsageError
 from engine.search import Filters
-from tests.ages import say_years
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 
@@ -59,27 +57,10 @@ def test_dates_are_read_and_taken_out(text: str, expected: TypedHeadline) -> Non
     assert read_typed(text, now=NOW) == expected
 
 
-def test_a_day_that_does_not_exist_is_told() -> None:
-    with pytest.raises(UsageError, match="2018-13-40"):
-        read_typed("Coffee soars date:2018-13-40", now=NOW)
-
-
-def test_too_many_months_are_refused() -> None:
-    with pytest.raises(UsageError, match="1201 months"):
-        read_typed("Coffee soars exclude-recent:1201", now=NOW)
-
-
 async def test_the_last_months_are_left_out_on_request(bot: Bot) -> None:
     await bot.say("Coffee prices soar exclude-recent:12")
     await bot.say("Coffee prices soar")
     assert bot.engine.excluded == [12, None]
-
-
-async def test_the_answer_shows_the_date_that_it_used(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar date:2018-12-24")
-    assert bot.engine.dates == [day(2018, 12, 24)]
-    assert reply.notice == "The headline is of December 24, 2018."
-    assert reply.hits[0].age == say_years(4, 9)
 
 
 async def test_minimum_age_limits_the_before_filter(bot: Bot) -> None:

@@ -1,6 +1,5 @@
 """One vote a person and hit, changeable; the counts on the buttons follow."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -17,12 +16,6 @@ from engine.search import Headline
 from tests.ages import say_years
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
-
-Press = Callable[[Reply, str, str], str]
-
-
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons[:-1] for button in row]
 
 
 @pytest.fixture
@@ -45,38 +38,6 @@ async def vote(bot: Bot, reply: Reply, value: str, person: str = "ana") -> Reply
     return await bot.say(found[0], trigger=Trigger.BUTTON, person=Person(id=person))
 
 
-async def test_counts_follow_the_votes(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar")
-    assert labels(reply) == ["1. 👍 0", "1. 👎 0", "2. 👍 0", "2. 👎 0", "3. 👍 0", "3. 👎 0"]
-    voted = await vote(bot, reply, "up 2")
-    assert labels(voted) == ["1. 👍 0", "1. 👎 0", "2. 👍 1", "2. 👎 0", "3. 👍 0", "3. 👎 0"]
-    assert (voted.replaces, voted.toast, voted.text, voted.hits) == (True, "Noted.", None, ())
-    assert voted.buttons[-1] == reply.buttons[-1]
-
-
-async def test_a_vote_counts_once_and_may_change(bot: Bot) -> None:
-    reply = await bot.say("Coffee prices soar")
-    for value, expected in (
-        ("up 1", ["1. 👍 1", "1. 👎 0"]),
-        ("down 1", ["1. 👍 0", "1. 👎 1"]),
-        ("down 1", ["1. 👍 0", "1. 👎 0"]),
-        ("up 1", ["1. 👍 1", "1. 👎 0"]),
-        ("down 1", ["1. 👍 0", "1. 👎 1"]),
-    ):
-        assert labels(await vote(bot, reply, value))[:2] == expected
-    assert labels(await vote(bot, reply, "up 1", "ben"))[:2] == ["1. 👍 1", "1. 👎 1"]
-
-
-async def test_a_vote_on_a_later_page_keeps_that_page(bot: Bot) -> None:
-    first = await bot.say("Coffee prices soar")
-    second = await bot.press(first, "more")
-    assert labels(await vote(bot, second, "up 5"))[2:] == ["5. 👍 1", "5. 👎 0"]
-    # And one on the first page, after the second was shown, keeps the first.
-    voted = await vote(bot, first, "up 1")
-    assert labels(voted)[:2] == ["1. 👍 1", "1. 👎 0"]
-    assert voted.buttons[-1] == first.buttons[-1]
-
-
 async def test_buttons_stay_in_the_language_of_the_answer_whoever_votes(bot: Bot) -> None:
     ben, maria = Person(id="ben"), Person(id="maria", language="es")
     english = await bot.say("Coffee prices soar", place=GROUP, person=ben)
@@ -90,12 +51,6 @@ async def test_buttons_stay_in_the_language_of_the_answer_whoever_votes(bot: Bot
         assert again.buttons[-1] == answer.buttons[-1]
     noted = await bot.press(english, "up", place=GROUP, person=maria)
     assert noted.toast == "Anotado."
-
-
-async def test_pages_keep_their_size_when_the_setting_changes(bot: Bot, storage: Database) -> None:
-    first = await bot.say("Coffee prices soar")
-    async with bot_on(storage, limit=2) as other:
-        assert labels(await vote(other, first, "up 3"))[-2:] == ["3. 👍 1", "3. 👎 0"]
 
 
 @given(st.integers(1, 10), st.integers(1, 40), st.data())

@@ -13,7 +13,6 @@ from bot.reply import Reply
 from bot.request import Person, Place, RepliedMessage, Revision
 from db.chat.answers import Answers
 from engine.contracts.results import Receipt
-from engine.messages import as_message
 from engine.query.results import Match
 from engine.search import Expansion, Hit, Mode, Verdict
 from engine.values import Usage
@@ -52,12 +51,6 @@ def test_receipt_of_hybrid_search_shows_model_and_ranks() -> None:
     assert "   puesto en cada lista: por palabras 2, por significado 7" in spanish
 
 
-def test_receipt_of_reranked_search_says_so() -> None:
-    prophecy = replace(make_prophecy(), mode=Mode.RERANK, embedding_model="m-small")
-    said = render_receipt(prophecy, [], ENGLISH)
-    assert "Searched by words; meaning, as m-small sees it, changed the order." in said
-
-
 def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
     hit = make_hit()
     asked = {"gas is too dear": 9, "gas pump prices way up": 1}
@@ -73,26 +66,6 @@ def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
     assert not [line for line in said if "place in each list" in line]
     spanish = render_receipt(prophecy, [hit], words_for("es"))
     assert "   se pidió: 'gas pump prices way up'" in spanish
-
-
-def test_phrases_that_came_too_late_are_told_of() -> None:
-    prophecy = replace(make_prophecy(), expansion=Expansion(late=True))
-    said = render_receipt(prophecy, [], ENGLISH)
-    assert "The model had not named any phrases in time" in said
-    assert "Also searched for" not in said
-
-
-def test_receipt_of_an_unjudged_answer() -> None:
-    hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1}, matched=())
-    verdict = Verdict(scores={}, notice=as_message("Not judged: the key was refused."))
-    assert lines(hit, verdict=verdict)[1:] == [
-        "No model judged them.",
-        "Not judged: the key was refused.",
-        "",
-        "1. score 0.83 from lexical 0.50, age 0.10",
-        "   not judged",
-        "   words in common: none",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +90,6 @@ def test_receipt_describes_the_judgment_of_the_model(verdict: Verdict, expected:
     assert expected in lines(make_hit(), verdict=verdict)
 
 
-def test_receipt_of_a_cached_judgment_shows_no_tokens() -> None:
-    verdict = Verdict(scores={1: 6}, cached=True, usage=Usage(prompt_tokens=7))
-    assert "Tokens" not in "\n".join(lines(make_hit(), verdict=verdict))
-
-
 def test_how_unknown_words_were_looked_for_is_told() -> None:
     found = make_hit(matched=("coffee",))
     prophecy = make_prophecy(found, terms=(make_term("coffee", neighbour_of="covfefe"),))
@@ -131,31 +99,11 @@ def test_how_unknown_words_were_looked_for_is_told() -> None:
     )
 
 
-def test_receipt_formats_numbers_in_spanish() -> None:
-    prophecy = make_prophecy(make_hit(factors={"truncated": 0.9}), candidates=("1",))
-    said = render_receipt(prophecy, prophecy.hits, words_for("es")).splitlines()
-    assert said[0].startswith("1 candidato de demo; cubre el 61% ")
-    assert said[2] == "Tokens: 4.321 de entrada, 56 de salida; costo: $0.0012."
-    assert said[5] == "   multiplicado por: cortado 0.90"
-
-
-def test_many_words_in_common_are_cut() -> None:
-    hit = make_hit(matched=tuple(f"word{n}" for n in range(500)))
-    assert len(lines(hit)[-1]) < 350
-
-
 def explained(reply: Reply) -> list[int]:
     """The ranks of the hits that a reply explains."""
     return [
         int(rank) for rank in re.findall(rf"^(\d+)\. {say_years(10, 3)}: ", reply.text or "", re.M)
     ]
-
-
-async def test_why_explains_what_was_shown_last(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    assert explained(await bot.say("/why")) == [1, 2, 3]
-    await bot.say("/more")
-    assert explained(await bot.say("/why")) == [4, 5]
 
 
 async def test_why_says_it_in_words(bot: Bot) -> None:
@@ -168,38 +116,6 @@ async def test_why_says_it_in_words(bot: Bot) -> None:
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
     await bot.say("Tea prices soar")
     assert "No model read it; it was found by its words." in ((await bot.say("/why 1")).text or "")
-
-
-async def test_full_answers_add_the_numbers(bot: Bot) -> None:
-    await bot.say("/settings answers full")
-    await bot.say("Coffee prices soar")
-    said = (await bot.say("/why 1")).text or ""
-    assert said.index("the same event") < said.index("1. score 0.83")
-    assert "judged by openai/gpt-5-mini" in said
-
-
-async def test_why_explains_one_of_those_shown_so_far(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    assert explained(await bot.say("/why 2")) == [2]
-    await bot.say("/more")
-    assert explained(await bot.say("/why 1")) == [1]
-
-
-async def test_why_knows_only_what_was_shown(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    for wanted in ("4", "0", "-1", "two", "99"):
-        reply = await bot.say(f"/why {wanted}")
-        assert reply.text == "I showed 1, 2, 3. Ask /why or /why NUMBER."
-        assert reply.ephemeral
-
-
-async def test_why_button_explains_its_page(bot: Bot) -> None:
-    first = await bot.say("Coffee prices soar")
-    second = await bot.press(first, "more")
-    of_first = await bot.press(first, "why")
-    assert explained(of_first) == [1, 2, 3]
-    assert explained(await bot.press(second, "why")) == [4, 5]
-    assert of_first.ephemeral
 
 
 def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
@@ -302,15 +218,6 @@ async def test_a_reply_to_an_explanation_is_about_the_answer_that_it_explained(
     assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
 
 
-async def test_a_reply_to_the_explanation_of_a_query_is_about_that_query(bot: Bot) -> None:
-    await bot.say("/find coffee")
-    await bot.say("/find tea")
-    await bot.say("/why", quoted=RepliedMessage(message="m1"))
-    await bot.say("Milk prices soar")
-    said = await bot.say("/why 2", quoted=RepliedMessage(message="m3"))
-    assert "Query: coffee" in (said.text or "")
-
-
 @pytest.mark.parametrize("of_answer", [True, False], ids=["answer", "headline"])
 async def test_reply_to_a_message_without_buttons_finds_its_answer(
     bot: Bot, of_answer: bool
@@ -354,42 +261,6 @@ async def test_thread_below_an_answer_prefers_later_answers_in_it(bot: Bot) -> N
     assert "found by its words" in ((await bot.say("/why 1", **below)).text or "")
 
 
-async def test_picture_in_reply_to_a_query_is_refused(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    await bot.say("/find tea")
-    said = await bot.say("/picture", quoted=RepliedMessage(message="m2"))
-    assert said.text == "Nothing foretold this."
-
-
-async def test_reply_to_another_message_explains_the_last_answer(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    assert explained(
-        await bot.say("/why", quoted=RepliedMessage(buttons=["setup::", "no action"]))
-    ) == [
-        1,
-        2,
-        3,
-    ]
-
-
-async def test_a_reply_to_an_answer_that_is_gone_says_so(bot: Bot) -> None:
-    await bot.say("Coffee prices soar")
-    said = await bot.say("/why", quoted=RepliedMessage(buttons=["why:999999:0"]))
-    assert said.ephemeral
-    assert explained(said) == []
-
-
-async def test_why_works_where_nothing_was_found(bot: Bot) -> None:
-    bot.engine.found = 0
-    await bot.say("Coffee prices soar")
-    said = "4 tweets share words with the headline, but none tells it."
-    assert (await bot.say("/why")).text == said
-    assert (await bot.say("/why 1")).text == "Nothing foretold this."
-
-
-LATER = NOW + timedelta(minutes=1)
-
-
 async def test_a_query_is_explained_in_words(bot: Bot) -> None:
     await bot.say("/find coffee -tea before:2015")
     assert ((await bot.say("/why")).text or "").splitlines() == [
@@ -421,34 +292,6 @@ async def test_a_query_is_explained_in_full(bot: Bot) -> None:
     ]
 
 
-async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
-    await bot.say("/find coffee")
-    text = (await bot.say("/why 2")).text or ""
-    assert "2. coffee" in text
-    assert "1. coffee" not in text
-    assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."
-
-
-async def test_why_explains_the_latest_of_query_and_headline(bot: Bot) -> None:
-    await bot.say("/find coffee")
-    await bot.say("/prophecy Coffee prices soar", now=LATER)
-    assert "the same event" in ((await bot.say("/why")).text or "")
-    await bot.say("/find tea", now=LATER + timedelta(minutes=1))
-    assert "Query: tea" in ((await bot.say("/why")).text or "")
-
-
-async def test_receipt_is_not_shown_in_another_chat(bot: Bot) -> None:
-    await bot.say("/find coffee")
-    elsewhere = Place(platform="test", chat_id="other", private=True)
-    assert (await bot.say("/why", place=elsewhere)).text == "Send me a headline first."
-
-
-async def test_inline_query_keeps_no_receipt(bot: Bot) -> None:
-    inline = Place(platform="test", chat_id="p", private=True, kept=False)
-    await bot.say("/find coffee", place=inline)
-    assert (await bot.say("/why")).text == "Send me a headline first."
-
-
 async def test_old_receipts_are_forgotten(bot: Bot) -> None:
     await bot.say("/find coffee")
     await Answers(bot.app.database).forget(now=NOW + timedelta(days=89))
@@ -477,3 +320,11 @@ def test_aliases_fields_and_parts_of_a_profile_are_told() -> None:
 def test_a_receipt_holds_no_text_of_any_document() -> None:
     found = make_found("coffee", make_find_hit(text="a secret about coffee"))
     assert "secret" not in Receipt.of(found).model_dump_json()
+
+
+async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
+    await bot.say("/find coffee")
+    text = (await bot.say("/why 2")).text or ""
+    assert "2. coffee" in text
+    assert "1. coffee" not in text
+    assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."

@@ -11,7 +11,6 @@ from bot.adapter import DeliveryError
 from bot.commands.rights import CODE_SHOWN, CODE_VALID, Ownership
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
-from bot.settings.model import ChatSettings
 from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
@@ -181,15 +180,6 @@ def _allow(post: Post) -> str:
     return str(post.posted[0][1].buttons[0][0].action)
 
 
-async def test_refused_person_gets_no_more_replies(bot: Bot, post: Post) -> None:
-    await owned(bot)
-    await bot.say(HEADLINE, person=BOB, place=BOBS)
-    await bot.say("access::refused=test:b", trigger=Trigger.BUTTON, person=OWNER, place=HOME)
-    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
-    await bot.say("/access allow test:b", person=OWNER, place=HOME)
-    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
-
-
 ANA, DAN = Person(id="a", name="Ana Ruiz", language="es"), Person(id="d", name="Dan")
 DAN_TOO = Person(id="e", name="@dan")
 
@@ -269,16 +259,6 @@ async def test_a_name_of_nobody_or_of_several_changes_nothing(
     assert await Access(asked.app.database).admissions("test") == before
 
 
-async def test_whoever_never_asked_is_refused_by_id(storage: Database, post: Post) -> None:
-    async with bot_on(storage, access="open", posters=[post]) as bot:
-        await owned(bot)
-        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
-        done = await bot.say("/access refuse test:b", person=OWNER, place=HOME)
-        assert done.text == "test:b may not use me. /access changes that."
-        assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
-        assert (await bot.say(HEADLINE, person=DAN, place=private_chat(DAN))).hits
-
-
 async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
     await owned(bot)
     await bot.say("/access allow test:b", person=OWNER, place=HOME)
@@ -321,26 +301,6 @@ async def test_overheard_headline_does_not_ask_the_owner(bot: Bot, post: Post) -
     )
     assert await bot.hear(request) is None
     assert post.posted == []
-
-
-async def test_chats_that_the_settings_name_need_no_owner(storage: Database) -> None:
-    limits = ChatSettings(allow=("test:b",))
-    operators = frozenset({"test:root"})
-    async with bot_on(storage, access="owner", limits=limits, admins=operators) as bot:
-        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
-        root = Person(id="root")
-        assert (await bot.say(HEADLINE, person=root, place=GROUP)).hits
-        stranger = Place(platform="test", chat_id="c", private=True)
-        assert await bot.hear(event(HEADLINE, place=stranger)) is None, "ignored, as ever"
-
-
-async def test_an_open_bot_answers_everybody_and_still_has_an_owner(storage: Database) -> None:
-    async with bot_on(storage, access="open") as bot:
-        await owned(bot)
-        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
-        usage = (await bot.say("/usage", person=OWNER, place=HOME)).text or ""
-    assert "@bob (test:b): 1 search" in usage
-    assert "Models cost $0.00 for chats and $0.00 in all." in usage
 
 
 async def test_beyond_a_limit_strangers_are_told_that_nobody_was_asked(

@@ -8,24 +8,6 @@ from hypothesis import strategies as st
 from bot.conversation.gates import Backpressure, Room
 
 
-def test_finished_events_free_room() -> None:
-    crowd = Backpressure(maximum=2, max_in_chat=2)
-    for _ in range(3):
-        assert crowd.room("a") is Room.FREE
-        with crowd.count_event("a"), crowd.count_event("b"):
-            assert crowd.room("c") is Room.CROWDED
-            with crowd.count_event("c"), crowd.count_event("d"):
-                assert crowd.room("a") is Room.FULL
-
-
-def test_a_chat_has_a_bound_of_its_own() -> None:
-    crowd = Backpressure(maximum=100, max_in_chat=1)
-    with crowd.count_event("a"):
-        assert (crowd.room("a"), crowd.room("b")) == (Room.CROWDED, Room.FREE)
-        with crowd.count_event("a"):
-            assert (crowd.room("a"), crowd.room("b")) == (Room.FULL, Room.FREE)
-
-
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10), st.integers(1, 10))
 def test_admitted_events_never_exceed_twice_the_bounds(
     chats: list[str], maximum: int, max_in_chat: int

@@ -8,15 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError
-from bot.commands.registry import Command, Registry
-from bot.commands.rights import LOOKS
+from bot.adapter import DeliveryError
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Revision, Trigger
-from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
-from engine.errors import CorpusNotFound, ExtraMissing, PresagioError, StorageUnreachable
+from engine.errors import CorpusNotFound, ExtraMissing, PresagioError
 from engine.messages import Message
 from engine.values import Kind
 from tests.bot.conversing import (
@@ -68,22 +65,6 @@ class TestOnce:
             answered = bot.adapter.texts + other.adapter.texts
         assert sorted(answered) == [f"Coffee prices {number}" for number in range(5)]
         assert set((await states(storage)).values()) == {"done"}
-
-    async def test_a_duplicate_costs_nobody_his_quota(self, bot: Bot, storage: Database) -> None:
-        request = event("Coffee prices soar")
-        assert await bot.hear(request)
-        for _ in range(2):
-            assert await bot.hear(request) is None
-        async with storage.connection() as connection:
-            rows = await connection.fetch("SELECT used FROM quota")
-        assert [row["used"] for row in rows] == [1, 1]  # of the person, of the chat
-
-    async def test_event_stopped_by_a_gate_is_settled(self, storage: Database) -> None:
-        """Else the event would stay open, and be taken over when this process has ended."""
-        async with bot_on(storage, limits=ChatSettings(allow=("test:nobody",))) as bot:
-            request = event("Coffee prices soar")
-            assert await bot.hear(request) is None
-        assert await states(storage) == {request.event_id: "done"}
 
     async def test_a_cancelled_event_is_answered_when_it_comes_again(
         self, bot: Bot, storage: Database
@@ -210,14 +191,6 @@ class TestOneAtATime:
         assert len(bot.engine.calls) == 2
         assert len(bot.adapter.delivered) == 3
 
-    async def test_in_private_each_of_several_headlines_is_answered(self, bot: Bot) -> None:
-        requests = [event(f"Coffee {n}") for n in range(5)]
-        await asyncio.gather(
-            *(bot.conversation.answer(request, bot.adapter) for request in requests)
-        )
-        assert all(reply.hits for reply in bot.adapter.replies)
-        assert len(bot.adapter.replies) == 5
-
 
 class TestQueue:
     async def test_full_queue_answers_that_the_bot_is_busy(self, storage: Database) -> None:
@@ -315,13 +288,6 @@ class TestQueue:
         assert task.done() or await task
         assert len(bot.adapter.delivered) == 1
 
-    async def test_drain_waits_for_what_is_still_being_read(self, bot: Bot) -> None:
-        with bot.conversation.expect_event():
-            assert not await bot.conversation.drain(0.01)
-            assert await bot.say("Coffee")
-            assert not await bot.conversation.drain(0.01)
-        assert await bot.conversation.drain(0.01)
-
 
 class TestErrors:
     async def test_unexpected_error_becomes_an_apology_with_a_logged_incident_id(
@@ -347,15 +313,6 @@ class TestErrors:
         assert log.records
         for record in log.records:
             assert SECRET not in logging.Formatter().format(record)
-
-    async def test_an_error_for_people_is_said_in_their_language(self, bot: Bot) -> None:
-        bot.engine.errors["Coffee"] = CorpusNotFound(
-            Message("There is no corpus {name!r}.", name="x"), fix="Load it."
-        )
-        assert (await bot.say("Coffee")).text == "There is no corpus 'x'. See /corpus."
-        reply = await bot.say("Coffee", person=Person(id="ana", language="es"))
-        assert reply.text == "No existe el corpus 'x'. Se elige con /corpus."
-        assert reply.ephemeral
 
     @pytest.mark.parametrize("error", [RuntimeError(), CorpusNotFound("Gone."), None])
     async def test_errors_about_what_was_overheard_stay_in_the_log(
@@ -388,14 +345,6 @@ class TestErrors:
             else "A part of me that this needs is not installed."
         )
 
-    async def test_a_bug_in_a_adapter_ends_nothing(self, bot: Bot, storage: Database) -> None:
-        bot.adapter.error = ZeroDivisionError()
-        request = event("Coffee")
-        await bot.conversation.answer(request, bot.adapter)
-        assert await states(storage) == {request.event_id: "done"}
-        bot.adapter.error = None
-        assert await bot.say("Tea")
-
     async def test_a_sign_of_life_comes_before_the_answer_and_only_to_who_asked(
         self, bot: Bot
     ) -> None:
@@ -418,12 +367,6 @@ class TestDelivery:
         assert await states(storage) == {request.event_id: "done"}
         assert "Nobody knows whether it arrived." in log.text
 
-    async def test_a_chat_that_is_gone_is_paused(self, bot: Bot, storage: Database) -> None:
-        bot.adapter.error = ChatGone("The bot was blocked.")
-        await bot.conversation.answer(event("Coffee"), bot.adapter)
-        async with storage.connection() as connection:
-            assert await connection.fetchval("SELECT active FROM chat") is False
-
 
 class TestDeadDatabase:
     """The tables are renamed away: every statement fails, as on a server that is gone."""
@@ -443,22 +386,6 @@ class TestDeadDatabase:
     async def _rename(self, storage: Database, old: str, new: str) -> None:
         async with storage.connection() as connection:
             await connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
-
-    async def test_apology_is_sent_once(self, dead: Bot, log: pytest.LogCaptureFixture) -> None:
-        request = event("Coffee")
-        reply = await dead.hear(request)
-        assert reply
-        assert reply.text == (
-            "Sorry, I cannot reach my archive just now. I answer as soon as I can."
-        )
-        assert reply.ephemeral
-        assert "StorageOutdated" in log.text
-        assert await dead.hear(request) is None
-
-    async def test_concurrent_deliveries_are_told_once(self, dead: Bot) -> None:
-        request = event("Coffee")
-        await asyncio.gather(*(dead.conversation.answer(request, dead.adapter) for _ in range(8)))
-        assert len(dead.adapter.delivered) == 1
 
     async def test_redelivered_event_is_not_answered_after_recovery(
         self, dead: Bot, storage: Database
@@ -494,13 +421,6 @@ class TestDeadDatabase:
             assert "Try again in a few minutes." in (said.text or "")
             assert not bot.conversation._later
 
-    async def test_bots_and_overheard_messages_get_no_apology(self, dead: Bot) -> None:
-        bot_person = Person(id="b", bot=True)
-        await dead.conversation.answer(event("Coffee", person=bot_person), dead.adapter)
-        overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
-        await dead.conversation.answer(overheard, dead.adapter)
-        assert dead.adapter.delivered == []
-
     async def test_database_failure_during_the_answer_is_apologised_for(
         self, bot: Bot, storage: Database
     ) -> None:
@@ -526,13 +446,6 @@ class TestDeadDatabase:
         assert [request.text for request, reply in adapter.delivered if reply.hits] == ["Coffee"]
         assert "was not settled" in log.text
 
-    async def test_blocked_chat_gets_no_apology(self, storage: Database) -> None:
-        from bot.settings.model import ChatSettings
-
-        async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
-            await self._rename(storage, "turn", "turn_away")
-            assert await bot.hear(event("Coffee")) is None
-
 
 class TestHostileText:
     @pytest.mark.parametrize(
@@ -546,24 +459,6 @@ class TestHostileText:
     async def test_hostile_chat_title_is_cleaned_and_stored(self, bot: Bot) -> None:
         assert await bot.say("Coffee", place=replace(GROUP, title="A\0\ud800B"))
         assert (await bot.chat(replace(GROUP, title=None))).title == "AB"
-
-
-async def test_handler_without_a_reply_settles_the_event(storage: Database) -> None:
-    async def silent(_request: Request, _services: object) -> None:
-        return None
-
-    command = Command(name="x", summary="", usage="", example="", handler=silent, act=LOOKS)
-    async with bot_on(storage, commands=Registry((command,), plain=silent)) as bot:
-        request = event("/x")
-        assert await bot.hear(request) is None
-        assert await states(storage) == {request.event_id: "done"}
-
-
-async def test_storage_error_of_the_engine_becomes_the_archive_apology(bot: Bot) -> None:
-    bot.engine.errors["Coffee"] = StorageUnreachable("Gone.", fix="Check DATABASE_URL.")
-    said = (await bot.say("Coffee")).text or ""
-    assert said.startswith("Sorry, I cannot reach my archive just now.")
-    assert "DATABASE_URL" not in said
 
 
 async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) -> None:

@@ -17,7 +17,6 @@ from engine.errors import (
     PresagioError,
     SeveralCorpora,
 )
-from engine.fetch.faults import mapped_fetch_errors
 from engine.messages import Message
 from tests.bot.conversing import GROUP, corpus, event
 
@@ -95,11 +94,3 @@ def test_a_missing_corpus_names_no_command_of_the_terminal() -> None:
         "There is no corpus 'x'.",
     ]
     assert "presagio ingest" in str(none.value)
-
-
-def test_a_refused_address_names_no_setting() -> None:
-    with pytest.raises(errors.FetchRefused) as caught, mapped_fetch_errors("a.example"):
-        raise UnicodeError
-    assert "fetch.allow_networks" in str(caught.value)
-    sentence = explain_problem(event("x"), caught.value)
-    assert sentence.endswith("Links must begin with http:// or https://.")

@@ -16,7 +16,7 @@ from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.apps import app_on, change_settings
-from tests.bot.conversing import ANA, GROUP, PRIVATE, event
+from tests.bot.conversing import GROUP, event
 from tests.bot.prophecies import NOW
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
@@ -70,10 +70,6 @@ class TestNotMeant:
         self, request_: Request, expected: str
     ) -> None:
         assert not_meant(request_) == expected
-
-    def test_messages_meant_for_the_bot_pass(self) -> None:
-        assert not_meant(event("Coffee")) is None
-        assert not_meant(overheard()) is None
 
 
 class TestAllowedChats:
@@ -159,12 +155,6 @@ class TestListening:
         pressed = event("up:1:1", place=GROUP, trigger=Trigger.BUTTON)
         assert await why(chosen, pressed) == ""
 
-    async def test_listening_setting_does_not_apply_in_private(self, storage: Database) -> None:
-        chats = Chats(storage)
-        chat = await chats.meet("test", PRIVATE.chat_id, private=True, title=None)
-        await chats.change(replace(chat, listening=Listening.parse("commands")))
-        assert await why(gates(storage), event("Coffee")) == ""
-
     async def test_quiet_hours_apply_only_to_overheard_messages(self, storage: Database) -> None:
         await set_up(
             storage, listening=Listening.parse("all"), quiet_from=time(11), quiet_to=time(13)
@@ -172,10 +162,6 @@ class TestListening:
         chosen = gates(storage)
         assert await why(chosen, overheard()) == "not listening"
         assert await why(chosen, event("Coffee", place=GROUP)) == ""
-
-    async def test_ignored_message_uses_no_quota(self, storage: Database) -> None:
-        await why(gates(storage), overheard())
-        assert await used(storage) == {}
 
 
 class TestQuotas:
@@ -196,15 +182,6 @@ class TestQuotas:
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
 
-    async def test_operator_over_quota_is_told_the_setting(self, storage: Database) -> None:
-        runs_me = event("Coffee").who
-        chosen = gates(storage, user_daily=1, admins=(runs_me,))
-        assert await why(chosen, event("Coffee")) == ""
-        stopped = await consider(chosen, event("Coffee"))
-        assert isinstance(stopped, Stop)
-        assert stopped.reply
-        assert (stopped.reply.text or "").endswith("user_daily in [chat] allows more.")
-
     async def test_quota_reset_is_shown_in_the_time_zone_of_the_chat(
         self, storage: Database
     ) -> None:
@@ -216,24 +193,6 @@ class TestQuotas:
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert "(2:00, Madrid)" in (stopped.reply.text or "")
-
-    async def test_each_person_has_their_own_quota(self, storage: Database) -> None:
-        chosen = gates(storage, user_daily=1)
-        assert await why(chosen, event("Coffee")) == ""
-        assert await why(chosen, event("Coffee", place=GROUP)) == "over quota"
-        assert await why(chosen, event("Coffee", person=Person(id="ben"))) == ""
-
-    async def test_each_chat_has_its_own_quota(self, storage: Database) -> None:
-        chosen = gates(storage, chat_daily=2)
-        for name, expected in (("ana", ""), ("ben", ""), ("cleo", "over quota")):
-            request = event("Coffee", place=GROUP, person=Person(id=name))
-            assert await why(chosen, request) == expected
-        assert await why(chosen, event("Coffee")) == ""
-
-    async def test_negative_quota_means_no_limit(self, storage: Database) -> None:
-        chosen = gates(storage, user_daily=-1, chat_daily=-1)
-        assert [await why(chosen, event("Coffee")) for _ in range(5)] == [""] * 5
-        assert await used(storage) == {"chat": 5, "user": 5}  # the owner sees them all the same
 
     @pytest.mark.parametrize(
         "text",
@@ -264,14 +223,6 @@ class TestQuotas:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text, trigger=Trigger.BUTTON)) == ""
 
-    async def test_picture_button_is_refused_over_quota(self, storage: Database) -> None:
-        chosen = gates(storage, user_daily=0)
-        stopped = await consider(chosen, event("picture:1:", trigger=Trigger.BUTTON))
-        assert isinstance(stopped, Stop)
-        assert stopped.why == "over quota"
-        assert stopped.reply
-        assert (stopped.reply.toast or "").startswith("That was enough for today: ")
-
     async def test_overheard_headline_uses_only_the_quota_of_the_chat(
         self, storage: Database
     ) -> None:
@@ -280,11 +231,6 @@ class TestQuotas:
         assert await why(chosen, overheard()) == ""
         assert await used(storage) == {"chat": 1}
         assert await consider(chosen, overheard()) == Stop("over quota")
-
-    async def test_what_is_only_admitted_is_not_counted(self, storage: Database) -> None:
-        """It may still wait when the process stops, and then the next one counts it."""
-        assert isinstance(await gates(storage).admit(event("Coffee"), crowded=False), Request)
-        assert await used(storage) == {}
 
 
 class TestPace:
@@ -329,26 +275,6 @@ def hurries(gates: Gates, request: Request) -> bool:
 
 
 class TestBusy:
-    async def test_busy_bot_tells_the_person_who_asks(self, storage: Database) -> None:
-        stopped = await gates(storage).admit(event("Coffee"), crowded=True)
-        assert isinstance(stopped, Stop)
-        assert stopped.reply
-        assert (stopped.why, stopped.reply.ephemeral) == ("busy", True)
-        assert stopped.reply.text == "I have too much to do just now. Try again in a minute."
-
-    async def test_busy_bot_answers_a_button_with_a_toast(self, storage: Database) -> None:
-        request = event("up:1:1", trigger=Trigger.BUTTON)
-        stopped = await gates(storage).admit(request, crowded=True)
-        assert isinstance(stopped, Stop)
-        assert stopped.reply
-        assert stopped.reply.text is None
-        assert stopped.reply.toast == "I have too much to do just now. Try again in a minute."
-
-    async def test_busy_bot_ignores_overheard_messages(self, storage: Database) -> None:
-        await set_up(storage, listening=Listening.parse("all"))
-        stopped = await gates(storage).admit(overheard(), crowded=True)
-        assert stopped == Stop("busy")
-
     async def test_busy_reply_is_sent_once_a_minute_per_person_and_chat(
         self, storage: Database
     ) -> None:
@@ -378,29 +304,6 @@ class TestBusy:
         assert chosen.turned_away(event("Coffee", person=spanish)) is None
         assert chosen.turned_away(event("Coffee", place=GROUP)) is None
         assert chosen.turned_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
-
-
-async def test_admitted_request_has_a_chat_and_a_language(storage: Database) -> None:
-    person = replace(ANA, language="es-AR", time_zone="america/argentina/buenos_aires")
-    admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
-    assert isinstance(admitted, Request)
-    assert admitted.known_chat.time_zone == "America/Argentina/Buenos_Aires"
-    assert admitted.words.language == "es"
-
-
-async def test_invalid_time_zone_of_a_person_falls_back_to_utc(storage: Database) -> None:
-    person = replace(ANA, time_zone="../../etc/passwd")
-    admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
-    assert isinstance(admitted, Request)
-    assert admitted.known_chat.time_zone == "UTC"
-
-
-async def test_the_language_of_a_chat_goes_before_that_of_the_person(storage: Database) -> None:
-    await set_up(storage, language="en")
-    request = event("Coffee", place=GROUP, person=Person(id="ana", language="es"))
-    admitted = await consider(gates(storage), request)
-    assert isinstance(admitted, Request)
-    assert admitted.words.language == "en"
 
 
 async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_person(
@@ -434,11 +337,3 @@ class TestPasted:
         third = event("Milk", now=later + timedelta(minutes=1))
         pasted.note(third)
         assert not pasted.is_one_of_several(third)
-
-    def test_groups_and_other_chats_do_not_count(self) -> None:
-        pasted, first = RecentPastes(), event("Coffee")
-        elsewhere = event("Tea", place=replace(PRIVATE, chat_id="q"))
-        group = event("Milk", place=GROUP)
-        for one in (first, elsewhere, group, event("Milk", place=GROUP)):
-            pasted.note(one)
-        assert not any(map(pasted.is_one_of_several, (first, elsewhere, group)))

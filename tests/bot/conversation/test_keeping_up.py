@@ -58,14 +58,6 @@ async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None
 class TestNotices:
     """An edited headline that is not answered keeps the answer that it had."""
 
-    async def test_a_quota_that_is_spent_replaces_no_answer(self, storage: Database) -> None:
-        async with bot_on(storage, limits=ChatSettings(user_daily=1)) as bot:
-            asked = event("Cofee prices soar")
-            assert await bot.hear(asked)
-            await bot.hear(edited(asked, "Coffee prices soar"))
-            assert bot.adapter.changed == []
-            assert len(bot.engine.calls) == 1
-
     @pytest.mark.parametrize(
         "error", [CorpusNotFound("There is no corpus."), ModelError("It fails."), ValueError()]
     )
@@ -94,29 +86,6 @@ class TestNotices:
             assert [reply.hits != () for _, reply in bot.adapter.changed] == [True]
 
 
-async def test_the_edit_survives_a_restart(bot: Bot, storage: Database) -> None:
-    asked = event("Cofee prices soar")
-    await bot.hear(asked)
-    async with bot_on(storage) as other:
-        await other.hear(edited(asked, "Coffee prices soar"))
-        assert [message for message, _ in other.adapter.changed] == ["m1"]
-
-
-@pytest.mark.parametrize("minutes", [9.9, 10.1])
-async def test_after_ten_minutes_an_edit_is_ignored(bot: Bot, minutes: float) -> None:
-    asked = event("Cofee prices soar")
-    await bot.hear(asked)
-    await bot.hear(edited(asked, "Coffee prices soar", minutes=minutes))
-    assert len(bot.adapter.changed) == (minutes < 10)
-
-
-async def test_edit_of_an_unanswered_message_is_ignored(bot: Bot) -> None:
-    asked = event("See you at five", place=GROUP, trigger=Trigger.OVERHEARD)
-    assert await bot.hear(asked) is None
-    await bot.hear(edited(asked, "Senate Passes The Budget After A Long Night"))
-    assert (bot.engine.calls, bot.adapter.changed) == ([], [])
-
-
 @pytest.mark.parametrize(
     "text", ["/settings threshold foretold", "/today", "/subscribe off", "thanks"]
 )
@@ -126,14 +95,6 @@ async def test_edit_into_another_command_is_ignored(bot: Bot, text: str) -> None
     await bot.hear(edited(asked, text))
     assert bot.adapter.changed == []
     assert (await bot.chat()).threshold is HitKind.MIRROR
-
-
-async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
-    asked = event("Coffee prices soar", place=GROUP)
-    await bot.hear(asked)
-    await bot.hear(deleted(asked))
-    await bot.hear(deleted(asked))
-    assert bot.adapter.withdrawn == ["m1"]
 
 
 @pytest.mark.parametrize(
@@ -150,11 +111,6 @@ async def test_edits_and_deletions_in_a_blocked_chat_are_ignored(
         assert await since.hear(edited(asked, "Tea prices soar")) is None
         assert await since.hear(deleted(asked)) is None
         assert (since.adapter.changed, since.adapter.withdrawn, since.engine.calls) == ([], [], [])
-
-
-async def test_deleting_an_unanswered_message_withdraws_nothing(bot: Bot) -> None:
-    await bot.hear(deleted(event("Coffee prices soar")))
-    assert bot.adapter.withdrawn == []
 
 
 class TestSteps:
@@ -236,29 +192,6 @@ class TestSteps:
             assert reply.ephemeral
             assert (bot.adapter.changed, bot.adapter.withdrawn) == ([], ["step"])
 
-    async def test_what_is_overheard_shows_no_step(self, storage: Database) -> None:
-        adapter = MemoryAdapter()
-        request = event("x", place=GROUP, trigger=Trigger.OVERHEARD)
-        async with steps_shown(adapter, request, after=0.0) as steps:
-            steps.show("Searching …")
-            await asyncio.sleep(0.05)
-        assert adapter.steps == []
-
-    async def test_step_without_an_answer_is_withdrawn(self) -> None:
-        adapter = MemoryAdapter()
-        async with steps_shown(adapter, event("x"), after=0.0) as steps:
-            steps.show("Reading the page …")
-            await until(lambda: adapter.steps)
-            steps.show("Searching …")
-            await until(lambda: len(adapter.steps) == 2)
-        assert adapter.withdrawn == ["step"]
-
-    async def test_a_quick_answer_shows_none(self) -> None:
-        adapter = MemoryAdapter()
-        async with steps_shown(adapter, event("x"), after=60.0) as steps:
-            steps.show("Searching …")
-        assert (adapter.steps, adapter.withdrawn) == ([], [])
-
     async def test_the_step_of_a_process_that_died_is_edited_and_not_kept_again(self) -> None:
         adapter, kept = MemoryAdapter(), list[str]()
 
@@ -319,14 +252,6 @@ class TestUnfinished:
         assert len((await bot.say("/more", trigger=Trigger.COMMAND)).hits) == 2
         assert len(bot.engine.calls) == 2
 
-    async def test_early_answer_without_hits_is_edited(self, bot: Bot) -> None:
-        bot.engine.early, bot.engine.near = 0, 2
-        early = await bot.say("Coffee prices soar")
-        assert (early.hits, "in a moment" in (early.text or "")) == ((), True)
-        await self.finish(bot)
-        ((_, whole),) = bot.adapter.changed
-        assert len(whole.hits) == 3
-
     async def test_late_result_does_not_overwrite_the_answer_to_an_edit(self, bot: Bot) -> None:
         asked = event("Cofee prices soar")
         await bot.hear(asked)
@@ -337,26 +262,6 @@ class TestUnfinished:
         ((_, reply),) = bot.adapter.changed
         assert reply.shows
         assert reply.shows.prophecy.headline.text == "Tea prices soar"
-
-    async def test_early_answer_with_votes_is_not_edited(self, bot: Bot) -> None:
-        await bot.press(await bot.say("Coffee prices soar"), "up")
-        await self.finish(bot)
-        assert bot.adapter.changed == []
-
-    async def test_early_answer_is_kept_if_the_final_search_fails(self, bot: Bot) -> None:
-        await bot.say("Coffee prices soar")
-        bot.engine.errors["Coffee"] = CorpusNotFound("It is gone.")
-        await self.finish(bot)
-        assert bot.adapter.changed == []
-
-    async def test_overheard_and_multiple_headlines_get_no_early_answer(self, bot: Bot) -> None:
-        assert bot.engine.late
-        bot.engine.late.set()
-        heard = event("Senate Passes The Budget", place=GROUP, trigger=Trigger.OVERHEARD)
-        await bot.hear(heard)
-        await bot.say("1. Coffee prices soar again\n2. Tea prices fall at last")
-        await self.finish(bot)
-        assert bot.adapter.changed == []
 
 
 async def test_what_stands_there_is_not_shown_again() -> None:

@@ -49,15 +49,6 @@ def test_lead_times_in_words(earlier: str, later: str, english: str, spanish: st
     assert say_age(*before, SPANISH) == f"{spanish} antes"
 
 
-def test_nothing_is_said_of_a_text_without_a_date() -> None:
-    assert say_age(None, utc("2012-01-01"), ENGLISH) == ""
-
-
-def test_zones_are_compared_as_moments() -> None:
-    tokyo = datetime(2013, 1, 1, 8, tzinfo=timezone(timedelta(hours=9)))
-    assert say_lead_time(tokyo, utc("2013-12-31T23:00"), ENGLISH) == "1 year"
-
-
 def read_lengths(earlier: datetime, later: datetime) -> tuple[int, int, int]:
     """Return the years, months and days that the words of a lead time say."""
     said = say_lead_time(earlier, later, ENGLISH)
@@ -115,8 +106,3 @@ def test_any_text_is_a_moment_or_a_usage_error(text: str) -> None:
         return
     assert moment.tzinfo is UTC
     assert moment.year >= 1000
-
-
-@given(st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment.year >= 1000))
-def test_isoformat_dates_round_trip(moment: datetime) -> None:
-    assert read_date(moment.isoformat()) == moment

@@ -38,20 +38,6 @@ def test_the_answer_comes_first_then_each_source_with_date_and_link() -> None:
     ]
 
 
-def test_sources_name_their_corpus_if_there_are_several() -> None:
-    assert "@ana · me\n" in said(replace(ANSWERED, corpora=("me", "you")))
-
-
-def test_a_short_answer_names_the_authors_of_an_archive_without_one_voice() -> None:
-    (hit,) = brief_answer_reply(ANSWERED, words_for("en")).hits
-    assert hit.introduction == ("@ana",)
-    spoken = replace(SOURCE.passage.hit.candidate, voice="Ana Ruiz")
-    passage_of_hers = replace(SOURCE.passage, hit=replace(SOURCE.passage.hit, candidate=spoken))
-    answer = replace(ANSWERED, sources=(replace(SOURCE, passage=passage_of_hers),))
-    (hit,) = brief_answer_reply(answer, words_for("en")).hits
-    assert hit.introduction == ()
-
-
 def test_without_a_model_it_says_so_and_quotes() -> None:
     quoted = (Sentence(text="Coffee is dear.", sources=(1,), quoted=True),)
     notice = Message("Not answered by a model: no language model is set up.")
@@ -78,11 +64,6 @@ def test_without_a_model_it_says_so_and_quotes() -> None:
 def test_silent_answer_says_the_sources_do_not_say(language: str, text: str) -> None:
     silent = replace(ANSWERED, outcome=AnswerOutcome.SILENT, sentences=(), sources=())
     assert said(silent, language) == text
-
-
-def test_empty_answer_says_nothing_was_found() -> None:
-    nothing = CitedAnswer(question=ANSWERED.question, outcome=AnswerOutcome.NOTHING)
-    assert said(nothing) == "Nothing found that could answer this."
 
 
 def test_citation_marks_inside_a_source_are_neutralised() -> None:
@@ -130,11 +111,6 @@ def test_quotes_reposts_and_replies_are_marked_in_answer_and_sources(
         mark for hit in said.hits for mark in hit.marks(words_for("en"))
     ]
     assert below == ["quote", "repost", "reply"]
-
-
-def test_sentence_of_a_model_has_no_repost_label() -> None:
-    source = CitedSource(number=1, passage=passage("RT @a: Coffee.", flags=Flag.REPOST))
-    assert said(replace(ANSWERED, sources=(source,))).split("\n")[0] == "It is dear. [1] So. [?]"
 
 
 def test_only_accounts_are_signed_with_an_at() -> None:

@@ -81,14 +81,6 @@ def test_pieces_are_never_too_long_and_lose_nothing_but_blanks(
     assert without_blanks("".join(pieces)) == without_blanks(text)
 
 
-def test_a_text_is_split_between_lines_then_words() -> None:
-    assert split("one two\nthree four\nfive", 18) == ["one two\nthree four", "five"]
-    assert split("one two three", 8) == ["one two", "three"]
-    assert split("abcdefgh", 3) == ["abc", "def", "gh"]
-    assert split("a\n" + "b " * 9, 12)[0] == "a\nb b b b b"
-    assert split(" \n ", 5) == []
-
-
 def test_a_character_beyond_the_limit_is_an_error_not_an_endless_loop() -> None:
     with pytest.raises(ValueError, match="longer than 1"):
         split("a😀", 1, utf16_length)
@@ -104,17 +96,6 @@ def test_no_visible_character_is_torn_apart(cluster: str, measure: Measure) -> N
         kept = cut(text, limit, measure).removesuffix("…")
         assert kept == cluster * (len(kept) // len(cluster)) != ""
         assert all(piece == cluster * (len(piece) // len(cluster)) for piece in split(text, limit))
-
-
-def test_a_visible_character_longer_than_the_limit_is_torn_all_the_same() -> None:
-    zalgo = "a" + "\u0301" * 50
-    assert "".join(split(zalgo, 10)) == zalgo
-    assert len(cut(zalgo, 10)) == 10
-
-
-def test_flags_are_not_split_after_a_letter() -> None:
-    assert cut(f"x{FLAG}{FLAG}", 4, len) == f"x{FLAG}…"
-    assert split(f"x{FLAG}{FLAG}", 4) == [f"x{FLAG}", FLAG]
 
 
 def count_lines(text: str, limit: int, measure: Measure) -> int:

@@ -9,7 +9,6 @@ from bot.card import Shape
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictures, PictureSubject, card_of, file_name, picture_answer
-from bot.settings.model import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.isolation import InThisProcess
@@ -78,18 +77,6 @@ def test_a_pasted_link_is_the_source_of_its_headline() -> None:
 )
 def test_picture_file_name_is_made_of_date_and_headline(headline: str, name: str) -> None:
     assert file_name(replace(SHOWN, headline=headline)) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "link", "footer"),
-    [
-        ("Presagio", "t.me/presagio_bot", "Presagio · t.me/presagio_bot"),
-        ("Presagio", "", "Presagio"),
-        ("", "", ""),
-    ],
-)
-def test_name_and_link_at_the_foot_are_optional(name: str, link: str, footer: str) -> None:
-    assert PictureSettings(name=name, link=link).footer == footer
 
 
 async def test_the_caption_has_the_headline_and_the_facts() -> None:

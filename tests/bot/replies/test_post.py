@@ -4,16 +4,15 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
-from bot.replies.post import PostItem, post_buttons, post_reply
+from bot.replies.post import PostItem, post_reply
 from bot.slack.render import render_blocks, render_fallback
 from bot.telegram.render import LONGEST_TEXT, render_messages
-from engine.chat import Answer, Tally
+from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.telegram.html import parse
@@ -49,42 +48,6 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
     ]
     assert '<b><a href="https://news.example/2">&lt;Tea&gt; &amp; more</a></b>' in html
     assert "<blockquote>tweet 2.2</blockquote>" in html
-
-
-def test_each_story_has_its_row_of_buttons() -> None:
-    rows = post_reply([item(1), item(2, rank=3)], WORDS).buttons
-    assert [[str(button.action) for button in row] for row in rows] == [
-        ["up:71:2.en", "down:71:2.en", "why:71:1", "picture:71:1"],
-        ["up:72:3.en", "down:72:3.en", "why:72:2", "picture:72:2"],
-    ]
-    assert [row[0].label for row in rows] == ["1. 👍 0", "2. 👍 0"]
-
-
-@pytest.mark.usefixtures("no_pictures")
-def test_no_picture_is_offered_where_none_can_be_drawn() -> None:
-    (row,) = post_reply([item(1)], WORDS).buttons
-    assert [str(button.action) for button in row] == ["up:71:2.en", "down:71:2.en", "why:71:1"]
-
-
-def test_votes_stand_on_the_row_of_their_story() -> None:
-    answers = [item(1).answer, item(2).answer]
-    rows = post_buttons(answers, {72: {2: Tally(up=3, down=1), 1: Tally(up=9)}}, WORDS)
-    labels = [[button.label for button in row[:2]] for row in rows]
-    assert labels == [["1. 👍 0", "1. 👎 0"], ["2. 👍 3", "2. 👎 1"]]
-
-
-@pytest.mark.parametrize(("judged", "said"), [(True, False), (False, True)])
-def test_a_post_that_no_model_judged_says_so(judged: bool, said: bool) -> None:
-    reply = post_reply([item(judged=judged)], WORDS)
-    (html,) = render_messages(reply)
-    assert ("not judged" in html) is said
-    assert ("Not judged: found by the words in common alone." in html) is said
-
-
-def test_a_post_is_said_in_the_language_of_its_chat() -> None:
-    reply = post_reply([item()], words_for("es"), date(2026, 6, 1))
-    assert reply.text == "Las noticias del 1 de marzo de 2016. Lo que estaba anunciado:"
-    assert str(reply.buttons[0][0].action) == "up:71:2.es"
 
 
 def test_a_post_names_the_days_of_its_stories_by_the_clock_of_the_chat() -> None:

@@ -13,10 +13,10 @@ from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Expansion, Hit, HitKind, Mode, Prophecy, Verdict
-from engine.values import Flag, Usage
+from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
+from engine.values import Flag
 from tests.ages import say_years
-from tests.bot.prophecies import JUDGED, NOW, UNJUDGED, make_hit, make_prophecy, make_term
+from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
 ENGLISH = words_for("en")
 UNKNOWN = "No results, nothing spooky: no old tweet shares a word with this."
@@ -27,15 +27,6 @@ def nothing_for(prophecy: Prophecy) -> str:
     reply = prophecy_reply(prophecy, [], now=NOW, words=ENGLISH)
     assert reply.hits == ()
     return reply.text or ""
-
-
-def test_a_hit_is_shown_as_it_was_written() -> None:
-    hit = make_hit(text="RT  it's <b>\nhere</b> &amp; *there*")
-    view = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0]
-    assert view.text == "RT  it's <b>\nhere</b> &amp; *there*"
-    assert (view.rank, view.author, view.sureness) == (1, "ana", "foretold")
-    assert view.url == "https://x.com/ana/status/9007199254740993"
-    assert view.date == datetime(2014, 3, 1, 9, tzinfo=UTC)
 
 
 def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
@@ -51,12 +42,6 @@ def test_nearest_hits_have_no_sureness_mark() -> None:
     reply = prophecy_reply(prophecy, prophecy.near, now=NOW, words=ENGLISH, near=True)
     assert reply.text == "Nothing foretold this. Nearest:"
     assert reply.hits[0].marks(ENGLISH) == ("not judged",)
-
-
-def test_a_hit_without_a_judgment_among_judged_ones_is_marked() -> None:
-    hits = [make_hit(1), make_hit(2, parts=UNJUDGED_PARTS)]
-    views = prophecy_reply(make_prophecy(*hits), hits, now=NOW, words=ENGLISH).hits
-    assert [view.judged for view in views] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -94,24 +79,6 @@ def test_a_headline_without_words_gets_a_hint(text: str, original: str) -> None:
 )
 def test_finding_nothing_is_said(text: str, candidates: tuple[str, ...], expected: str) -> None:
     assert nothing_for(make_prophecy(text=text, candidates=candidates)) == expected
-
-
-def test_an_emoji_headline_is_repeated_as_it_came() -> None:
-    assert (
-        prophecy_reply(make_prophecy(text="", original="😀"), [], now=NOW, words=ENGLISH).headline
-        == "😀"
-    )
-    assert prophecy_reply(make_prophecy(text=""), [], now=NOW, words=ENGLISH).headline is None
-
-
-def test_a_long_headline_is_shown_in_part() -> None:
-    shown = (
-        prophecy_reply(make_prophecy(text="coffee \n" * 600), [], now=NOW, words=ENGLISH).headline
-        or ""
-    )
-    assert 190 < len(shown) <= 200
-    assert shown.startswith("coffee coffee")
-    assert shown.endswith("coffee…")
 
 
 @pytest.mark.parametrize(
@@ -204,14 +171,6 @@ def test_short_answer_lines_name_authors_if_they_differ(
     assert line.introduction == introduction
 
 
-def test_unjudged_hits_share_one_notice() -> None:
-    hits = [make_hit(rank, parts=UNJUDGED_PARTS) for rank in (1, 2)]
-    unjudged = make_prophecy(*hits, verdict=Verdict(scores={}, notice=NO_MODEL))
-    reply = prophecy_reply(unjudged, hits, now=NOW, words=ENGLISH)
-    assert [view.marks(ENGLISH) for view in reply.hits] == [("perhaps",), ("perhaps",)]
-    assert (reply.notice or "").count("Not judged") == 1
-
-
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
@@ -227,23 +186,6 @@ def test_notice_without_a_model_names_how_hits_were_found(mode: Mode, said: str)
         prophecy = replace(make_prophecy(*hits, verdict=verdict, notice=NO_MODEL), mode=mode)
         reply = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True)
         assert reply.notice == notice
-
-
-def test_partly_judged_answer_has_no_notice() -> None:
-    left_out = Message("The model judged {judged} of {sent} candidates.", judged=20, sent=24)
-    hit = make_hit(1)
-    prophecy = make_prophecy(hit, verdict=Verdict(scores={1: 5}, notice=left_out), notice=left_out)
-    reply = prophecy_reply(prophecy, [hit], now=NOW, words=ENGLISH, compact=True)
-    assert reply.notice is None
-
-
-def test_unfinished_answer_is_not_called_unjudged() -> None:
-    verdict = Verdict(scores={}, notice=Message("The model does not answer."))
-    early = replace(make_prophecy(verdict=verdict), unfinished=True)
-    for compact in (False, True):
-        reply = prophecy_reply(early, [], now=NOW, words=ENGLISH, compact=compact)
-        assert (reply.text or "").startswith("Still comparing")
-        assert reply.notice is None
 
 
 def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
@@ -276,18 +218,6 @@ def test_a_heading_says_what_the_answer_is(kinds: str, english: str, spanish: st
         for kind in kinds.split()
     ]
     assert [say_heading(hits, words_for(code)) for code in ("en", "es")] == [english, spanish]
-
-
-CONTRACT = {
-    "query", "corpus", "judged", "model", "prompt_version", "candidates", "elapsed_ms",
-    "usage", "notice", "hits",
-}  # fmt: skip
-
-
-CONTRACT_HIT = {
-    "rank", "id", "created_at", "age", "text", "url", "author", "score", "parts",
-    "matched", "flags",
-}  # fmt: skip
 
 
 def printed(prophecy: Prophecy, elapsed_ms: float = 12.6) -> dict[str, Any]:
@@ -354,53 +284,3 @@ def test_json_of_hybrid_search_has_model_and_proposing_lists() -> None:
     result = printed(prophecy)
     assert (result["mode"], result["embedding_model"]) == ("hybrid", "m-small")
     assert result["hits"][0]["proposed_by"] == {"lexical": 2, "semantic": 7}
-
-
-def test_json_has_the_phrases_and_the_summed_usage() -> None:
-    hit = make_hit()
-    hit = replace(hit, candidate=replace(hit.candidate, asked_for={"pump prices": 3}))
-    spent = Usage(prompt_tokens=300)
-    named = Expansion(phrases=("pump prices", "OPEC"), usage=spent, seconds=0.84)
-    result = printed(replace(make_prophecy(hit), expansion=named))
-    assert result["phrases"] == ["pump prices", "OPEC"]
-    assert result["phrases_ms"] == 840
-    assert result["hits"][0]["asked_for"] == {"pump prices": 3}
-    assert result["usage"] == {
-        "prompt_tokens": 4621,
-        "completion_tokens": 56,
-        "cost_usd": 0.00123,
-    }
-    cached = replace(make_prophecy(hit), verdict=replace(JUDGED, cached=True, usage=None))
-    assert printed(cached)["usage"] is None
-
-
-def test_an_unjudged_prophecy_says_so() -> None:
-    hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1})
-    verdict = Verdict(
-        scores={}, notice=as_message("Not judged: no key."), usage=Usage(prompt_tokens=9)
-    )
-    result = printed(make_prophecy(hit, verdict=verdict))
-    assert result["judged"] is False
-    assert result["model"] is None
-    assert result["notice"] == "Not judged: no key."
-    assert result["usage"] == {"prompt_tokens": 9, "completion_tokens": None, "cost_usd": None}
-    [shown] = result["hits"]
-    assert shown["parts"] == {"judgment": None, "lexical": 0.5, "age": 0.1, "semantic": None}
-
-
-def test_json_near_hits_have_no_sureness_and_hits_have_reasons() -> None:
-    prophecy = make_prophecy(replace(make_hit(), why="he said so"), near=(make_hit(2),))
-    result = printed(prophecy)
-    assert [hit["why"] for hit in (*result["hits"], *result["near"])] == ["he said so", None]
-    assert [hit["sureness"] for hit in (*result["hits"], *result["near"])] == ["foretold", None]
-
-
-def test_json_of_an_empty_result_has_all_fields() -> None:
-    result = printed(make_prophecy(verdict=UNJUDGED, candidates=()))
-    assert set(result) >= CONTRACT
-    assert (result["hits"], result["candidates"], result["usage"]) == ([], 0, None)
-
-
-def test_a_hit_has_every_name() -> None:
-    [shown] = printed(make_prophecy(make_hit()))["hits"]
-    assert set(shown) >= CONTRACT_HIT

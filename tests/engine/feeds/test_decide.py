@@ -50,14 +50,6 @@ def after(feed: Feed, outcome: Polled, *, now: datetime = NOW, jitter: float = 0
     return decide_poll(feed, outcome, now=now, settings=SETTINGS, jitter=jitter)
 
 
-def test_the_first_poll_marks_what_is_there_as_seen() -> None:
-    decision = after(NEW, read(ENTRY))
-    assert [headline.seen_before for headline in decision.headlines] == [True]
-    assert decision.feed.is_primed
-    later = after(decision.feed, read(ENTRY, replace(ENTRY, identity="2")))
-    assert [headline.seen_before for headline in later.headlines] == [False, False]
-
-
 def test_entries_between_following_a_feed_and_its_first_poll_are_news() -> None:
     dates = {
         "before": NOW - timedelta(seconds=16),
@@ -71,11 +63,6 @@ def test_entries_between_following_a_feed_and_its_first_poll_are_news() -> None:
     waited = replace(NEW, created_at=NOW - timedelta(days=9))  # its server was away
     old = replace(ENTRY, published=NOW - timedelta(days=8))
     assert after(waited, read(old)).headlines[0].seen_before
-
-
-def test_a_feed_that_began_empty_brings_news_next_time() -> None:
-    decision = after(NEW, read())
-    assert not after(decision.feed, read(ENTRY)).headlines[0].seen_before
 
 
 def test_a_feed_is_asked_for_as_a_whole_once_a_day() -> None:
@@ -124,16 +111,6 @@ def test_a_successful_poll_resets_all_failure_state() -> None:
     )
 
 
-def test_a_response_without_validators_clears_the_old_ones() -> None:
-    feed = after(KNOWN, read(ENTRY)).feed
-    assert (feed.etag, feed.last_modified) == (None, None)
-
-
-def test_a_title_once_known_outlives_a_poll_without_one() -> None:
-    nameless = Read(parsed=ParsedFeed(entries=()), headers={})
-    assert after(replace(KNOWN, title="News"), nameless).feed.title == "News"
-
-
 def test_unchanged_keeps_validators_and_brings_nothing() -> None:
     decision = after(
         KNOWN, FeedUnchanged(headers={"etag": '"other"', "cache-control": "max-age=7200"})
@@ -141,11 +118,6 @@ def test_unchanged_keeps_validators_and_brings_nothing() -> None:
     assert decision == Decision(
         feed=replace(KNOWN, polled_at=NOW, succeeded_at=NOW, next_poll_at=NOW + timedelta(hours=2))
     )
-
-
-def test_unchanged_of_a_feed_never_read_is_a_failure() -> None:
-    feed = after(NEW, FeedUnchanged(headers={})).feed
-    assert (feed.is_primed, feed.failures) == (False, 1)
 
 
 def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:
@@ -215,12 +187,6 @@ def test_a_gone_feed_is_reported_at_once_and_revived_only_by_success() -> None:
 MOVED = "https://new.example.org/feed"
 
 
-def test_a_permanent_redirect_is_believed_when_it_repeats() -> None:
-    first, second = polls(KNOWN, [read(moved=MOVED), FeedUnchanged(headers={}, moved=MOVED)])
-    assert (first.feed.url, first.feed.moved_to) == (KNOWN.url, MOVED)
-    assert (second.feed.url, second.feed.moved_to, second.feed.moved_times) == (MOVED, None, 0)
-
-
 @pytest.mark.parametrize(
     "outcomes",
     [
@@ -232,10 +198,6 @@ def test_a_permanent_redirect_is_believed_when_it_repeats() -> None:
 )
 def test_temporary_or_varying_redirects_are_not_accepted(outcomes: list[Polled]) -> None:
     assert polls(KNOWN, outcomes)[-1].feed.url == KNOWN.url
-
-
-def test_a_failure_between_does_not_forget_a_redirect() -> None:
-    assert polls(KNOWN, [read(moved=MOVED), failed(), read(moved=MOVED)])[-1].feed.url == MOVED
 
 
 feeds = st.builds(

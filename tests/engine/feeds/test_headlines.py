@@ -45,19 +45,6 @@ def test_labels_and_sources_are_shown_and_not_searched(title: str, text: str) ->
     assert (found.title, found.text) == (title, text)
 
 
-def test_a_headline_keeps_the_fields_of_its_entry() -> None:
-    found = headline(
-        link="https://www.e.org/1?utm_source=x", summary="Ships.", author="Ann", tags=("Sea",)
-    )
-    assert (found.link, found.link_key) == ("https://www.e.org/1?utm_source=x", "e.org/1")
-    assert (found.summary, found.author, found.tags, found.language) == (
-        "Ships.",
-        "Ann",
-        ("Sea",),
-        "en",
-    )
-
-
 @pytest.mark.parametrize(
     ("written", "published"),
     [
@@ -73,16 +60,6 @@ def test_missing_or_future_dates_are_replaced(
     assert headline(published=written).published == published
 
 
-def test_old_entries_are_marked_as_seen() -> None:
-    assert headline(published=NOW - timedelta(days=8)).seen_before
-    assert not headline(published=NOW - timedelta(days=6)).seen_before
-
-
-def test_a_post_without_a_title_is_known_by_its_beginning() -> None:
-    found = headline(title="", summary="The port is closed. " * 50)
-    assert found.title.startswith("The port is closed.") and len(found.title) <= 200
-
-
 def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
     found = headlines(
         FeedEntry(identity="1", title=""),
@@ -92,17 +69,6 @@ def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
         FeedEntry(identity="4", title="The port is closed"),
     )
     assert [one.identity for one in found] == ["4"]
-
-
-def test_a_link_shared_by_different_entries_identifies_no_story() -> None:
-    ticker = "https://e.org/ticker"
-    found = headlines(
-        FeedEntry(identity="1", title="The port is closed", link=ticker),
-        FeedEntry(identity="2", title="A bridge fell", link=f"{ticker}?utm_source=rss"),
-        FeedEntry(identity="3", title="A ship sank", link="https://e.org/3"),
-    )
-    assert [one.link_key for one in found] == [None, None, "e.org/3"]
-    assert found[0].link == ticker
 
 
 def seen(headlines: tuple[NewHeadline, ...]) -> set[bytes]:
@@ -128,22 +94,6 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
     assert seen(first) == seen(second)
 
 
-def test_entries_without_guid_and_link_are_known_by_their_words() -> None:
-    def poll() -> tuple[NewHeadline, ...]:
-        parsed = read_feed(rss(item("The port is closed"), item("A bridge fell")), None, URL)
-        return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
-
-    assert len({identity_hash(one) for one in poll()}) == 2
-    assert [identity_hash(one) for one in poll()] == [identity_hash(one) for one in poll()]
-
-
-def test_different_words_or_link_make_a_different_entry() -> None:
-    one = headline(link="https://e.org/1")
-    assert words_hash(one) == words_hash(headline(link="http://www.e.org/1/", identity="2"))
-    assert words_hash(one) != words_hash(headline(link="https://e.org/2"))
-    assert words_hash(one) != words_hash(headline(link="https://e.org/1", title="A bridge fell"))
-
-
 def news(*dates: datetime | None, added_at: datetime, is_first: bool = False) -> list[bool]:
     entries = tuple(
         FeedEntry(
@@ -162,11 +112,6 @@ def test_nothing_dated_before_the_feed_was_added_is_news(is_first: bool) -> None
     added = NOW - timedelta(hours=3)
     dates = (added - timedelta(minutes=1), added + timedelta(minutes=1), None)
     assert news(*dates, added_at=added, is_first=is_first) == [False, True, not is_first]
-
-
-def test_a_day_without_a_clock_is_not_before_a_feed_that_was_added_on_it() -> None:
-    added, today = NOW - timedelta(hours=3), NOW.replace(hour=0)
-    assert news(today, today - timedelta(days=1), added_at=added) == [True, False]
 
 
 def known(**said: object) -> KnownHeadline:

@@ -20,7 +20,7 @@ from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
 from engine.settings.fetching import FetchSettings
 from tests.engine.feeds.documents import item, rss
-from tests.fakes.web import HTML, WebServer, page, redirect
+from tests.fakes.web import WebServer, page, redirect
 from tests.isolation import forked_workers
 
 FEED = page(rss(item("The port is closed")), "application/rss+xml")
@@ -48,13 +48,6 @@ async def lookup() -> AsyncIterator[FeedLookup]:
     with forked_workers():
         async with Fetcher(settings) as fetcher, FeedParser(workers=1) as parser:
             yield FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
-
-
-async def test_the_url_of_a_feed_is_read_as_a_feed(web: WebServer, lookup: FeedLookup) -> None:
-    found = await lookup.look_up(web.url("/feed"))
-    assert isinstance(found, ReadableFeed)
-    assert (found.url, found.parsed.title) == (web.url("/feed"), "The Lighthouse")
-    assert [entry.title for entry in found.parsed.entries] == ["The port is closed"]
 
 
 async def test_a_page_that_names_one_feed_leads_to_it(web: WebServer, lookup: FeedLookup) -> None:
@@ -93,12 +86,6 @@ async def test_only_a_permanent_redirect_changes_the_address(
         assert found.url == web.url(kept)
 
 
-async def test_a_page_without_feeds_is_reported(web: WebServer, lookup: FeedLookup) -> None:
-    web.pages["/"] = page("<html><title>News</title></html>", HTML)
-    with pytest.raises(FeedUnreadable, match="web page"):
-        await lookup.look_up(web.url("/"))
-
-
 async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
     web: WebServer, lookup: FeedLookup
 ) -> None:
@@ -106,11 +93,6 @@ async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
     with pytest.raises(FeedUnreadable):
         await lookup.look_up(web.url("/"))
     assert web.asked == ["/", "/"]
-
-
-async def test_an_error_status_of_the_server_is_raised(web: WebServer, lookup: FeedLookup) -> None:
-    with pytest.raises(FetchStatus):
-        await lookup.look_up(web.url("/nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -197,11 +179,6 @@ def test_a_page_names_its_feeds_in_order() -> None:
     ]
 
 
-def test_relative_feed_links_respect_the_base_element() -> None:
-    page = '<base href="/feeds/"><link rel=alternate type=application/rss+xml href=all.xml>'
-    assert found(page) == [("https://e.org/feeds/all.xml", None)]
-
-
 @pytest.mark.parametrize(
     "page",
     [
@@ -215,12 +192,6 @@ def test_relative_feed_links_respect_the_base_element() -> None:
 )
 def test_pages_without_feed_links_yield_no_feeds(page: str) -> None:
     assert found(page) == []
-
-
-def test_pages_in_other_encodings_are_read() -> None:
-    link = '<link rel=alternate type=application/rss+xml title="Añ" href=/a>'
-    body = f'<meta charset="iso-8859-1">{link}'.encode("latin-1")
-    assert discover_feeds(body, None, URL) == (FoundFeed(url="https://e.org/a", title="Añ"),)
 
 
 def test_a_page_of_a_thousand_feeds_offers_some() -> None:

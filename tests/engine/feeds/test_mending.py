@@ -19,12 +19,6 @@ def read(*items: str) -> Sequence[FeedEntry]:
     return read_feed(rss(*items), None, URL).entries
 
 
-def read_atom(entry: str) -> FeedEntry:
-    body = f'<feed xmlns="http://www.w3.org/2005/Atom"><entry>{entry}</entry></feed>'
-    (found,) = read_feed(body.encode(), None, URL).entries
-    return found
-
-
 @pytest.mark.parametrize(
     "reference",
     [
@@ -78,15 +72,6 @@ def test_a_title_keeps_the_tags_that_it_speaks_of(written: str, title: str) -> N
     assert [entry.title for entry in read(item(written))] == [title]
 
 
-def test_titles_of_markup_keep_the_tags_that_they_speak_of() -> None:
-    plain = read_atom("<title>Use &lt;main&gt; once</title>")
-    xhtml = read_atom(
-        '<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">The <em>new</em>'
-        " &lt;main&gt;</div></title>"
-    )
-    assert (plain.title, xhtml.title) == ("Use <main> once", "The new <main>")
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -98,18 +83,6 @@ def test_titles_of_markup_keep_the_tags_that_they_speak_of() -> None:
 )
 def test_the_own_title_wins_over_that_of_dublin_core(more: str) -> None:
     assert [entry.title for entry in read(f"<item>{more}</item>")] == ["The pier opens"]
-
-
-@pytest.mark.parametrize("order", ["{inner}{outer}", "{outer}{inner}"])
-def test_an_item_inside_an_item_takes_nothing_from_it(order: str) -> None:
-    inner = item("Inner news", link=LINK, guid="2")
-    outer = "<title>Outer news</title><link>https://news.example.org/o</link><guid>1</guid>"
-    entries = read(f"<item>{order.format(inner=inner, outer=outer)}</item>", item("Last news"))
-    assert {entry.title: entry.link for entry in entries} == {
-        "Inner news": LINK,
-        "Outer news": "https://news.example.org/o",
-        "Last news": None,
-    }
 
 
 TEXTS = {
@@ -166,26 +139,6 @@ def test_a_declared_encoding_counts_behind_blank_lines_and_comments(
 def test_the_link_of_an_item_is_read_as_people_write_it(written: str, link: str | None) -> None:
     (entry,) = read(f"<item><title>The pier opens</title>{written}</item>")
     assert entry.link == link
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        *('type="text/html; charset=utf-8"', 'type="text/plain"', 'type="application/json"'),
-        *('type=""', 'type="html"', 'rel="alternate nofollow"', 'rel="alternate" type="text/HTML"'),
-    ],
-)
-def test_a_link_to_a_page_may_have_any_type(link: str) -> None:
-    entry = read_atom(f'<title>x</title><id>https://cms.example/1</id><link {link} href="{LINK}"/>')
-    assert entry.link == LINK
-
-
-def test_a_page_is_linked_rather_than_data_and_other_relations() -> None:
-    entry = read_atom(
-        '<title>x</title><link rel="replies" href="/c"/><link rel="enclosure" href="/e.mp3"/>'
-        f'<link type="application/json" href="/a.json"/><link type="text/html" href="{LINK}"/>'
-    )
-    assert entry.link == LINK
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.markup import feed_language, plain_words, tags_of, web_link
+from engine.feeds.markup import feed_language, plain_words, web_link
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,6 @@ def test_long_texts_are_cut_between_words() -> None:
 )
 def test_links_are_absolute_and_of_the_web(link: object, absolute: str | None) -> None:
     assert web_link(link, "https://e.org/feed") == absolute
-
-
-def test_tags_are_distinct_words_and_few() -> None:
-    assert tags_of(["Sea", None, " Sea ", "", "<b>Sky</b>"]) == ("Sea", "Sky")
-    assert len(tags_of(str(n) for n in range(100))) == 20
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from engine.glossary.groups import (
     fold_term,
     fold_terms,
     is_exact,
-    list_pairs,
 )
 from engine.glossary.suggest import SuggestedPair
 from engine.query.parser import parse_query
@@ -168,21 +167,8 @@ def test_whatever_is_typed_the_written_query_stays_in_the_expanded_one(text: str
     assert (wide.excluded, wide.filters) == (query.excluded, query.filters)
 
 
-def test_a_rejected_pair_does_not_fire_within_a_group() -> None:
-    have = known(("auth", "authentication", "login"), rejected=[("auth", "login")])
-    assert written("auth", have) == "(auth | authentication)"
-    assert written("authentication", have) == "(authentication | auth | login)"
-
-
 def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
     assert not known(("car", "cars"))
-
-
-def test_an_alias_is_looked_up_per_language() -> None:
-    have = build_glossary([("pan", "bread")], [*read(["pan", "bread"]), *read(["pan"], "spanish")])
-    assert have.of({"spanish": ("pan",)}) == ("bread",)
-    assert have.of({"spanish": ("bread",)}) == ()
-    assert have.of({}) == ()
 
 
 @pytest.mark.parametrize(
@@ -210,12 +196,6 @@ def test_adjacent_words_of_a_headline_expand_as_a_term(
 )
 def test_spellings_of_one_term_share_a_key(one: str, other: str) -> None:
     assert fold_term(one) == fold_term(other)
-
-
-@given(st.permutations(["Fed", "auth", "Log-in"]))
-def test_pairs_do_not_depend_on_order(terms: list[str]) -> None:
-    assert fold_terms(terms) == ("auth", "fed", "log in")
-    assert list_pairs(terms) == (("auth", "fed"), ("auth", "log in"), ("fed", "log in"))
 
 
 @pytest.mark.parametrize(

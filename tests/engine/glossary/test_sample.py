@@ -18,27 +18,10 @@ def test_sampled_terms_keep_their_usual_spelling_most_frequent_first() -> None:
     assert "federal reserve" not in found
 
 
-def test_rare_terms_are_left_out() -> None:
-    assert terms("meets", "meets", "rates", "rates", "rates") == ["rates"]
-    assert terms("meets", minimum=1) == ["meets"]
-
-
 def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:
     texts = ["FBI Obama camelCase snake_case @rates #rates https://x.io/rates is Barack Obama"] * 3
     texts += ["https://rates (x.io/rates) reserve.example/rates@rates @rates.io/rates"] * 3
     assert terms(*texts) == []
-
-
-def test_words_parted_by_a_slash_are_no_link() -> None:
-    assert sorted(terms(*["rates/reserve/rise"] * 3)) == ["rates", "reserve", "rise"]
-
-
-def test_a_sentence_in_capitals_yields_no_names() -> None:
-    assert terms(*["RATES RISE AGAIN"] * 3) == []
-
-
-def test_names_do_not_reach_over_sentences() -> None:
-    assert "Fed Rates" not in terms(*["of Fed. Rates rise"] * 3)
 
 
 def test_stop_words_and_other_forms_of_a_word_fall_out() -> None:

@@ -527,3 +527,16 @@ async def test_errors_are_reported_except_those_of_small_calls(server: ModelServ
         with pytest.raises(ModelRefused):
             await ask(client.for_small_calls(1.0, longest_answer=50))
     assert reported == [caught.value]
+
+
+async def test_openrouter_without_a_key_is_refused_before_any_call() -> None:
+    settings = LlmSettings()
+    async with ChatClient(settings, account=Account(MemoryLedger()), clock=Clock()) as client:
+        with pytest.raises(ModelRefused, match="OPENROUTER_API_KEY"):
+            await ask(client)
+
+
+async def test_usage_of_a_failed_call_is_recorded(server: ModelServer) -> None:
+    ledger = MemoryLedger()
+    await error_of(server, answer("", finish_reason="length"), ledger=ledger)
+    assert [usage.prompt_tokens for *_, usage in ledger.calls] == [7000]

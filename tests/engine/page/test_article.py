@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import ExtraMissing
 from engine.extras import how_to_install
-from engine.page.article import LONGEST_PAGE, Article, ArticleBlock, read_article
+from engine.page.article import Article, ArticleBlock, read_article
 from tests.fakes.articles import REPORT
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -21,11 +21,6 @@ def read(markup: str | bytes, **more: Any) -> Article:
     found = read_article(markup.encode() if isinstance(markup, str) else markup, now=NOW, **more)
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize("name", ["Unknown", "admin"])
-def test_an_author_filled_in_by_software_is_ignored(name: str) -> None:
-    assert read(REPORT.replace("Ana Ruiz", name)).author is None
 
 
 def test_a_report_with_headings_list_and_table_is_extracted() -> None:
@@ -60,12 +55,6 @@ def test_a_report_with_headings_list_and_table_is_extracted() -> None:
         assert noise not in found.text
 
 
-def test_paragraphs_are_separated_by_blank_lines() -> None:
-    text = read(REPORT).text
-    assert [part for part in text.split("\n\n") if part != part.strip() or not part] == []
-    assert "port authority said on Monday.\n\n" in text
-
-
 @pytest.mark.parametrize("charset", [None, "iso-8859-1"])
 def test_the_encoding_is_the_one_of_the_page_or_the_declared_one(charset: str | None) -> None:
     sentence = "El año pasado pasó más de un millón de personas por aquí, según el informe anual."
@@ -80,20 +69,6 @@ def test_the_encoding_is_the_one_of_the_page_or_the_declared_one(charset: str | 
 )
 def test_a_page_without_an_article_gives_none(markup: str) -> None:
     assert read_article(markup.encode(), now=NOW) is None
-
-
-def test_bytes_that_are_no_page_give_none() -> None:
-    assert read_article(bytes(range(256)) * 50, now=NOW) is None
-
-
-def test_content_beyond_the_size_limit_is_not_read() -> None:
-    filler = f"<!--{'x' * LONGEST_PAGE}-->"
-    late = REPORT.replace("</article>", f"{filler}<p>A sentence that comes too late.</p></article>")
-    assert "too late" not in read(late).text
-
-
-def test_a_date_after_now_is_ignored() -> None:
-    assert read(REPORT.replace("2025-02-03", "2031-02-03")).date is None
 
 
 def test_instructions_in_an_article_are_kept_as_plain_text() -> None:

@@ -13,7 +13,6 @@ from engine.page.metadata import read_page
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
 URL = "https://www.lighthouse.example/2026/ships-wait-off-the-coast"
 HEADLINE = "Ships wait off the coast as the strike goes on"
-ARTICLE = f"<article>{'<p>Nobody knew when the port would open again.</p>' * 60}</article>"
 
 
 def choose(markup: str, url: str = URL) -> str | NoHeadline:
@@ -112,16 +111,6 @@ def test_the_title_of_a_page_before_an_article_is_no_headline(title: str) -> Non
 def test_a_headline_with_words_of_walls_is_one(title: str) -> None:
     assert choose(f"<title>{title}</title>") == title
     assert choose(f"{og(title, 'The Lighthouse')}<title>{title} | The Lighthouse</title>") == title
-
-
-def test_a_single_word_is_a_headline_over_an_article_alone() -> None:
-    assert choose(f"<title>Nebelsuppe.</title>{ARTICLE}") == "Nebelsuppe."
-    assert choose("<title>Nebelsuppe.</title><script>" + "x" * 9000) is NoHeadline.WALL
-    assert choose(f"<title>Lighthouse</title>{ARTICLE}") is NoHeadline.WALL
-
-
-def test_a_page_without_any_title_is_told_apart() -> None:
-    assert choose("<p>words</p>") is NoHeadline.UNTITLED
 
 
 @pytest.mark.parametrize(

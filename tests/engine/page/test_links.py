@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import (
-    FetchRefused,
     FetchStatus,
     FetchTimeout,
     FetchUntitled,
-    FetchWrongType,
     PageUnreadable,
 )
 from engine.fetch import FetchLimits
@@ -23,13 +21,11 @@ from engine.fetch.client import Fetcher
 from engine.page import Page, article
 from engine.page.article import first_link, headline_from_link
 from engine.process_pool import ProcessPool
-from engine.search import Headline
 from engine.settings.fetching import FetchSettings
-from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
+from tests.fakes.articles import ARGENTINE, BRITISH
 from tests.fakes.web import (
     WebServer,
     dripping,
-    endless,
     gzipped,
     loopback_resolver,
     packed,
@@ -92,16 +88,6 @@ def test_a_link_between_blanks_is_found_in_any_text(before: str, link: str, afte
         assert first_link(f"{before} {link} {after}") == link
 
 
-async def test_an_article_becomes_a_headline(web: WebServer, fetcher: Fetcher) -> None:
-    web.pages["/a?x=1"] = packed(gzipped(BRITISH.encode()))
-    url = web.url("/a?x=1", host="news.example")
-    assert await headline_from_link(fetcher, HERE, url, now=NOW) == Headline(
-        text="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
-        original=url,
-        date=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
-    )
-
-
 async def test_an_article_behind_redirects_in_another_encoding_is_read(
     web: WebServer, fetcher: Fetcher
 ) -> None:
@@ -111,36 +97,6 @@ async def test_an_article_behind_redirects_in_another_encoding_is_read(
     assert headline.text == 'Murió el "padre" del semáforo: tenía 98 años'
     assert headline.original == web.url("/short")
     assert headline.date == datetime(2016, 3, 14, 21, 5, tzinfo=UTC)
-
-
-SITE = '<meta property="og:site_name" content="A Quiet Blog">'
-
-
-@pytest.mark.parametrize(
-    ("markup", "text"),
-    [
-        (BLOG, "The bridge will fall — A quiet blog"),  # nobody says that this is the site
-        (SITE + BLOG, "The bridge will fall"),
-        (SITE + "<title>The bridge will fall | a quiet BLOG</title>", "The bridge will fall"),
-        (SITE + "<title>Nothing beats a quiet blog</title>", "Nothing beats a quiet blog"),
-        ("<title>The bridge will fall - BBC News</title>", "The bridge will fall"),
-        ("<title>BREAKING: The bridge will fall</title>", "The bridge will fall"),
-    ],
-)
-async def test_the_name_of_the_site_is_no_part_of_the_headline(
-    markup: str, text: str, web: WebServer, fetcher: Fetcher
-) -> None:
-    web.pages["/"] = page(markup)
-    assert (await headline_from_link(fetcher, HERE, web.url(), now=NOW)).text == text
-
-
-@pytest.mark.parametrize("markup", ["", "<p>text</p>", "<title> </title>"])
-async def test_a_page_without_a_title_raises_an_error(
-    markup: str, web: WebServer, fetcher: Fetcher
-) -> None:
-    web.pages["/"] = page(markup)
-    with pytest.raises(FetchUntitled, match=r"127\.0\.0\.1 has no title\. Paste the headline"):
-        await headline_from_link(fetcher, HERE, web.url(), now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -173,20 +129,6 @@ async def test_a_login_or_robot_check_page_is_not_taken_for_the_article(
     else:
         with pytest.raises(FetchUntitled, match="does not show the article to me"):
             await headline_from_link(fetcher, HERE, web.url(), now=NOW)
-
-
-async def test_errors_of_the_fetcher_are_raised(web: WebServer, fetcher: Fetcher) -> None:
-    web.pages["/pdf"] = page(b"%PDF", "application/pdf")
-    web.pages["/endless"] = endless()
-    web.pages["/inside"] = redirect("http://169.254.169.254/latest/meta-data/")
-    for path, error in {
-        "/gone": FetchStatus,
-        "/pdf": FetchWrongType,
-        "/endless": FetchUntitled,
-        "/inside": FetchRefused,
-    }.items():
-        with pytest.raises(error):
-            await headline_from_link(fetcher, HERE, web.url(path), now=NOW)
 
 
 @pytest.mark.parametrize("packing", ["", "gzip"])

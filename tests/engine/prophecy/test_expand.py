@@ -332,3 +332,9 @@ async def test_a_headline_without_a_word_is_not_asked_about(bench: Bench, text: 
     headline = Headline(text=text, original=text)
     assert await bench.expander.expand(CORPUS, headline, now=NOW) == Expansion()
     assert bench.server.expansions == []
+
+
+async def test_no_phrases_are_requested_beyond_the_budget(bench: Bench) -> None:
+    bench.seat(budget=Budget(tokens=0))
+    assert await bench.expand() == Expansion()
+    assert bench.server.expansions == []

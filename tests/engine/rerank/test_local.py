@@ -2,55 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.embed.local import LocalEmbedder
 from engine.embed.process import LONGEST
 from engine.embed.store import TUNED
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
-from engine.rerank import Bm25Reranker, CrossEncoderReranker, MeaningReranker, terms_of
-from engine.values import ScoredText
+from engine.rerank import CrossEncoderReranker, MeaningReranker
 from engine.vectors import Vector
 from tests.engine.embed.libraries import Library, put_library
 from tests.engine.passages import scored
-
-TEXTS = [
-    "The weather stays as it is, says the office for the weather.",
-    "The harbours were closed to ships for three days.",
-    "A harbour is a place for ships, and this harbour is an old one.",
-    "",
-]
-
-
-def test_words_are_compared_without_case_accents_and_endings() -> None:
-    assert terms_of("El 5 de 40 de la UE y del ñu") == ["5", "40", "ue", "nu"]
-    assert terms_of("Construyó CONSTRUYERON") == ["const", "const"]
-
-
-async def test_word_reranking_keeps_the_given_scores() -> None:
-    reranker = Bm25Reranker()
-    assert await reranker.rerank("ships", scored(["ships", "bread"], [0.2, 0.7])) == [0.2, 0.7]
-    assert await reranker.rerank("ships", []) == []
-
-
-SIMILARITY = st.one_of(st.none(), st.floats(-1, 1))
-SCORED = st.tuples(st.text(max_size=60), st.floats(0, 1), SIMILARITY)
-
-
-@given(st.text(max_size=60), st.lists(SCORED, max_size=8))
-async def test_scores_lie_between_0_and_1(
-    query: str, given: list[tuple[str, float, float | None]]
-) -> None:
-    texts = [ScoredText(text=text, score=score, cosine=cosine) for text, score, cosine in given]
-    scores = await MeaningReranker(Meanings(), seconds=60).rerank(query, texts)
-    assert len(scores) == len(texts)
-    assert all(0 <= score <= 1 for score in scores)
 
 
 class Meanings:
@@ -104,24 +68,6 @@ async def test_all_texts_are_compared_or_none_with_an_error() -> None:
         with pytest.raises(ModelUnreachable, match=r"12 texts .* 0\.1 s"):
             await reranker.rerank("ships", found)
         assert len(embedder.embedded) == tried
-
-
-async def test_texts_of_a_corpus_without_vectors_stay_as_they_were_found() -> None:
-    embedder = Meanings()
-    found = [replace(text, has_peers=False) for text in scored(["x", "many ships"], [0.5, 0.4])]
-    assert await MeaningReranker(embedder, seconds=60).rerank("ships", found) == [0.5, 0.4]
-    assert embedder.embedded == []
-
-
-async def test_only_the_beginning_of_a_text_is_compared() -> None:
-    embedder = Meanings()
-    await MeaningReranker(embedder, seconds=60).rerank("ships", scored(["ships " * 1000]))
-    assert [len(text) for text in embedder.embedded] == [300]
-
-
-async def test_a_failing_model_raises_its_error() -> None:
-    with pytest.raises(ModelUnreachable):
-        await MeaningReranker(Meanings(fails=True), seconds=1).rerank("ships", scored(TEXTS))
 
 
 @pytest.mark.slow

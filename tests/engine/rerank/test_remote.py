@@ -18,7 +18,7 @@ from engine.errors import (
     SettingsError,
 )
 from engine.llm.spending import Account
-from engine.rerank import RemoteReranker, compute_probabilities, read_scores
+from engine.rerank import RemoteReranker, read_scores
 from engine.settings.models import RerankSettings
 from engine.values import Usage
 from tests.engine.passages import scored
@@ -106,14 +106,6 @@ async def test_server_failures_raise_errors_without_the_key(
     assert KEY not in str(caught.value)
 
 
-async def test_an_unreachable_server_raises_an_error() -> None:
-    settings = RerankSettings(base_url="http://127.0.0.1:9", timeout=1)
-    reranker = RemoteReranker(settings, account=Account(MemoryLedger()), clock=lambda: NOW)
-    with pytest.raises(ModelUnreachable):
-        await reranker.rerank(QUERY, TEXTS)
-    await reranker.aclose()
-
-
 async def test_the_cost_is_recorded_and_limited_by_the_budget(stack: AsyncExitStack) -> None:
     ledger = MemoryLedger()
     budget = Budget(cost_usd=0.003)
@@ -155,9 +147,3 @@ def test_an_unusable_address_or_key_is_refused_at_once() -> None:
 )
 def test_incomplete_scores_are_rejected(content: bytes) -> None:
     assert read_scores(content, 1) is None
-
-
-def test_scores_of_any_range_become_probabilities() -> None:
-    assert compute_probabilities([0.2, 1.0]) == [0.2, 1.0]
-    low, middle, high = compute_probabilities([-1e9, 0.0, 8.0])
-    assert 0 <= low < middle == 0.5 < high < 1
