@@ -33,13 +33,9 @@ async def draw_apart(isolation: ProcessPool, card: Card) -> bytes:
     """
     require_pictures()
     try:
-        return await isolation.run(_draw, card)
+        return await isolation.run(draw_card, card)
     except (WorkerEnded, ProcessUnstarted) as exc:
         raise NotDrawn(Message("The picture cannot be drawn: {reason}.", reason=exc)) from exc
-
-
-def _draw(card: Card) -> bytes:
-    return draw_card(card)
 
 
 def draw_card(card: Card) -> bytes:

@@ -161,9 +161,9 @@ def describe_card(card: Card, fonts: FontLibrary) -> str:
     longest = _LONGEST_TEXT[card.shape]
     tweet = readable_tweet(card.text[: 4 * longest])
     fields = {
-        "tweet": writer.field(clean_text(tweet, longest)),
-        "headline": writer.field(clean_line(card.headline, _LONGEST_HEADLINE)),
-        "author": writer.field(clean_line(card.author or card.handle, _LONGEST_LINE)),
+        "tweet": writer.write(clean_text(tweet, longest)),
+        "headline": writer.write(clean_line(card.headline, _LONGEST_HEADLINE)),
+        "author": writer.write(clean_line(card.author or card.handle, _LONGEST_LINE)),
     }
     missing = f"{card.missing_text} {writer.missing}" if writer.missing else ""
     about = (card.handle if card.author.strip() else "", *card.marks, missing)
@@ -177,7 +177,7 @@ def describe_card(card: Card, fonts: FontLibrary) -> str:
     }
     for name, parts in notes.items():
         note = " · ".join(filter(str.strip, parts))
-        fields[name] = writer.field(clean_line(note, _LONGEST_NOTE))
+        fields[name] = writer.write(clean_line(note, _LONGEST_NOTE))
     width, height = card.shape.size
     longest_first = sorted(writer.emoji, key=len, reverse=True)
     return json.dumps(
@@ -191,17 +191,16 @@ def describe_card(card: Card, fonts: FontLibrary) -> str:
 
 
 class _Writer:
-    """Makes fields of texts; collects the emoji in them, and counts what no font has."""
+    """Writes texts as they can be drawn; collects their emoji, and counts what no font has."""
 
     def __init__(self, fonts: FontLibrary) -> None:
         self._fonts = fonts
         self.emoji: dict[str, str] = {}
         self.missing = 0
 
-    def field(self, text: str) -> dict[str, object]:
-        """Return a cleaned text with its direction."""
-        drawn = _GAPS.sub("…", "".join(self._choose_signs(text))).strip()
-        return {"text": drawn, "rtl": _is_right_to_left(drawn)}
+    def write(self, text: str) -> str:
+        """Return a cleaned text as it is drawn."""
+        return _GAPS.sub("…", "".join(self._choose_signs(text))).strip()
 
     def _choose_signs(self, text: str) -> Iterator[str]:
         """Yield what is drawn: emoji, letters that a font has or the like of them, and gaps."""
@@ -224,12 +223,6 @@ class _Writer:
                 return form
         self.missing += 1
         return _GAP if unicodedata.category(letter)[0] in "LN" else ""
-
-
-def _is_right_to_left(text: str) -> bool:
-    """Tell the direction of a text by its first letter, as UAX #9 does."""
-    directions = (unicodedata.bidirectional(sign) for sign in text)
-    return next((kind != "L" for kind in directions if kind in {"L", "R", "AL"}), False)
 
 
 def _frame_portrait(avatar: bytes) -> str:

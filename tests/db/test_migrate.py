@@ -262,6 +262,26 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
     await assert_exact(empty, await Corpora(empty).get("lib"))
 
 
+async def test_migration_counts_the_texts_without_words(empty: Database) -> None:
+    await migrate_before("searchable", empty)
+    async with empty.connection() as connection:
+        corpus_id = await connection.fetchval(
+            "INSERT INTO corpus (name, kind, language) VALUES ('c', 'tweets', 'simple')"
+            " RETURNING id"
+        )
+        await create_partition(connection, corpus_id)
+        await connection.execute(
+            "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
+            " search_text) SELECT $1, now(), 1, said, 'simple', said, said"
+            " FROM unnest('{storm,rain,\"\"}'::text[]) said",
+            corpus_id,
+        )
+    await empty.migrate()
+    corpus = await Corpora(empty).get("c")
+    assert (corpus.documents, corpus.searchable, corpus.average_length) == (3, 2, 1.0)
+    await assert_exact(empty, corpus)
+
+
 async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
     empty: Database,
 ) -> None:

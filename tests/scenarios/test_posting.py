@@ -289,7 +289,7 @@ async def test_a_picture_post_falls_back_to_text(
         await room.news(process)
         assert await process.jobs.digest() == 2
         if not drawn:
-            monkeypatch.setattr("bot.card._draw", die)
+            monkeypatch.setattr("bot.card.draw_card", die)
         await room.deliver(process)
         (post,) = room.said("telegram")
         assert (post.photo is not None) is drawn

@@ -142,7 +142,7 @@ def grow(card: Card) -> bytes:
 async def test_a_crash_a_hang_and_greed_raise_not_drawn(
     monkeypatch: pytest.MonkeyPatch, draws: object, reason: str
 ) -> None:
-    monkeypatch.setattr("bot.card._draw", draws)
+    monkeypatch.setattr("bot.card.draw_card", draws)
     async with ProcessPool(Limits(seconds=0.5, patience=20, memory=1_500_000_000)) as isolation:
         with pytest.raises(NotDrawn, match=reason):
             await draw_apart(isolation, PLAIN)
