@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from bot.adapter import Poster
 from bot.archive_loader import ArchiveLoader
 from bot.database import bring_up_to_date, open_with_server
 from bot.evidence import (
@@ -40,6 +39,7 @@ from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
+    from bot.adapter import Poster
     from engine.answer.answer import Answerer
     from engine.chat import Chat
     from engine.feeds.lookup import FeedLookup
@@ -72,7 +72,8 @@ class App:
     web: LateWeb | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: they are ordered by words alone
     server: EmbeddedServer | None = None  # None for an external database
-    posters: Mapping[str, Poster] = field(default_factory=dict)  # by platform; those that are open
+    # Those of the platforms that are open, by name.
+    posters: "Mapping[str, Poster]" = field(default_factory=dict)
     loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
 
     @property

@@ -37,7 +37,8 @@ def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder
     found = invoke("find", "harbour", "--corpus", "library", "--json").json["hits"]
     assert {hit["title"] for hit in found} == {"Harbours of old", "A book"}
     [hit] = [hit for hit in found if hit["platform"] == "pdf"]
-    assert (hit["page"], hit["place"]["pages"]) == (1, 2) or hit["page"] == 2
+    assert hit["place"]["page"] in (1, 2)
+    assert hit["place"]["pages"] == 2
     assert hit["attribution"].startswith("library/harbours.pdf#page=")
 
     answer = invoke("ask", "What did the harbour cost?", "--corpus", "library").out
@@ -143,7 +144,7 @@ def test_a_file_without_a_date_has_none_wherever_it_is_shown(
 
     newest = invoke("find", "-storm", "--corpus", "library", "--json").json["hits"]
     assert [hit["title"] for hit in newest] == ["Word", "New", "Old"]
-    assert (newest[2]["created_at"], newest[2]["date"]) == (None, None)
+    assert newest[2]["created_at"] is None
     asked = invoke("ask", "What froze over?", "--corpus", "library", "--no-llm", "--json").json
     assert {one["created_at"] for one in asked["sources"]} >= {None}
     quoted = invoke("ask", "What froze over?", "--corpus", "library", "--no-llm").out

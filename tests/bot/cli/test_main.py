@@ -787,7 +787,7 @@ class TestImports:
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
             *("rich", "httpx", "typst", "babel"),
             *("bot.card", "bot.request", "bot.replies.buttons", "db.model_cache"),
-            *("db.search.find", "engine.answer.cited_answer", "engine.chat", "engine.judge.judge"),
+            *("db.search.find", "engine.answer.cited_answer", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),
         ]
         script = (
