@@ -225,3 +225,8 @@ QUOTA = Alternative(Word("quota"), 0.5, alias_of=Phrase("rate limit"))
 def test_the_alias_of_several_words_is_written_once_after_them() -> None:
     rate, limit = (Group((Alternative(Word(word)), QUOTA)) for word in ("rate", "limit"))
     assert str(Query(groups=(rate, limit))) == "(rate limit | quota)"
+
+
+def test_a_group_alone_shows_each_alternative() -> None:
+    group = Group((Alternative(Word("rate")), Alternative(Word("speed")), QUOTA))
+    assert str(Query(groups=(group,))) == "(rate | speed | quota)"
