@@ -356,8 +356,12 @@ async def _describe_findings(
 async def _mark_words(
     shared: SharedState, prophecy: Prophecy, hits: Sequence[Hit]
 ) -> Mapping[int, str]:
-    """Return the texts of hits with marks around the words of the headline, by id."""
-    lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
+    """Return the texts of hits with marks around the words of the headline, by id.
+
+    A word that is only spelt like one is marked where a notice names it: not of near texts.
+    """
+    own = (t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None)
+    lexemes = {lexeme for term in own for lexeme in term.lexemes}
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)

@@ -46,7 +46,7 @@ def texts(page: LexborHTMLParser, selector: str) -> list[str]:
 
 
 class TestProphecy:
-    async def test_cards_show_date_lead_time_words_and_the_way_in_time(
+    async def test_cards_of_words_alone_are_quiet_and_show_date_lead_time_and_words(
         self, coffee_web: WebStage
     ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
@@ -61,10 +61,8 @@ class TestProphecy:
         assert "my" not in marked
         assert [text[:4] for text in texts(page, "#hit-1 dt")] == ["Scor", "Word", "Age"]
         assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
-        assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
-        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
-        assert page.css(".axis .mark")[0].attributes["x"] == "0%"
-        assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
+        assert page.css(".axis.none") and len(page.css(".near .hit")) == 3, "as no model judged"
+        assert not page.css(".first, .share, .axis .lead-time, .statement")
         assert texts(page, ".about") == [
             "Nearest by their wordsNot judged: found by the words in common alone."
         ]
@@ -91,8 +89,8 @@ class TestProphecy:
             "lang": ["es"],
         }
         page = read(await coffee_web.client.get(answered.headers["location"]))
-        link = one(page, "a[rel~=bookmark]").attributes["href"]
-        assert parse_qs(urlsplit(str(link)).query) == lasting
+        (link,) = texts(page, ".printed")
+        assert parse_qs(urlsplit(link).query) == lasting
 
     async def test_a_link_becomes_the_headline_of_its_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
@@ -157,6 +155,11 @@ class TestProphecy:
         assert texts(page, "#found") == ["What was foretold"], "which is what all of them are"
         assert texts(page, ".hit .stamp") == ["foretold"] * 3
         assert len(page.css(".hit details:not([open]) .figures")) == 3
+        assert len(page.css(".first")) == len(page.css(".share")) == 1
+        assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
+        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
+        assert page.css(".axis .mark")[0].attributes["x"] == "0%"
+        assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
 
     async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
