@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -27,6 +28,15 @@ from tests.png import read_size
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
+
+
+@pytest.fixture
+async def judged_web(coffee_url: str) -> AsyncIterator[WebStage]:
+    """Tweets about coffee, all of which foretold any headline."""
+    async with ModelServer([scoring(lambda _headline, _candidate: 6)]) as model:
+        environ = {"PRESAGIO_LLM__BASE_URL": model.base_url, "PRESAGIO_WEB__JUDGE": "true"}
+        async with web_stage(environ | {"DATABASE_URL": coffee_url}) as stage:
+            yield stage
 
 
 def read(answered: httpx.Response) -> LexborHTMLParser:
@@ -449,9 +459,9 @@ class TestEveryPage:
         assert read_size(shown.content) == size
 
     async def test_the_first_text_is_shared_as_a_link_as_words_and_as_a_picture(
-        self, coffee_web: WebStage
+        self, judged_web: WebStage
     ) -> None:
-        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        page = read(await judged_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert len(page.css(".share")) == 1
         link = ADDRESS + str(one(page, ".share a[rel~=bookmark]").attributes["href"])
         copied = [str(node.attributes["data-copy"]) for node in page.css(".share [data-copy]")]
