@@ -108,6 +108,7 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
     quotes = {said.sources[0]: said.text for said in answered.sentences if extracted}
     return {
         "answered": answered,
+        "extracted": extracted,
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
         "sentences": () if extracted else answered.sentences,
