@@ -21,7 +21,7 @@ from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, find_bundled_lead
-from bot.web.failures import Refusal
+from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_posted, view_post
 from bot.web.reference import reference
 from bot.web.rendering import (
@@ -189,6 +189,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         request,
         "failure.html",
         status=failure.status.value,
+        missing=failure.message == nothing_here().message,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
         asked=asked and replace(asked, corpus=chosen or asked.corpus),
