@@ -73,6 +73,7 @@ class TestDocuments:
     async def test_a_text_leads_to_those_around_it(self, coffee_web: WebStage) -> None:
         page, seen = read(await coffee_web.get("/documents/demo/1")), []
         while links := page.css(".neighbours [rel~=prev]"):
+            assert links[0].text().startswith("← The post before")
             page = read(await coffee_web.get(str(links[0].attributes["href"])))
         for _ in TWEETS:
             seen.append(texts(page, "h1")[0])
