@@ -529,6 +529,16 @@ async def test_largest_corpus_is_preselected(database_url: str) -> None:
         assert texts(page, "#corpus option[selected]") == ["news"]
 
 
+async def test_the_invented_archive_stands_after_real_ones(database_url: str) -> None:
+    database = await Database.open(database_url)
+    for name in ("demo", "real"):
+        await load(database, name, [document("1", "coffee")])
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        for path in ("/", "/corpora"):
+            assert texts(read(await stage.get(path)), ".voices a") == ["real", "demo"], path
+
+
 async def test_home_shows_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
     page = read(await demo_web.get("/"))
     assert texts(page, ".pair blockquote")[0].startswith("Mark my words: one day a")
