@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -28,15 +27,6 @@ from tests.png import read_size
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
-
-
-@pytest.fixture
-async def judged_web(coffee_url: str) -> AsyncIterator[WebStage]:
-    """Tweets about coffee, all of which foretold any headline."""
-    async with ModelServer([scoring(lambda _headline, _candidate: 6)]) as model:
-        environ = {"PRESAGIO_LLM__BASE_URL": model.base_url, "PRESAGIO_WEB__JUDGE": "true"}
-        async with web_stage(environ | {"DATABASE_URL": coffee_url}) as stage:
-            yield stage
 
 
 def read(answered: httpx.Response) -> LexborHTMLParser:
