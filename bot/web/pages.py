@@ -21,7 +21,7 @@ from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, find_bundled_lead
-from bot.web.failures import Refusal
+from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_posted, view_post
 from bot.web.reference import reference
 from bot.web.rendering import (
@@ -108,6 +108,7 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
     quotes = {said.sources[0]: said.text for said in answered.sentences if extracted}
     return {
         "answered": answered,
+        "extracted": extracted,
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
         "sentences": () if extracted else answered.sentences,
@@ -188,6 +189,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         request,
         "failure.html",
         status=failure.status.value,
+        missing=failure.message == nothing_here().message,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
         asked=asked and replace(asked, corpus=chosen or asked.corpus),
@@ -356,8 +358,12 @@ async def _describe_findings(
 async def _mark_words(
     shared: SharedState, prophecy: Prophecy, hits: Sequence[Hit]
 ) -> Mapping[int, str]:
-    """Return the texts of hits with marks around the words of the headline, by id."""
-    lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
+    """Return the texts of hits with marks around the words of the headline, by id.
+
+    A word that is only spelt like one is marked where a notice names it: not of near texts.
+    """
+    own = (t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None)
+    lexemes = {lexeme for term in own for lexeme in term.lexemes}
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)

@@ -43,7 +43,6 @@ _SCORE_PARTS = {
     "age": marked("Age"),
 }
 
-_STRENGTHS = {Sureness.FORETOLD: "full", Sureness.CLOSE: "half", Sureness.PERHAPS: "low"}
 ABOUT = marked("Paste a headline. Get the old posts that saw it coming.")
 JUDGING = marked("Found by words. The model is judging them…")
 # Of the page, as page.css has it.
@@ -82,8 +81,7 @@ class CardView:
     pieces: Sequence[Piece]
     percent: int
     figures: Sequence[ScorePart]
-    stamp: str  # what kind of find it is; "" if it is only near
-    strength: str  # how sure that is: "full", "half" or "low"
+    stamp: str  # that it was foretold, or ""
     labels: Sequence[str]
     has_media: bool
     reason: str | None
@@ -129,6 +127,7 @@ def build_card(
     view, found = hit_view(hit, until, words, near=near), hit.candidate
     if not judged:
         view = replace(view, judged=True, sureness=None)
+    stamp = view.stamp(words) if rate_sureness(hit) is Sureness.FORETOLD else ""
     return CardView(
         hit=view,
         url=web_address(found.url),
@@ -142,9 +141,12 @@ def build_card(
             has_media=Flag.MEDIA in found.flags,
         ),
         percent=_round_percent(hit.score),
-        stamp=view.stamp(words),
-        strength=_STRENGTHS[rate_sureness(hit)],
-        labels=[label for label in view.marks(words) if label != view.stamp(words)],
+        stamp=stamp,
+        labels=[
+            words.say("near match") if label == words.say("close") else label
+            for label in view.marks(words)
+            if label != stamp
+        ],
         figures=[
             ScorePart(words.say(name_of_part), _round_percent(value))
             for name, name_of_part in _SCORE_PARTS.items()

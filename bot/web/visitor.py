@@ -167,7 +167,8 @@ async def read_form(request: Request) -> dict[str, str]:
 async def list_choices(
     shared: SharedState, name: str, *, may_be_all: bool = False
 ) -> tuple[list[Corpus], str]:
-    """Return the corpora to choose from, and the chosen name: by default the largest fit.
+    """Return the corpora to choose from, those for demonstration last, and the chosen name: by
+    default the largest fit.
 
     Where several `may_be_all` searched, "all" is a name too. Raises CorpusNotFound.
     """
@@ -176,6 +177,7 @@ async def list_choices(
         for corpus in await shared.app.corpora.list()
         if corpus.role is not CorpusRole.NEWS or name == corpus.name
     ]
+    corpora.sort(key=lambda corpus: corpus.role is CorpusRole.DEMONSTRATION)
     if may_be_all and name == ALL:
         every = chosen_corpora(corpora, ALL)
         return corpora, ALL if len(every) > 1 else every[0].name

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
+from tests.fakes.model import ModelServer, scoring
 from tests.programs import require_program
 from tests.scenarios.stage import Stage, staged
 
@@ -44,6 +45,15 @@ async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
     """Eight tweets about coffee."""
     async with web_stage({"DATABASE_URL": coffee_url}) as stage:
         yield stage
+
+
+@pytest.fixture
+async def judged_web(coffee_url: str) -> AsyncIterator[WebStage]:
+    """Tweets about coffee, all of which foretold any headline."""
+    async with ModelServer([scoring(lambda _headline, _candidate: 6)]) as model:
+        environ = {"PRESAGIO_LLM__BASE_URL": model.base_url, "PRESAGIO_WEB__JUDGE": "true"}
+        async with web_stage(environ | {"DATABASE_URL": coffee_url}) as stage:
+            yield stage
 
 
 @pytest.fixture

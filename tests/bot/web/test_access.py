@@ -66,8 +66,8 @@ class TestNames:
         assert (problem["status"], problem["message"]) == (400, "This name does not lead here.")
         assert problem["fix"] == "Use localhost, or name it in web.public_url or web.hosts."
         page = LexborHTMLParser((await coffee_web.client.get("/", headers=foreign)).text)
-        [said] = [node.text() for node in page.css(".nothing")]
-        assert said == f"{problem['message']} {problem['fix']}"
+        said = [node.text() for node in page.css("h1, .intro")]
+        assert said == [problem["message"], problem["fix"]]
         spanish = await coffee_web.client.get("/", params={"lang": "es"}, headers=foreign)
         assert "web.public_url" in spanish.text
         assert "lead here" not in spanish.text
@@ -167,14 +167,14 @@ class TestLinks:
         self, coffee_url: str, url: str
     ) -> None:
         async with web_stage(named(coffee_url, public_url=url)) as web:
-            shown = LexborHTMLParser((await web.get("/prophecy", **ASKED)).text)
+            shown = LexborHTMLParser((await web.get("/documents/demo/1")).text)
         tags = {str(tag.attributes.get("property")): tag for tag in shown.css("meta")}
         linked = [tags[name].attributes["content"] for name in ("og:url", "og:image")]
         linked += [node.attributes["data-copy"] for node in shown.css("[data-copy]")]
         linked += [node.attributes["data-share"] for node in shown.css("[data-share]")]
         assert len(linked) == 5
         last = [str(one).split("\n")[-1] for one in linked]
-        assert all(one.startswith((f"{PAGE}/prophecy?", f"{PAGE}/picture")) for one in last)
+        assert all(one.startswith((f"{PAGE}/documents/demo/1", f"{PAGE}/card/")) for one in last)
 
     async def test_feed_links_begin_with_the_configured_public_url(self, database_url: str) -> None:
         async with web_stage(named(database_url, public_url=PAGE)) as web:

@@ -77,6 +77,7 @@ async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebS
     assert texts(page, "h1") == ["Most liked"]
     assert texts(page, "h2.day") == []
     assert texts(page, QUOTES)[:3] == ["Of June", "A year on", "The thread begins"]
+    assert page.css(".ranked li")
     assert texts(page, ".entries time")[:2] == ["June 1, 2017", "June 1, 2018"]
     assert "Times are in UTC." not in texts(page, ".note")
     later = read(await archive.get("/corpora/ana/most-liked", page=2))

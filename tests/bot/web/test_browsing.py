@@ -65,7 +65,7 @@ class TestCorpora:
             corpus = read(await stage.get("/corpora/demo"))
             assert not corpus.css(".examples"), "what was foretold is example enough"
             assert texts(read(await stage.get("/ask")), ".examples a") == [
-                pick.find.story.text for pick in reversed(chosen)
+                f"What was said about “{pick.find.story.text}”?" for pick in reversed(chosen)
             ]
 
 
@@ -73,6 +73,7 @@ class TestDocuments:
     async def test_a_text_leads_to_those_around_it(self, coffee_web: WebStage) -> None:
         page, seen = read(await coffee_web.get("/documents/demo/1")), []
         while links := page.css(".neighbours [rel~=prev]"):
+            assert links[0].text().startswith("← The post before")
             page = read(await coffee_web.get(str(links[0].attributes["href"])))
         for _ in TWEETS:
             seen.append(texts(page, "h1")[0])
@@ -166,9 +167,7 @@ class TestMore:
 class TestQuestions:
     async def test_an_answer_without_a_model_is_its_sources(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/ask", question="What was said about coffee?"))
-        assert texts(page, ".part .note") == [
-            "No model wrote this; these are words of the sources:"
-        ]
+        assert texts(page, "#sources") == ["No model answers here; these posts come nearest"]
         assert page.css(".entries blockquote")
         assert read(await coffee_web.get(href(page, ".entries a"))).css(".alone h1")
 

@@ -46,7 +46,7 @@ def texts(page: LexborHTMLParser, selector: str) -> list[str]:
 
 
 class TestProphecy:
-    async def test_cards_show_date_lead_time_words_and_the_way_in_time(
+    async def test_cards_of_words_alone_are_quiet_and_show_date_lead_time_and_words(
         self, coffee_web: WebStage
     ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
@@ -61,10 +61,8 @@ class TestProphecy:
         assert "my" not in marked
         assert [text[:4] for text in texts(page, "#hit-1 dt")] == ["Scor", "Word", "Age"]
         assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
-        assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
-        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
-        assert page.css(".axis .mark")[0].attributes["x"] == "0%"
-        assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
+        assert page.css(".axis.none") and len(page.css(".near .hit")) == 3, "as no model judged"
+        assert not page.css(".first, .share, .axis .lead-time, .statement")
         assert texts(page, ".about") == [
             "Nearest by their wordsNot judged: found by the words in common alone."
         ]
@@ -91,8 +89,8 @@ class TestProphecy:
             "lang": ["es"],
         }
         page = read(await coffee_web.client.get(answered.headers["location"]))
-        link = one(page, "a[rel~=bookmark]").attributes["href"]
-        assert parse_qs(urlsplit(str(link)).query) == lasting
+        (link,) = texts(page, ".printed")
+        assert parse_qs(urlsplit(link).query) == lasting
 
     async def test_a_link_becomes_the_headline_of_its_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
@@ -157,6 +155,11 @@ class TestProphecy:
         assert texts(page, "#found") == ["What was foretold"], "which is what all of them are"
         assert texts(page, ".hit .stamp") == ["foretold"] * 3
         assert len(page.css(".hit details:not([open]) .figures")) == 3
+        assert len(page.css(".first")) == len(page.css(".share")) == 1
+        assert texts(page, ".axis .begins, .axis .ends") == ["October 2010", "May 2023"]
+        assert texts(page, ".axis .lead-time") == [say_years(12, 6).removesuffix(" before")]
+        assert page.css(".axis .mark")[0].attributes["x"] == "0%"
+        assert texts(page, ".hit .rank") == ["1", "2", "3"], "as the marks have it"
 
     async def test_empty_headline_redirects_to_the_home_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
@@ -267,11 +270,12 @@ class TestSearch:
         page = read(await coffee_web.get("/search", q='"harvest moon" -coffee'))
         assert texts(page, "blockquote") == ["The harvest moon is high."]
         page = read(await coffee_web.get("/search", q="coffee ghost:yes"))
-        assert '"ghost:" is no filter' in texts(page, "[role=note]")[0]
+        assert '"ghost:" is no filter' in texts(page, ".statement")[0]
 
     async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/search", q="zebra"))
-        assert texts(page, ".nothing") == ["No post says that."]
+        assert texts(page, ".nothing") == ['No text says "zebra".']
+        assert "question=zebra" in str(one(page, ".actions a").attributes["href"])
 
 
 _LOADING = "script, link:not([rel=alternate]), img, iframe, source, video, audio"
@@ -338,10 +342,12 @@ class TestEveryPage:
     async def test_errors_are_shown_on_a_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/nowhere")
         assert answered.status_code == 404
-        assert texts(LexborHTMLParser(answered.text), "h1") == ["That did not work"]
+        page = LexborHTMLParser(answered.text)
+        assert texts(page, "h1") == ["There is no such page."]
+        assert texts(page, ".actions [href='/']") == ["Ask for a headline"]
         answered = await coffee_web.get("/documents/nowhere/1", lang="es")
         assert answered.status_code == 404
-        assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
+        assert texts(LexborHTMLParser(answered.text), "h1") == ["No existe el corpus 'nowhere'."]
 
     @pytest.mark.parametrize(
         ("method", "path"),
@@ -366,8 +372,8 @@ class TestEveryPage:
             chosen = {"Accept-Language": language}
             answered = await coffee_web.client.request(method, path, headers=chosen)
             assert answered.status_code >= 400
-            [failure] = texts(LexborHTMLParser(answered.text), ".nothing, .wrong")
-            said[language] = set(failure.removesuffix(".").split(". "))
+            page = LexborHTMLParser(answered.text)
+            said[language] = set(texts(page, "h1, .intro, details[open] .note"))
         assert len(said["en"]) == len(said["es"])
         assert not said["en"] & said["es"]
 
@@ -396,7 +402,7 @@ class TestEveryPage:
         asked = HEADLINE_AND_DATE | sent
         answered = await coffee_web.get("/prophecy", **asked)
         page = LexborHTMLParser(answered.text)
-        assert said in texts(page, ".nothing, details[open] .wrong")[0]
+        assert said in texts(page, "h1.wrong")[0]
         typed = one(page, "#headline").text()
         assert typed == " ".join(asked["headline"].split())[:2000]
         assert one(page, "#date").attributes["value"] == day
@@ -446,9 +452,9 @@ class TestEveryPage:
         assert read_size(shown.content) == size
 
     async def test_the_first_text_is_shared_as_a_link_as_words_and_as_a_picture(
-        self, coffee_web: WebStage
+        self, judged_web: WebStage
     ) -> None:
-        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        page = read(await judged_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert len(page.css(".share")) == 1
         link = ADDRESS + str(one(page, ".share a[rel~=bookmark]").attributes["href"])
         copied = [str(node.attributes["data-copy"]) for node in page.css(".share [data-copy]")]
@@ -511,6 +517,16 @@ async def test_largest_corpus_is_preselected(database_url: str) -> None:
         assert texts(page, "#corpus option[selected]") == ["large"]
         page = read(await stage.get("/search", q="coffee", corpus="news"))
         assert texts(page, "#corpus option[selected]") == ["news"]
+
+
+async def test_the_invented_archive_stands_after_real_ones(database_url: str) -> None:
+    database = await Database.open(database_url)
+    for name in ("demo", "real"):
+        await load(database, name, [document("1", "coffee")])
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        for path in ("/", "/corpora"):
+            assert texts(read(await stage.get(path)), ".voices a") == ["real", "demo"], path
 
 
 async def test_home_shows_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
 from bot.web.rendering import Piece, build_card, draw_axis, name_links, split_marks
-from engine.search import Hit
+from engine.search import Hit, HitKind
 from tests.bot.prophecies import NOW, make_hit
 
 EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)
@@ -49,6 +49,22 @@ def test_card_figures_are_the_existing_score_parts() -> None:
     assert "not judged" in card.labels
     built = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
     assert "not judged" not in built.labels
+
+
+@pytest.mark.parametrize(
+    ("kind", "stamp", "labels"),
+    [
+        (HitKind.PREDICTION, "foretold", []),
+        (HitKind.DEMAND, "", ["asked for it"]),
+        (None, "", ["near match"]),
+    ],
+)
+def test_only_what_was_foretold_has_a_stamp(
+    kind: HitKind | None, stamp: str, labels: list[str]
+) -> None:
+    hit = make_hit(kind=kind, parts={"judgment": 0.8})
+    card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
+    assert (card.stamp, card.labels) == (stamp, labels)
 
 
 @pytest.mark.parametrize(

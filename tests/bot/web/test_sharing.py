@@ -54,11 +54,11 @@ async def test_other_pages_name_the_icon(coffee_web: WebStage) -> None:
         assert read_size(icon.content) == (512, 512)
 
 
-async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: WebStage) -> None:
+async def test_a_page_offers_its_picture_for_links_and_for_chats(judged_web: WebStage) -> None:
     for path, asked in (("/prophecy", HEADLINE_AND_DATE), ("/documents/demo/1", {})):
-        page = LexborHTMLParser((await coffee_web.get(path, **asked)).text)
+        page = LexborHTMLParser((await judged_web.get(path, **asked)).text)
         links = [str(link.attributes["href"]) for link in page.css(".share a[download]")]
-        drawn = [(await coffee_web.get(link)).content for link in links]
+        drawn = [(await judged_web.get(link)).content for link in links]
         assert [read_size(png) for png in drawn] == [(1200, 630), (1080, 1350)]
 
 
