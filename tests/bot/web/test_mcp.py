@@ -316,8 +316,7 @@ class TestOverHttp:
             message = said(await client.call_tool("search", asked))
         assert message == "demo has no vectors yet."
 
-    @ERAS
-    async def test_a_cancelled_call_ends_its_work(self, coffee_url: str, mode: str) -> None:
+    async def test_a_cancelled_call_ends_its_work(self, coffee_url: str) -> None:
         left = asyncio.Event()
 
         async def hanging(_: Asked, __: web.Request) -> web.StreamResponse:
@@ -331,7 +330,7 @@ class TestOverHttp:
             environ = judging(coffee_url, model) | {"PRESAGIO_LLM__READ_TIMEOUT": "60"}
             async with (
                 served(environ, mcp="true") as one,
-                agent(one.service.address, mode) as client,
+                agent(one.service.address, MODERN_PROTOCOL_VERSIONS[-1]) as client,
             ):
                 calling = asyncio.create_task(client.call_tool("prophecy", {"headline": HEADLINE}))
                 await model.until_asked(1)
