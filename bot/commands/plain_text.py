@@ -82,6 +82,7 @@ _BESIDE_LINKS = """
     increíble que un una los las en me lo mandaron pasaron vi
 """
 MAX_HEADLINES = 3  # of a message
+_MARGIN_BY_NAME = -4  # points of talk that a headline by the bot's name may have beyond others
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 _REMARK_WORDS = """
     ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
@@ -342,6 +343,8 @@ def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
             return PlainAnswer()
         if remarks or (among_others and _is_no_headline(request)):
             plain = PlainText(Plain.HELP)
+        elif _is_talk_by_name(request):
+            return PlainAnswer(hint=_hint_at_search(request))
     hint = _hint_for(plain, request)
     return PlainAnswer(searches=not hint, hint=hint)
 
@@ -364,6 +367,26 @@ def _is_no_headline(request: Request) -> bool:
     if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
     return not find_telling_words(text) or talks_to_somebody(text)
+
+
+def _is_talk_by_name(request: Request) -> bool:
+    """Return whether what is said to the bot by its name, or in private, is far more talk than
+    news: "we missed you, read us the papers again"."""
+    text = request.text
+    if request.trigger is not Trigger.ADDRESSED or not request.place.kept or first_link(text):
+        return False
+    pasted = request.written_at is not None or "\n" in text.strip()
+    return not pasted and is_talk(text, margin=_MARGIN_BY_NAME)
+
+
+def _hint_at_search(request: Request) -> str:
+    """Return the hint for what may be a headline that does not look like one."""
+    words = request.words
+    anyway = words.say(
+        "{command} before it searches for it all the same.",
+        command=words.write_commands("/prophecy"),
+    )
+    return f"{_hint_for(PlainText(Plain.HELP), request)} {anyway}"
 
 
 def _hint_for(plain: PlainText, request: Request) -> str:
