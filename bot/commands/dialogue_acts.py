@@ -145,13 +145,24 @@ _LONGEST_SUBJECT = 6  # words: what is longer is likelier a headline that begins
 # How instructions begin, in words without accents: politely ("could you"), and then with an order
 # ("stop", "cambiad", "no publiques").
 _POLITE = re.compile(
-    r"(?:hey|only|just|solo|please|pls|bot|ok|che|oye|por favor|porfa"
-    r"|(?:can|could|would) you|pod\w+|puede[sn]?)\s"
+    r"(?:hey|only|just|solo|please|pls|plz|bot|ok|okay|che|oye|por favor|porfa|(?:that s )?enough"
+    r"|now|but|pero|so|bueno|dale(?= que)|que|mejor|actually|seriously|no seriously|also"
+    r"|(?:can|could|would|will|should) you|you (?:can|could|should|may)|pod\w+|puede[sn]?"
+    r"|i(?: d)? (?:want|need|like) you to|(?:quiero|queremos|necesito) que)\s"
 )
+# How people write the words that orders are made of.
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "dont": ("don", "t"), "u": ("you",), "ur": ("your",), "thats": ("that", "s"), "id": ("i", "d"),
+}  # fmt: skip
+# Between what a message says to the bot one after another: "ok enough, stop posting".
+_CLAUSES = re.compile(r"[,;.!()\n]+(?:\s+|\Z)|(?<=\?)\s+|\s[–—-]+\s")
 _ORDERS = re.compile(
     r"(?:stop|quit|don t|do not|no more|no mas|change|switch|set|speak|talk|answer|reply|post|be"
     r"|follow|add|forget|delete|erase|wipe|send|show|make|draw|use|search|write|compose|draft"
-    r"|put|(?:un)?subscribe|mute|turn|start|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
+    r"|put|(?:un)?subscribe|mute|turn|start|resume|cancel|move|let|allow|give|block|ban|ignore"
+    r"|shorter|longer|mas (?:cort|larg)\w+|volve\w*|vuelv\w+|empez\w+|empiez\w+|cancel\w+"
+    r"|mov\w+|muev\w+|muestr\w+|pas(?:a|ad|en)|deja(?:le|d|r|n)?\b(?! que)|dale|da(?:r|dle)?"
+    r"|permit\w+|bloque\w+|ignor\w+|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
     r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
     r"|redact|silenci|apag|activ|desactiv)(?:a|as|ad|ar|en|e|es|ame|anos|ate)"
     r"|par(?:a|en|ar) (?:de|con)"
@@ -161,7 +172,8 @@ _ORDERS = re.compile(
 )
 # That something is to end: "turn it off", "dejad de".
 _STOP = re.compile(
-    r"stop|quit|no\b|don t|do not|dej|par|basta|sac|apag|desactiv|.*\b(?:any ?more|off)\b"
+    r"stop|quit|no\b|don t|do not|deja(?:d|r|n|s)?\b(?! que)|dejen|par|basta|sac|apag|desactiv"
+    r"|cancel|.*\b(?:any ?more|off)\b"
 )
 # "don't post", but not "no more posts".
 _PROHIBITION = re.compile(r"(?:don t|do not|no (?!m(?:ore|as)\b)) ?")
@@ -169,13 +181,30 @@ _ASKS_WHY_NOT = re.compile(  # "why is there no post today", "por que hoy no hay
     r"(?:why|how come|por que) (?:you )?(?:(?:is |was |were )?(?:there )?(?:no|nothing)\b"
     r"|(?:ayer|hoy) no\b|(?:did|have|do|has|haven|didn|don|hasn)(?: you)? (?:t|not)\b)"
 )
-_POSTS = re.compile(r"\b(?:post(?:s|ed|ing)?|publi[cq]\w*|poste\w*|digests?|resumen)\b")
+_POSTS = re.compile(
+    r"\b(?:post(?:s|ed|ing)?|publi(?:[cq]\w*|sh(?:ing)?)|poste\w*|digests?|resumen"
+    r"|(?:every|each) (?:day|morning)|(?:daily|morning|evening) (?:thing|one|tweet)s?"
+    r"|todos los dias|todas las mananas|cada (?:dia|manana)|l[oa] de (?:la|cada) manana|(?:tuit|tweet) diario)\b"
+)
 # Of which days alone: "don't post on weekends".
 _SOME_DAYS = re.compile(r"\b(?:weekends?|sundays?|mornings?|fines? de semana|domingos?|mananas?)\b")
-_TIME = re.compile(r"\b(\d{1,2})(?:[:.h](\d\d))? ?([ap]m)?\b", re.IGNORECASE)  # "7:30", "8 am"
+_TIME = re.compile(  # "7:30", "8 am", "22h"
+    r"\b(\d{1,2})(?:[:.h](\d\d)|h)? ?([ap]m)?\b", re.IGNORECASE
+)
 _ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
 # "Set the timezone to New York".
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
+# Whom the bot is to answer: "let ana use you", "dale permiso a ana".
+_ADMITS = re.compile(
+    r"(?:let|allow|permit(?:e|i|an?|ile|ele)|deja(?:le|d|r|n)?) (?:a )?(?P<let>\w+) (?:to )?"
+    r"(?:use|ask|talk|write|search|change|usar|pregunt|habl|escrib|busc|cambi)"
+    r"|(?:give|dale|dar?|dadle) (?:a )?(?P<given>\w+)? ?"
+    r"(?:access|permission|rights|permisos?|acceso)(?: (?:to|a) (?P<to>\w+))?"
+)
+_REFUSES = re.compile(
+    r"(?:ignore|block|ban|ignor(?:a|e|en|ad)|bloque(?:a|e|en|ad)) (?:a )?(?P<who>\w+)"
+)
+_NOBODY = _split_set("me us him her them it that this everyone nos le les la lo eso esto")
 _NIGHTS = r"\b(?:nights?|until|during|noches?|hasta|durante)\b"
 # What instructions are about, the command that does it, and the one that ends it.
 _TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
@@ -203,13 +232,18 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
         # "don't post at night", but not "stop posting every night"
         (r"(?:post|publi).{0,120}(?<!every )(?<!las )\b(?:nights?|noches?|madrugada)\b", "",
          "/settings quiet 23:00-08:00"),
+        (r"(?:shorter|longer|mas cort\w+|mas larg\w+)\b", "/settings answers", ""),
         (r"\b(?:headlines?|titulares?)\b", "/settings headlines on", "/settings headlines off"),
+        # "start reading again", "vuelve a leer"
+        (r"(?:start|resume|volve|vuelv|empez|empiez).{0,40}\b(?:read|listen|leer?\b|escuch)",
+         "/settings headlines on", "/settings headlines off"),
         # "deja de leer el grupo", "don't listen to us"
         (r"\b(?:read(?:ing)?|listen(?:ing)?|le(?:er|as?|ais)|escuch\w+)\b", "",
          "/settings headlines off"),
         # "stop replying to everything", "no contestes a todo"
         (r"\b(?:repl(?:y|ying|ies)|answer(?:ing)?|respond\w*|contest\w+)\b", "",
          "/settings listening commands"),
+        (r"\b(?:settings|preferences|ajustes|configuracion|opciones)\b", "/settings", ""),
     )
 )  # fmt: skip
 
@@ -381,10 +415,16 @@ def _read_rank(words: Sequence[str]) -> int | None:
 
 def read_instruction(text: str) -> str:
     """Return the command line that does what a text tells the bot to do, or ""."""
-    words = folded_words(text)
-    if len(words) > 2 * _MAX_WORDS:  # a web address counts as many words
+    if len(folded_words(text)) > 2 * _MAX_WORDS:  # a web address counts as many words
         return ""
-    order = " ".join(words)
+    first, *others = filter(None, _CLAUSES.split(text)) if text.strip(" .,;!()\n") else [""]
+    pieces = (text, first) if not others or is_plain_news(text) else (text, first, *others)
+    return next(filter(None, map(_read_order, pieces)), "")
+
+
+def _read_order(text: str) -> str:
+    """Return the command line for an order that a text begins with, or ""."""
+    order = " ".join(part for word in folded_words(text) for part in _SPELLINGS.get(word, (word,)))
     if _ASKS_WHY_NOT.match(order):
         return "/preview" if _POSTS.search(order) else ""
     while polite := _POLITE.match(order):
@@ -394,6 +434,8 @@ def read_instruction(text: str) -> str:
 
 def _find_command(order: str, text: str) -> str:
     """Return the command line for what an order is about, or ""."""
+    if person := _read_person(order):
+        return person
     ends = _STOP.match(order) is not None
     topics = (
         ending if ends else command for topic, command, ending in _TOPICS if topic.search(order)
@@ -412,6 +454,16 @@ def _find_command(order: str, text: str) -> str:
     return (
         f"/feeds add {sources[-1]}" if adds and sources else "/feeds add" if adds and feeds else ""
     )
+
+
+def _read_person(order: str) -> str:
+    """Return the command that lets somebody use the bot, or refuses to, or ""."""
+    for verb, pattern in (("allow", _ADMITS), ("refuse", _REFUSES)):
+        match = pattern.match(order)
+        names = [name for name in match.groups() if name] if match else []
+        if names and names[-1] not in _NOBODY | FUNCTION_WORDS:
+            return f"/access {verb} {names[-1]}"
+    return ""
 
 
 def _read_posting(order: str, text: str) -> str:

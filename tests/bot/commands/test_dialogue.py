@@ -170,6 +170,17 @@ async def test_a_question_about_this_is_asked_of_the_message_replied_to(
         ("deja de leer el grupo", "/settings headlines off"),
         ("publica todos los días a las nueve de la mañana", "/subscribe daily 9:00"),
         ("ponlo en español", "/settings language es"),
+        ("ok stop now, dont publish anything here", "/unsubscribe"),
+        ("could u show me the settings", "/settings"),
+        ("mándame los ajustes", "/settings"),
+        ("move the daily one to 7:15, im never up before", "/subscribe daily 7:15"),
+        ("cambiá lo de la mañana a las 10h", "/subscribe daily 10:00"),
+        ("u can start listening to us again", "/settings headlines on"),
+        ("en inglés por favor, que Ana no entiende", "/settings language en"),
+        ("let sofia use you", "/access allow sofia"),
+        ("dale acceso a pedro", "/access allow pedro"),
+        ("bloquea a nico", "/access refuse nico"),
+        ("más corto por favor", "/settings answers"),
     ],
 )
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
@@ -185,6 +196,7 @@ async def test_an_instruction_is_answered_with_the_command_that_does_it(
 @pytest.mark.parametrize(
     "text",
     ["Number 2 is the best one", "Dan se lo va a tatuar", "Nos vemos el sábado en lo de Eva",
+     "jaja dale, nos vemos mañana", "let me guess", "give me a break", "enough, let's go",
      "Who's bringing the beers tonight?", "¿Venís el viernes a lo de Sami?"],
 )  # fmt: skip
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
