@@ -64,9 +64,11 @@ _HELP_ENGLISH = (
     r"understand|speak|read|hear)\b.{0,40}"
     r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:\w+ )?do.{0,20}"
     r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
-    r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
+    r"|how (?:does|do) (?:this|it|you)(?: \w+)? (?:work\b|(?:match|find|choose|pick|know)\b.{0,40})"
+    r"(?: \w+)?"
 )
 _MAX_OF_HELP = 7  # words
+_PARTS = re.compile(r"[,.;?!]\s")
 _TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
 _SETTING = (
     r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
@@ -101,10 +103,12 @@ _HELP_SPANISH = (
     r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
     r"|para qu[eé] (?:serv[ií]s|sirves)"
     r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
-    r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
+    r"|c[oó]mo (?:funcion\w*|te uso|se usa)(?: \w+)?"
 )
 _HELP = re.compile(
-    rf"(?:(?:so|ok|hey|and|y|pero|oye),? )?(?:{_HELP_ENGLISH}|{_HELP_SPANISH})", re.IGNORECASE
+    rf"(?:(?:so|ok|hey|and|y|pero|oye|a ver|che|t[uú]|vos),? ){{0,2}}"
+    rf"(?:{_HELP_ENGLISH}|{_HELP_SPANISH})",
+    re.IGNORECASE,
 )
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
@@ -192,9 +196,14 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
         return PlainText(kind)
     if not words and has_smiley(text):
         return PlainText(Plain.REMARK)
-    if len(words) <= _MAX_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
-        return PlainText(Plain.HELP)
-    return PlainText(Plain.HEADLINE)
+    return PlainText(Plain.HELP if _calls_for_help(text) else Plain.HEADLINE)
+
+
+def _calls_for_help(text: str) -> bool:
+    """Return whether a text, or a part of what is no news, asks what the bot does."""
+    parts = [text] if looks_like_headline(text) else [text, *_PARTS.split(text)]
+    pleas = (part.strip(" ¿?¡!.\n") for part in parts)
+    return any(len(fold_words(plea)) <= _MAX_OF_HELP and _HELP.fullmatch(plea) for plea in pleas)
 
 
 def may_wait(text: str) -> bool:
@@ -319,7 +328,7 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     if command := read_instruction(request.text):
         written = request.words.write_commands(command)
         return PlainAnswer(hint=request.words.say("This does it: {command}", command=written))
-    question = read_question(request.text)
+    question = None if plain.kind is Plain.HELP else read_question(request.text)
     if question and question.wanted is Wanted.SOURCE:
         return PlainAnswer(sources=question)
     if question:  # about a message, but none is replied to

@@ -28,7 +28,8 @@ TALK += """|
 TALKING = (Plain.SMALL_TALK, Plain.THANKS, Plain.REMARK, Plain.HELP)
 HELP = """
     ¿puedes ayudarme?|me podés ayudar con esto|can you help me?|what can you do?|who are you|
-    ¿Qué haces?|cómo funciona esto|help me please|are you a bot?|¿sos un bot?
+    ¿Qué haces?|cómo funciona esto|help me please|che, vos cómo funcionás|
+    sorry if its dumb, how do you find the right ones?|are you a bot?|¿sos un bot?
 """
 # What people write in reply to the bot, and expect nobody to look up.
 REMARKS = """
