@@ -1,6 +1,6 @@
 """Measures how well headlines, questions, instructions and remarks are told apart.
 
-`python -m bench.dialogue_acts [--rounds 1,2,3,4,5,6,7,8] [--wrong]`
+`python -m bench.dialogue_acts [--rounds 1,2,3,4,5,6,7,8,9] [--wrong]`
 
 bench/labels/dialogue_acts.tsv has what people say to the bot, in the words of many. Its 300 lines
 of round 1 were written before the features; each later round was written to measure them anew,
@@ -72,7 +72,7 @@ def measure_acts(lines: Sequence[Line]) -> Iterator[ActScore]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the scores."""
     parser = argparse.ArgumentParser(prog="python -m bench.dialogue_acts", description=__doc__)
-    parser.add_argument("--rounds", default="1,2,3,4,5,6,7,8", help="of which lines (all)")
+    parser.add_argument("--rounds", default="1,2,3,4,5,6,7,8,9", help="of which lines (all)")
     parser.add_argument("--wrong", action="store_true", help="print the lines taken wrongly")
     arguments = parser.parse_args(argv)
     rounds = {int(number) for number in arguments.rounds.split(",")}

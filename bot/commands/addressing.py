@@ -65,6 +65,7 @@ def _carry_out(question: BotQuestion, request: Request) -> Request:
         Wanted.MORE: "/more",
         Wanted.REASON: f"/why {question.rank or ''}".rstrip(),
         Wanted.TEXTS: f"/find {question.subject}",
+        Wanted.CORPUS: "/corpus",
         Wanted.MEANING: f"/help {question.subject}",
     }
     if request.place.kept:  # inline, only texts are asked for

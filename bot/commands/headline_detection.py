@@ -92,6 +92,12 @@ _ABOUT_ANSWERS = """
     mismo igual tampoco encima jamás aquel aquellos
 """
 _SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
+# Before a headline: "now this one: ", "y este? ".
+_LEAD_IN = re.compile(
+    r"\A¿?(?:(?:and|now|ok|look(?: at)?|see|what about|y|ahora|mir[aá]|ojo|a ver),? ){0,2}"
+    r"(?:this|here|est[aeo]|ac[aá]|aqu[ií])(?: (?:one|headline|titular|noticia|nota))?[:?] (?=\S)",
+    re.IGNORECASE,
+)
 _FORMS_OF_TALK = (
     # What points at a text of an answer: "number 2", "el segundo es", "la de Perón".
     re.compile(
@@ -155,7 +161,7 @@ def is_plain_news(text: str) -> bool:
 
 def _tells_news(text: str, *, fewest: int, margin: float = 0) -> bool:
     # Channels post the article below its headline.
-    text = _strip_emoji(first_paragraph(text.strip()))
+    text = _LEAD_IN.sub("", _strip_emoji(first_paragraph(text.strip())), count=1)
     words = _WORD.findall(text)
     if "\n" in text or len(text) > _LONGEST or has_smiley(text):
         return False

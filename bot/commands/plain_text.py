@@ -64,9 +64,11 @@ _HELP_ENGLISH = (
     r"understand|speak|read|hear)\b.{0,40}"
     r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:\w+ )?do.{0,20}"
     r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
-    r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
+    r"|how (?:does|do) (?:this|it|you)(?: \w+)? (?:work\b|(?:match|find|choose|pick|know)\b.{0,40})"
+    r"(?: \w+)?"
 )
 _MAX_OF_HELP = 7  # words
+_PARTS = re.compile(r"[,.;?!]\s")
 _TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
 _SETTING = (
     r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
@@ -82,6 +84,7 @@ _BESIDE_LINKS = """
     increíble que un una los las en me lo mandaron pasaron vi
 """
 MAX_HEADLINES = 3  # of a message
+_MARGIN_BY_NAME = -4  # points of talk that a headline by the bot's name may have beyond others
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 _REMARK_WORDS = """
     ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
@@ -100,10 +103,12 @@ _HELP_SPANISH = (
     r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
     r"|para qu[eé] (?:serv[ií]s|sirves)"
     r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
-    r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
+    r"|c[oó]mo (?:funcion\w*|te uso|se usa)(?: \w+)?"
 )
 _HELP = re.compile(
-    rf"(?:(?:so|ok|hey|and|y|pero|oye),? )?(?:{_HELP_ENGLISH}|{_HELP_SPANISH})", re.IGNORECASE
+    rf"(?:(?:so|ok|hey|and|y|pero|oye|a ver|che|t[uú]|vos),? ){{0,2}}"
+    rf"(?:{_HELP_ENGLISH}|{_HELP_SPANISH})",
+    re.IGNORECASE,
 )
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
@@ -191,9 +196,14 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
         return PlainText(kind)
     if not words and has_smiley(text):
         return PlainText(Plain.REMARK)
-    if len(words) <= _MAX_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
-        return PlainText(Plain.HELP)
-    return PlainText(Plain.HEADLINE)
+    return PlainText(Plain.HELP if _calls_for_help(text) else Plain.HEADLINE)
+
+
+def _calls_for_help(text: str) -> bool:
+    """Return whether a text, or a part of what is no news, asks what the bot does."""
+    parts = [text] if looks_like_headline(text) else [text, *_PARTS.split(text)]
+    pleas = (part.strip(" ¿?¡!.\n") for part in parts)
+    return any(len(fold_words(plea)) <= _MAX_OF_HELP and _HELP.fullmatch(plea) for plea in pleas)
 
 
 def may_wait(text: str) -> bool:
@@ -318,7 +328,7 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     if command := read_instruction(request.text):
         written = request.words.write_commands(command)
         return PlainAnswer(hint=request.words.say("This does it: {command}", command=written))
-    question = read_question(request.text)
+    question = None if plain.kind is Plain.HELP else read_question(request.text)
     if question and question.wanted is Wanted.SOURCE:
         return PlainAnswer(sources=question)
     if question:  # about a message, but none is replied to
@@ -342,6 +352,8 @@ def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
             return PlainAnswer()
         if remarks or (among_others and _is_no_headline(request)):
             plain = PlainText(Plain.HELP)
+        elif _is_talk_by_name(request):
+            return PlainAnswer(hint=_hint_at_search(request))
     hint = _hint_for(plain, request)
     return PlainAnswer(searches=not hint, hint=hint)
 
@@ -364,6 +376,26 @@ def _is_no_headline(request: Request) -> bool:
     if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
     return not find_telling_words(text) or talks_to_somebody(text)
+
+
+def _is_talk_by_name(request: Request) -> bool:
+    """Return whether what is said to the bot by its name, or in private, is far more talk than
+    news: "we missed you, read us the papers again"."""
+    text = request.text
+    if request.trigger is not Trigger.ADDRESSED or not request.place.kept or first_link(text):
+        return False
+    pasted = request.written_at is not None or "\n" in text.strip()
+    return not pasted and is_talk(text, margin=_MARGIN_BY_NAME)
+
+
+def _hint_at_search(request: Request) -> str:
+    """Return the hint for what may be a headline that does not look like one."""
+    words = request.words
+    anyway = words.say(
+        "{command} before it searches for it all the same.",
+        command=words.write_commands("/prophecy"),
+    )
+    return f"{_hint_for(PlainText(Plain.HELP), request)} {anyway}"
 
 
 def _hint_for(plain: PlainText, request: Request) -> str:

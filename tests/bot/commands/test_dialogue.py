@@ -34,6 +34,10 @@ async def bot(storage: Database, asked: StandInAsk) -> AsyncIterator[Bot]:
 @pytest.mark.parametrize(
     "text",
     ["Source?", "When was this?", "¿Quién lo escribió?", "link?", "sauce?", "¿te lo inventas?",
+     "how many retweets did that one get?", "can you translate that for Sofi",
+     "¿esto es posta o es falso?",
+     "is it real or did somebody forge it", "what day was it exactly, asking for a friend",
+     "¿cuántos likes tuvo eso?",
      "did you make this up?", "enlace al tuit porfa", "is it real tho"],
 )  # fmt: skip
 @pytest.mark.parametrize("trigger", [Trigger.REPLY, Trigger.ADDRESSED])
@@ -57,6 +61,54 @@ async def test_the_source_of_one_text_is_told_alone(bot: Bot) -> None:
     url = answer.hits[1].url
     assert (said.text or "").startswith("2. ")
     assert (said.text or "").endswith(url or "-")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why did you pick the coffee one for that lol",
+        "no lo pillo, ¿me explicas qué tiene que ver?",
+    ],
+)
+async def test_the_choice_of_an_answer_is_explained(bot: Bot, text: str) -> None:
+    await bot.say(NEWS, place=GROUP)
+    said = await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    why = await bot.say("/why", place=GROUP, quoted=ANSWER)
+    assert said.text == why.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how many tweets do you have?",
+        "whose tweets are those, im new",
+        "hasta qué año llega tu archivo",
+    ],
+)
+async def test_a_question_about_the_archives_lists_them(bot: Bot, text: str) -> None:
+    said = await bot.say(text, place=GROUP)
+    assert said.text == (await bot.say("/corpus", place=GROUP)).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["everything he has on tariffs, hand it over", "show me all he wrote about tariffs please"],
+)
+async def test_everything_about_a_subject_is_found(bot: Bot, text: str) -> None:
+    await bot.say(text, place=GROUP)
+    assert [call[0].split()[0] for call in engine_of(bot).calls] == ["tariffs"]
+    assert bot.engine.calls == []
+
+
+@pytest.mark.parametrize(
+    "text", ["now this one: Tea prices hit a record high", "¿y esta? Suben los aranceles en Brasil"]
+)
+async def test_a_headline_after_words_that_point_at_it_is_searched_for_in_reply(
+    bot: Bot, text: str
+) -> None:
+    await bot.say(NEWS, place=GROUP)
+    await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    assert len(bot.engine.calls) == 2
 
 
 async def test_the_source_of_the_last_answer_is_told_in_private(bot: Bot) -> None:
@@ -84,7 +136,11 @@ async def test_words_for_more_show_the_next_page(bot: Bot, text: str) -> None:
     assert [hit.rank for hit in said.hits] == [4, 5]
 
 
-@pytest.mark.parametrize("text", ["and in 2012?", "and what did he say in 2012?", "¿y de Irán?"])
+@pytest.mark.parametrize(
+    "text",
+    ["and in 2012?", "and what did he say in 2012?", "¿y de Irán?", "y de Irán qué pensaba",
+     "buscame qué decía de Irán jaja", "did he ever say the contrary"],
+)  # fmt: skip
 @pytest.mark.parametrize("trigger", [Trigger.REPLY, Trigger.ADDRESSED])
 async def test_a_question_below_an_answer_is_asked_with_its_headline(
     bot: Bot, asked: StandInAsk, text: str, trigger: Trigger
@@ -170,6 +226,17 @@ async def test_a_question_about_this_is_asked_of_the_message_replied_to(
         ("deja de leer el grupo", "/settings headlines off"),
         ("publica todos los días a las nueve de la mañana", "/subscribe daily 9:00"),
         ("ponlo en español", "/settings language es"),
+        ("ok stop now, dont publish anything here", "/unsubscribe"),
+        ("could u show me the settings", "/settings"),
+        ("mándame los ajustes", "/settings"),
+        ("move the daily one to 7:15, im never up before", "/subscribe daily 7:15"),
+        ("cambiá lo de la mañana a las 10h", "/subscribe daily 10:00"),
+        ("u can start listening to us again", "/settings headlines on"),
+        ("en inglés por favor, que Ana no entiende", "/settings language en"),
+        ("let sofia use you", "/access allow sofia"),
+        ("dale acceso a pedro", "/access allow pedro"),
+        ("bloquea a nico", "/access refuse nico"),
+        ("más corto por favor", "/settings answers"),
     ],
 )
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
@@ -185,6 +252,7 @@ async def test_an_instruction_is_answered_with_the_command_that_does_it(
 @pytest.mark.parametrize(
     "text",
     ["Number 2 is the best one", "Dan se lo va a tatuar", "Nos vemos el sábado en lo de Eva",
+     "jaja dale, nos vemos mañana", "let me guess", "give me a break", "enough, let's go",
      "Who's bringing the beers tonight?", "¿Venís el viernes a lo de Sami?"],
 )  # fmt: skip
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])

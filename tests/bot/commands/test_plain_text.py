@@ -10,11 +10,11 @@ from bot.commands import standard_commands
 from bot.commands.addressing import read_address
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
-from bot.request import RepliedMessage, Trigger, split_around
+from bot.request import Place, RepliedMessage, Trigger, split_around
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.commands.test_find import engine_of
-from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 
 NAMES = frozenset(name for command in standard_commands().commands for name in command.names)
 TALK = """
@@ -28,7 +28,8 @@ TALK += """|
 TALKING = (Plain.SMALL_TALK, Plain.THANKS, Plain.REMARK, Plain.HELP)
 HELP = """
     ¿puedes ayudarme?|me podés ayudar con esto|can you help me?|what can you do?|who are you|
-    ¿Qué haces?|cómo funciona esto|help me please|are you a bot?|¿sos un bot?
+    ¿Qué haces?|cómo funciona esto|help me please|che, vos cómo funcionás|
+    sorry if its dumb, how do you find the right ones?|are you a bot?|¿sos un bot?
 """
 # What people write in reply to the bot, and expect nobody to look up.
 REMARKS = """
@@ -163,6 +164,23 @@ async def test_what_a_group_says_to_the_bot_that_is_no_headline_gets_a_hint(
 ) -> None:
     said = await bot.say(text, place=GROUP)
     assert (said.text or "").startswith("Send me a headline or a link;")
+    assert bot.engine.calls == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we missed you, come tell us about the papers again",
+        "ok so this is the thing I wanted you guys to see, it finds the weirdest stuff ever",
+        "dale che, que acá estamos todos esperando que nos digas algo de la carrera",
+    ],
+)
+@pytest.mark.parametrize("place", [GROUP, PRIVATE])
+async def test_talk_by_name_is_told_how_it_is_searched_for(
+    bot: Bot, text: str, place: Place
+) -> None:
+    said = await bot.say(text, place=place)
+    assert (said.text or "").endswith("/prophecy before it searches for it all the same.")
     assert bot.engine.calls == []
 
 
