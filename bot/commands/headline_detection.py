@@ -113,7 +113,7 @@ _FORMS_OF_TALK = (
     ),
     # How a sentence begins that leaves out whom or what it is about.
     re.compile(
-        r"^\W*(?:going to|and|but|no,|lo|le|les|que|est[aeo]|va|vale|era|o sea|s[ií]|pero|y|a ver"
+        r"^\W*(?:going to|and|but|no,|lo|le|les|que|est[aeo]|va|vale|era|o (?:sea|es)|s[ií]|pero|y|a ver"
         r"|hay que) ",
         re.IGNORECASE,
     ),
