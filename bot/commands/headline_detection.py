@@ -92,10 +92,12 @@ _ABOUT_ANSWERS = """
     mismo igual tampoco encima jamás aquel aquellos
 """
 _SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
-# Before a headline: "now this one: ", "y este? ".
+# Before a headline: "now this one: ", "y este? ", "guys!! ".
 _LEAD_IN = re.compile(
     r"\A¿?(?:(?:and|now|ok|look(?: at)?|see|what about|y|ahora|mir[aá]|ojo|a ver),? ){0,2}"
-    r"(?:this|here|est[aeo]|ac[aá]|aqu[ií])(?: (?:one|headline|titular|noticia|nota))?[:?] (?=\S)",
+    r"(?:this|here|est[aeo]|ac[aá]|aqu[ií])(?: (?:one|headline|titular|noticia|nota))?[:?] (?=\S)"
+    r"|\A(?:guys|folks|everyone|lol|omg|wow|gente|chic[oa]s|ojo|breaking)(?::|!{1,3}) "
+    r"(?-i:(?=[^\Wa-z]))",
     re.IGNORECASE,
 )
 _FORMS_OF_TALK = (
@@ -113,8 +115,8 @@ _FORMS_OF_TALK = (
     ),
     # How a sentence begins that leaves out whom or what it is about.
     re.compile(
-        r"^\W*(?:going to|and|but|no,|lo|le|les|que|est[aeo]|va|vale|era|o (?:sea|es)|s[ií]|pero|y|a ver"
-        r"|hay que) ",
+        r"^\W*(?:going to|and|but|no,|lo|le|les|que|est[aeo]|va|vale|era|o (?:sea|es)|s[ií]|pero|y"
+        r"|a ver|hay que) ",
         re.IGNORECASE,
     ),
     # At somebody's: "en lo de Eva".

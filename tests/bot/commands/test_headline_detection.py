@@ -39,6 +39,17 @@ def test_real_headlines_with_an_emoji_or_an_exclamation_mark_are_taken(
     assert share_taken(titles) >= 0.94
 
 
+@pytest.mark.parametrize("called", ["folks!! {}", "omg: {}", "now this one: {}", "gente! {}"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Coffee prices hit a record high in Brazil", True), ("I want to go home early today", False)],
+)
+def test_a_call_before_it_does_not_make_a_headline_talk(
+    called: str, text: str, expected: bool
+) -> None:
+    assert looks_like_headline(called.format(text)) is expected
+
+
 @pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!"])
 @pytest.mark.parametrize("talk", [ENGLISH, SPANISH], ids=["en", "es"])
 def test_small_talk_is_left_alone(talk: str, decorated: str) -> None:
