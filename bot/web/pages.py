@@ -56,8 +56,9 @@ from bot.web.visitor import (
     read_asked,
     recover_asked,
 )
-from db.search.shown import DocumentLookup
+from db.search.shown import MARK_BEGINS, DocumentLookup
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
+from engine.answer.passages import extract_subject
 from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
@@ -109,6 +110,7 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
     return {
         "answered": answered,
         "extracted": extracted,
+        "subject": extract_subject(answered.question.text),
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
         "sentences": () if extracted else answered.sentences,
@@ -325,6 +327,8 @@ async def _describe_findings(
     hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
     near = () if hits else prophecy.near
     marked = await _mark_words(shared, prophecy, (*hits, *near))
+    # A near text that shares no word with the headline would only puzzle.
+    near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
 
     def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
         return build_card(
@@ -348,6 +352,7 @@ async def _describe_findings(
         "axis": draw_axis(hits or near, until, words),
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
+        "unlike": bool(prophecy.near),
         "more": not form.more and not judging and len(hits or near) >= usual,
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
