@@ -294,7 +294,7 @@ class TestErrors:
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
         bot.engine.errors["Coffee"] = RuntimeError(f"token=123:ABC {SECRET}")
-        said = (await bot.say(f"Coffee {SECRET}")).text or ""
+        said = (await bot.say(f"/p Coffee {SECRET}")).text or ""
         assert said.startswith(APOLOGY)
         incident = said.removeprefix(APOLOGY).rstrip(".")
         [line] = [r.getMessage() for r in log.records if incident in r.getMessage()]
