@@ -56,7 +56,7 @@ from bot.web.visitor import (
     read_asked,
     recover_asked,
 )
-from db.search.shown import DocumentLookup
+from db.search.shown import MARK_BEGINS, DocumentLookup
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
 from engine.corpora import ALL
 from engine.errors import PresagioError
@@ -325,6 +325,8 @@ async def _describe_findings(
     hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
     near = () if hits else prophecy.near
     marked = await _mark_words(shared, prophecy, (*hits, *near))
+    # A near text that shares no word with the headline would only puzzle.
+    near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
 
     def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
         return build_card(
@@ -348,6 +350,7 @@ async def _describe_findings(
         "axis": draw_axis(hits or near, until, words),
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
+        "unlike": bool(prophecy.near),
         "more": not form.more and not judging and len(hits or near) >= usual,
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,

@@ -116,6 +116,15 @@ class TestProphecy:
         ]
         assert not page.css(".actions a[href^='/ask']"), "which would find nothing either"
 
+    async def test_a_near_text_shares_a_word_with_the_headline(self, coffee_web: WebStage) -> None:
+        asked = {**HEADLINE_AND_DATE, "headline": "Cofee xylophone zygote regatta"}
+        answered = await coffee_web.client.get("/api/prophecy", params=asked)
+        assert answered.json()["near"], "of the word that is nearly coffee"
+        page = read(await coffee_web.get("/prophecy", **asked))
+        assert texts(page, ".statement") == ["Nobody saw this one coming."]
+        assert not page.css(".hit")
+        assert one(page, ".again #headline").text() == asked["headline"]
+
     async def test_nearest_hits_are_shown_apart_without_picture(self, coffee_url: str) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
             environ = {
