@@ -247,29 +247,33 @@ def link_pieces(text: str, address: str | None) -> list[Piece]:
 def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> list[Piece]:
     """Return pieces whose addresses are links, named as what they lead to as far as that is known.
 
-    What was attached to a post stands at its end.
+    What was attached to a post stands at its end. Of a text that says more, an address that tells
+    nothing is left out.
     """
-    named = [part for piece in pieces for part in _name_links_within(piece, words)]
+    named = [part for piece in pieces for part in _name_links_within(piece)]
     last = named[-1] if named else None
     if has_media and last and last.url and read_host(last.url) == _MEDIA_HOST:
         named[-1] = replace(last, text=words.say("picture"))
-    return named
+    telling = [piece for piece in named if piece.text]
+    if not "".join(piece.text for piece in telling).strip():
+        return [replace(piece, text=words.say("link")) for piece in named if piece.url]
+    if len(telling) < len(named):
+        telling[-1] = replace(telling[-1], text=telling[-1].text.rstrip())
+    return telling
 
 
-def _name_links_within(piece: Piece, words: Words) -> list[Piece]:
+def _name_links_within(piece: Piece) -> list[Piece]:
     if piece.marked:
         return [piece]
     return [
-        replace(part, text=_name_link(part.url, words)) if part.url and "://" in part.text else part
+        replace(part, text=_name_host(part.url)) if part.url and "://" in part.text else part
         for part in link_pieces(piece.text, None)
     ]
 
 
-def _name_link(url: str, words: Words) -> str:
-    host = read_host(url)
-    if not host or host == _MEDIA_HOST:
-        return words.say("link")
-    return words.say("link to {host}", host=host.removeprefix("www."))
+def _name_host(url: str) -> str:
+    host = read_host(url) or ""
+    return "" if host == _MEDIA_HOST else host.removeprefix("www.")
 
 
 def archived_address(url: str | None, moment: datetime | None) -> str | None:
