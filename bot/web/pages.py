@@ -58,6 +58,7 @@ from bot.web.visitor import (
 )
 from db.search.shown import MARK_BEGINS, DocumentLookup
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
+from engine.answer.passages import extract_subject
 from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
@@ -109,6 +110,7 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
     return {
         "answered": answered,
         "extracted": extracted,
+        "subject": extract_subject(answered.question.text),
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
         "sentences": () if extracted else answered.sentences,
