@@ -339,7 +339,7 @@ def _format_time(moment: datetime | None) -> str:
 def _say_likes(number: int, words: Words) -> str:
     if not number:
         return ""
-    return words.count("{number} like or repost", "{number} likes and reposts", number)
+    return words.count("{number} reaction", "{number} reactions", number)
 
 
 @browsing.get("/documents/{corpus}/{id:path}")

@@ -86,11 +86,11 @@ async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebS
 
 async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> None:
     liked = texts(read(await archive.get("/corpora/ana/2018/6")), ".entries .meta")
-    assert any("7 likes and reposts" in text for text in liked)
+    assert any("7 reactions" in text for text in liked)
     found = texts(read(await archive.get("/search", q="June")), ".entries .meta")
-    assert found == ["June 1, 2017 · @ana · 90 likes and reposts"]
+    assert found == ["June 1, 2017 · @ana · 90 reactions"]
     assert (
-        "90 likes and reposts"
+        "90 reactions"
         in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
     )
 
