@@ -140,6 +140,26 @@ async def test_touch_targets_are_at_least_40_pixels_high(visit: Visit) -> None:
     assert small == []
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "<ol class=leads><li><p class=lead-time></p><div>said</div></li></ol>",
+        "<ol class=rest><li><div class=hit><div class=when><b class=rank>1</b>"
+        "<h3 class=lead-time></h3></div></div></li></ol>",
+    ],
+)
+async def test_a_long_lead_time_stands_on_one_line(visit: Visit, row: str) -> None:
+    await visit.browser.look_like(width=DESKTOP[0], height=DESKTOP[1])
+    await visit.open("corpora")
+    await visit.read(f"document.querySelector('main').innerHTML = '{row}'")
+    lines = await visit.read(
+        "(() => { const time = document.querySelector('.lead-time');"
+        " time.textContent = '10 years, 11 months before';"
+        " return time.offsetHeight / parseFloat(getComputedStyle(time).lineHeight); })()"
+    )
+    assert round(float(str(lines))) == 1
+
+
 async def test_three_results_fit_on_a_phone_screen_and_a_half(visit: Visit) -> None:
     width, height = 390, 844
     await visit.browser.look_like(width=width, height=height)
