@@ -89,10 +89,7 @@ async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> No
     assert any("7 reactions" in text for text in liked)
     found = texts(read(await archive.get("/search", q="June")), ".entries .meta")
     assert found == ["June 1, 2017 · @ana · 90 reactions"]
-    assert (
-        "90 reactions"
-        in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
-    )
+    assert "90 reactions" in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
 
 
 async def test_this_day_shows_the_best_text_of_each_year(database_url: str) -> None:

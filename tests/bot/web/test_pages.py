@@ -415,6 +415,7 @@ class TestEveryPage:
         typed = one(page, "#headline").text()
         assert typed == " ".join(asked["headline"].split())[:2000]
         assert one(page, "#date").attributes["value"] == day
+        assert len(page.css("details[open] h1.wrong ~ #date")) == ("date" in sent)
 
     async def test_a_wrong_date_keeps_the_chosen_archive(self, database_url: str) -> None:
         database = await Database.open(database_url)
