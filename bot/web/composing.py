@@ -24,6 +24,7 @@ from bot.listening import read_body
 from bot.queries.compose import build_composer
 from bot.query_log import current_source
 from bot.replies.composition import STEPS, source_title
+from bot.web.examples import choose_examples
 from bot.web.failures import Refusal, describe_problems
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
@@ -245,6 +246,9 @@ async def _render_page(
         thread=thread,
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
+        examples=()
+        if prompt
+        else await choose_examples(shared, await shared.app.corpus(chosen), words),
         **_describe_outcome(outcome, words),
     )
 

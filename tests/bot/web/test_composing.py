@@ -15,6 +15,8 @@ from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, speaking, web_stage
+from tests.bot.web.test_browsing import href
+from tests.bot.web.test_pages import one, read, texts
 from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
 from tests.fakes.model import Asked, ModelServer, failure
@@ -249,6 +251,16 @@ class TestPage:
         assert '<li value="1">' in written.text
         assert "<q>" in written.text
         assert ">coffee prices</textarea>" in written.text
+
+    async def test_the_empty_form_has_subjects_to_try_and_names_whose_posts_it_reads(
+        self, stage: WebStage
+    ) -> None:
+        page = read(await stage.get("/compose"))
+        assert "It draws on the posts of" in texts(page, ".note")[0]
+        example = page.css(".examples a")[0]
+        tried = read(await stage.get(href(page, ".examples a")))
+        assert one(tried, "#prompt").text() == example.text()
+        assert not tried.css(".examples")
 
     async def test_form_sent_by_script_gets_steps_and_an_html_fragment(
         self, stage: WebStage
