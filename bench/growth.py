@@ -31,9 +31,9 @@ _SMALLEST, _LARGEST = 1_000, 16_000  # characters of the smaller text
 _DOUBLINGS = 3
 _TIMES = 2**_DOUBLINGS
 _MEASURABLE = 0.001  # seconds
-_SHORTEST = 1e-6
 _ENDLESS = 1.0
 _FAST = 0.012  # of the larger text: so short times say nothing about growth
+_SHORTEST = _FAST / _TIMES  # of the smaller one: on a busy machine less may look like anything
 _ATTEMPTS = 5
 
 T = TypeVar("T")

@@ -215,7 +215,7 @@ async def test_a_wrong_command_gets_the_correct_usage(adapter: Talk) -> None:
 
 
 async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
-    assert "there is no word to look for" in (await adapter.says("?!")).text
+    assert "/prophecy before it searches" in (await adapter.says("?!")).text
     assert "nothing spooky" in (await adapter.says("Zebras xylophone quietly")).text
     gone = adapter.stage.web.url("/gone")
     assert "has no such page (404)" in (await adapter.says(gone)).text
