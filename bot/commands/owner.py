@@ -144,12 +144,12 @@ async def _decide_by_name(request: Request, state: AdmissionState, name: str, ap
     chat = _read_id(name, platform)
     if chat is None:
         chat = _find_admission(await access.admissions(platform), name, request).external_id
-    known = await access.decide(platform, chat, state, now=request.now)
-    if known is None:
+    admission = await access.decide(platform, chat, state, now=request.now)
+    if admission is None:
         await access.record(
             platform, chat, state, title=None, language=request.person.language, now=request.now
         )
-    return await _announce_admission(request, known, f"{platform}:{chat}", state, app)
+    return await _announce_admission(request, admission, f"{platform}:{chat}", state, app)
 
 
 def _read_id(name: str, platform: str) -> str | None:

@@ -130,8 +130,8 @@ async def _answer_question(request: Request, app: App) -> Reply:
     if earlier_question:
         # What follows it is about the same headline.
         headlines = earlier.texts if earlier.last is None else ()
-        kept = ": ".join((*headlines, question))
-        await Questions(app.database).keep(earlier_question, kept, follows=earlier.last)
+        remembered = ": ".join((*headlines, question))
+        await Questions(app.database).keep(earlier_question, remembered, follows=earlier.last)
     if request.who in app.settings.chat.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)

@@ -309,10 +309,10 @@ async def _handle_settings(request: Request, app: App) -> Reply:
 def _read_setting(text: str) -> tuple[str, str]:
     """Return the setting that a text names, in English or Spanish, and what follows; ("", "") if
     there is no text."""
-    found = _SETTING.fullmatch(text.strip())
-    if found is None:
+    match = _SETTING.fullmatch(text.strip())
+    if match is None:
         return "", ""
-    typed, value = found["key"].lower(), found["value"].strip()
+    typed, value = match["key"].lower(), match["value"].strip()
     key = _NAMES.get(fold_case_and_accents(typed), typed)
     key = f"{key}s" if f"{key}s" in SETTINGS_BY_NAME else key  # "headline off"
     switch = _VALUES.get(fold_case_and_accents(value), value.lower()) in (_ON, _OFF)

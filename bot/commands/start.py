@@ -167,8 +167,8 @@ async def _ask_news(request: Request, app: App) -> Reply:
 
 async def _ask_unknown_zone(request: Request, app: App) -> Reply:
     """Ask for the time zone where the platform has not told it."""
-    known = request.known_chat.time_zone != "UTC"
-    return await (_ask_hour if known else _ask_zone)(request, app)
+    is_known = request.known_chat.time_zone != "UTC"
+    return await (_ask_hour if is_known else _ask_zone)(request, app)
 
 
 async def _ask_zone(request: Request, _app: App) -> Reply:

@@ -158,10 +158,10 @@ async def show_sources(request: Request, app: App, *, rank: int | None = None) -
         return nothing_yet(request)
     pages = await list_stories(meant, app)
     numbered = [(number, page.page) for number, page in enumerate(pages, start=1)]
-    shown = [(number, hit) for number, hits in numbered for hit in hits[:1]]
-    shown = shown or [(hit.rank, hit) for hit in meant.page]
-    shown = [numbered for numbered in shown if numbered[0] == rank] or shown
-    lines = [line for number, hit in shown for line in _list_source(number, hit, request)]
+    numbered_hits = [(number, hit) for number, hits in numbered for hit in hits[:1]]
+    numbered_hits = numbered_hits or [(hit.rank, hit) for hit in meant.page]
+    numbered_hits = [numbered for numbered in numbered_hits if numbered[0] == rank] or numbered_hits
+    lines = [line for number, hit in numbered_hits for line in _list_source(number, hit, request)]
     if not lines:
         return _refuse_ranks(request, ())
     return Reply(words=request.words, text="\n".join(lines), inert=True, shows=meant)

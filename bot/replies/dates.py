@@ -140,23 +140,23 @@ def write_times(text: str) -> str:
     return _EACH_PART.sub(_write_part, text)
 
 
-def _write_time(found: re.Match[str]) -> str:
-    spelled = found["word"]
-    signs = (found["past"], found["unit"], found["part"])
-    if not any(signs) and (not spelled or spelled == found[0]):
-        return found[0]
-    hour = _HOURS_BY_WORD[spelled.lower()] if spelled else int(found["hour"])
-    past = {"media": "30", "cuarto": "15"}.get((found["past"] or "").lower())
-    return _format_time(hour, past or found["minute"], found["part"])
+def _write_time(match: re.Match[str]) -> str:
+    spelled = match["word"]
+    signs = (match["past"], match["unit"], match["part"])
+    if not any(signs) and (not spelled or spelled == match[0]):
+        return match[0]
+    hour = _HOURS_BY_WORD[spelled.lower()] if spelled else int(match["hour"])
+    past = {"media": "30", "cuarto": "15"}.get((match["past"] or "").lower())
+    return _format_time(hour, past or match["minute"], match["part"])
 
 
-def _write_part(found: re.Match[str]) -> str:
-    day = found["day"] or ""
-    if found["hour"] is None:
-        return f"{day}{_PARTS_OF_DAY[found['part'].lower()][1]}:00"
-    if found["half"]:
-        return f"{day}{found['at']}"
-    return day + _format_time(int(found["hour"]), found["minute"], found["part"])
+def _write_part(match: re.Match[str]) -> str:
+    day = match["day"] or ""
+    if match["hour"] is None:
+        return f"{day}{_PARTS_OF_DAY[match['part'].lower()][1]}:00"
+    if match["half"]:
+        return f"{day}{match['at']}"
+    return day + _format_time(int(match["hour"]), match["minute"], match["part"])
 
 
 def _format_time(hour: int, minute: str | None, part: str | None) -> str:

@@ -36,8 +36,8 @@ class Addresses:
 
     def of_prophecy(self, prophecy: Prophecy, headline: str, date: datetime) -> Links:
         """Return the links of an answer; it has a picture if the page has one."""
-        asked = {"headline": headline, "date": format_day(date), "corpus": prophecy.corpus}
-        query = urlencode(asked)
+        parameters = {"headline": headline, "date": format_day(date), "corpus": prophecy.corpus}
+        query = urlencode(parameters)
         picture = f"/picture.png?{query}" if has_picture(prophecy) else None
         return self._build_links(f"/prophecy?{query}", picture)
 

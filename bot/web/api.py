@@ -311,9 +311,9 @@ def _add_links(
     return [{**dict(hit), **addresses.of_text(hit.corpus or corpus, hit.id)} for hit in hits]
 
 
-def _goes_on(found: QueryAnswer, end: int) -> bool:
+def _goes_on(answer: QueryAnswer, end: int) -> bool:
     """Tell whether there may be texts after the first ones, up to the last that is paged."""
-    counts = found.counts
+    counts = answer.counts
     rest = counts.distinct > counts.returned or counts.fetched < counts.passing
     return rest and counts.returned == end < _LAST_PAGED
 
@@ -423,37 +423,37 @@ def month_span(month: str) -> tuple[datetime, datetime]:
 async def list_month(
     shared: SharedOf,
     corpus: CorpusName,
-    asked: Annotated[MonthParameters, Query()],
+    parameters: Annotated[MonthParameters, Query()],
     addresses: AddressesOf,
 ) -> MonthAnswer:
     """Return a page of the texts of a month. Raises CorpusNotFound, NotAnswerable, StorageError."""
-    known, skipped, end = (
+    stored, skipped, end = (
         await shared.app.corpus(corpus),
-        asked.skipped,
-        asked.skipped + asked.limit,
+        parameters.skipped,
+        parameters.skipped + parameters.limit,
     )
-    months = await shared.count_months(known)
-    month = asked.month or max(months, default=None)
+    months = await shared.count_months(stored)
+    month = parameters.month or max(months, default=None)
     texts: Sequence[ArchiveText] = ()
     if month and month in months:
         texts = await DocumentLookup(shared.app.database).list_texts(
-            known, *month_span(month), limit=asked.limit + 1, offset=skipped
+            stored, *month_span(month), limit=parameters.limit + 1, offset=skipped
         )
     return MonthAnswer(
-        corpus=known.name,
+        corpus=stored.name,
         month=month,
         months=dict(months),
-        documents=[_describe_text(known, text, addresses) for text in texts[: asked.limit]],
-        next=asked.turn_page(end) if len(texts) > asked.limit else None,
+        documents=[_describe_text(stored, text, addresses) for text in texts[: parameters.limit]],
+        next=parameters.turn_page(end) if len(texts) > parameters.limit else None,
     )
 
 
 def _describe_text(corpus: Corpus, text: ArchiveText, addresses: Addresses) -> ArchivedText:
-    found = address_candidate(text.candidate, corpus)
+    candidate = address_candidate(text.candidate, corpus)
     return ArchivedText(
-        **text_values(found),
-        **addresses.of_text(corpus.name, found.external_id),
-        lang=found.lang,
+        **text_values(candidate),
+        **addresses.of_text(corpus.name, candidate.external_id),
+        lang=candidate.lang,
         engagement=text.engagement,
         continues=text.continues,
     )

@@ -79,24 +79,26 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests
 async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
-    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip(), may_be_all=True)
+    corpora, selected = await list_choices(
+        shared, values.get("corpus", "").strip(), may_be_all=True
+    )
     answered: CitedAnswer | None = None
     if question:
         await limit_answers(request, shared)
         asked = SearchRequest(
             headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
         )
-        every = await shared.app.choose_corpora(chosen)
+        every = await shared.app.choose_corpora(selected)
         answered = await ask(shared.app, asked, every, prophet=build_searcher(shared.app))
     return render_template(
         request,
         "ask.html",
         question=question,
-        asked=ProphecyForm(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         examples=()
-        if question or chosen == ALL
-        else await choose_examples(shared, await shared.app.corpus(chosen), visitor.words),
+        if question or selected == ALL
+        else await choose_examples(shared, await shared.app.corpus(selected), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
 
@@ -184,8 +186,8 @@ def add_pages(app: FastAPI) -> None:
 async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
     words = find_visitor(request).words
-    asked = recover_asked(request, failure.status)
-    corpora, chosen = await _list_found(request, failure.status, asked)
+    form = recover_asked(request, failure.status)
+    corpora, selected = await _list_found(request, failure.status, form)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     page = render_template(
         request,
@@ -194,9 +196,9 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         missing=failure.message == nothing_here().message,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
-        asked=asked and replace(asked, corpus=chosen or asked.corpus),
-        wrong_date=given_date if asked and not asked.date else "",
-        elsewhere=ProphecyForm(headline="", date=None, corpus=chosen),
+        asked=form and replace(form, corpus=selected or form.corpus),
+        wrong_date=given_date if form and not form.date else "",
+        elsewhere=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
     )
     page.headers.update(failure.headers)
@@ -204,14 +206,14 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
 
 
 async def _list_found(
-    request: Request, status: HTTPStatus, asked: ProphecyForm | None
+    request: Request, status: HTTPStatus, form: ProphecyForm | None
 ) -> tuple[Sequence[Corpus], str]:
     """Return the corpora to look in, and which is chosen, for who found nothing at an address or
     sent something wrong by the form of headlines."""
     shared: SharedState = request.app.state.shared
     try:
-        if asked:
-            return await list_choices(shared, asked.corpus, may_be_all=True)
+        if form:
+            return await list_choices(shared, form.corpus, may_be_all=True)
         if status is not HTTPStatus.NOT_FOUND:
             return (), ""
         await limit_requests(request, shared)  # strange addresses are not counted otherwise
@@ -254,11 +256,11 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     form = read_asked(request.query_params)
     if form not in shared.prophecies:
         await limit_answers(request, shared)
-    corpora, chosen = await list_choices(shared, form.corpus, may_be_all=True)
+    corpora, selected = await list_choices(shared, form.corpus, may_be_all=True)
     if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
-    if form.date is None or form.corpus != chosen or "://" in form.headline:
-        return RedirectResponse(await build_lasting_link(shared, visitor, form, chosen), 303)
+    if form.date is None or form.corpus != selected or "://" in form.headline:
+        return RedirectResponse(await build_lasting_link(shared, visitor, form, selected), 303)
     if wants_events(request):
         return _stream_findings(request, shared, form, visitor.words)
     async with join_prophecy(shared, form) as answering:

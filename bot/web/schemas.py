@@ -108,8 +108,8 @@ class PageParameters(BaseModel):
 
     @property
     def _question(self) -> str:
-        asked = self.model_dump(mode="json", exclude={"cursor", "limit", "short"})
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+        values = self.model_dump(mode="json", exclude={"cursor", "limit", "short"})
+        return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
 class FilterParameters(Parameters):

@@ -45,13 +45,13 @@ async def _redirect_timeline(request: Request) -> Response:
 @searching.get("/search", dependencies=[SEARCHES])
 async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values, words = request.query_params, visitor.words
-    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
+    corpora, selected = await list_choices(shared, values.get("corpus", "").strip())
     query, own = values.get("q", "").strip()[:LONGEST_TEXT], bool(values.get("own"))
     order = _read_order(values.get("sort"))
     answer, hits = None, list[FindHit]()
     if query:
         filtered = query + _OWN_WORDS if own else query
-        answer = await find(shared.app, filtered, corpus=chosen, limit=MAXIMUM)
+        answer = await find(shared.app, filtered, corpus=selected, limit=MAXIMUM)
         hits = _sort_hits(answer.hits, order)
     match values.get("format"):
         case "csv":
@@ -64,12 +64,12 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         request,
         "search.html",
         query=query,
-        asked=ProphecyForm(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         order=order,
         own=own,
-        values={"q": query, "corpus": chosen, "sort": values.get("sort"), "own": own or None},
-        corpus=answer.corpus if answer else chosen,
+        values={"q": query, "corpus": selected, "sort": values.get("sort"), "own": own or None},
+        corpus=answer.corpus if answer else selected,
         entries=await _describe_hits(shared, answer, listed, words) if answer and listed else [],
         nothing=answer is not None and not hits and answer.plan is not Plan.NOTHING,
         page=page,

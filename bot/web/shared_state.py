@@ -105,8 +105,8 @@ class CachedCounts:
 
     def holds(self, key: Hashable) -> bool:
         """Tell whether the value of a key is known and not too old."""
-        known = self._values.get(key)
-        return known is not None and self.clock() < known[0]
+        entry = self._values.get(key)
+        return entry is not None and self.clock() < entry[0]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,11 +56,11 @@ class Visitor:
 def find_visitor(request: Request) -> Visitor:
     """Read the language from the URL, or else from the browser's Accept-Language header."""
     code = request.query_params.get("lang", "")
-    chosen = code if code in LANGUAGES else None
-    language = chosen or choose_language(request.headers.get("accept-language", ""))
+    from_address = code if code in LANGUAGES else None
+    language = from_address or choose_language(request.headers.get("accept-language", ""))
     return Visitor(
         words=words_for(language),
-        chosen=chosen,
+        chosen=from_address,
         path=request.url.path,
         query=tuple(request.query_params.multi_items()),
     )
@@ -123,18 +123,18 @@ def read_asked(values: Mapping[str, str]) -> ProphecyForm:
     )
 
 
-def answered_key(asked: ProphecyForm) -> tuple[str, ProphecyForm]:
+def answered_key(form: ProphecyForm) -> tuple[str, ProphecyForm]:
     """Return the key under which it is kept that a headline was answered lately."""
-    return "answered", replace(asked, more=False)
+    return "answered", replace(form, more=False)
 
 
-async def note_answered(shared: SharedState, asked: ProphecyForm) -> None:
+async def note_answered(shared: SharedState, form: ProphecyForm) -> None:
     """Note that a headline is answered, so that its picture counts as no answer of its own."""
 
     async def answer() -> bool:
         return True
 
-    await shared.kept.get(answered_key(asked), answer)
+    await shared.kept.get(answered_key(form), answer)
 
 
 def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:

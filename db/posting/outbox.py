@@ -109,9 +109,9 @@ async def _find_retold(
     return {
         number
         for number, decision in enumerate(decisions)
-        for chosen in decision.chosen
+        for item in decision.chosen
         for post in told.get(decision.subscription.chat.id, ())
-        if is_same_news(chosen.find, post)
+        if is_same_news(item.find, post)
     }
 
 

@@ -132,11 +132,11 @@ def rank_statement(
     once, repeated = (build_score(operands, repeats=repeats) for repeats in (False, True))
     # All columns go through the sort: cheaper than looking up the best ones again.
     columns = "id, created_at" if ids_alone else f"{COLUMNS}, meta, tsv"
-    shown = f"{COLUMNS}, {_BESIDE}, bm25, ARRAY[{build_frequencies(operands)}] AS frequencies"
+    returned = f"{COLUMNS}, {_BESIDE}, bm25, ARRAY[{build_frequencies(operands)}] AS frequencies"
     # One scan for all classes, which costs less than one for each. OFFSET 0 keeps the score from
     # being computed twice.
     return (
-        f"SELECT {'id, bm25' if ids_alone else shown} FROM (SELECT * FROM"
+        f"SELECT {'id, bm25' if ids_alone else returned} FROM (SELECT * FROM"
         f" (SELECT {columns}, CASE WHEN max_tf = 1 THEN {once} ELSE {repeated} END AS bm25"
         f" FROM {table} WHERE ({classes})"
         f" AND {FEW_DATES if dates_first else build_condition(*_SLOTS)}"
