@@ -30,10 +30,10 @@ async def assert_shown_as_text(bot: Stage, text: str, username: str) -> None:
     chat = bot.telegram.private_chat(alice)
     asked = len(bot.web.asked)
     text = text.replace(EVIL, evil := bot.web.url("/evil"))
-    await alice.says(chat, text)
+    await alice.says(chat, f"/prophecy {text}")
     await until_answered(chat, 1)
     await asks_for_full_answers(alice, chat)  # which repeat the headline
-    await alice.says(chat, text)
+    await alice.says(chat, f"/prophecy {text}")
     await until_answered(chat, 3)
     await bot.telegram.until_acknowledged()
     short, _, full = chat.bot_messages
