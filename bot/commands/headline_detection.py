@@ -109,9 +109,13 @@ _FORMS_OF_TALK = (
         r"|est[aá])\b))",
         re.IGNORECASE,
     ),
-    # Pronouns beside a verb: "se lo va a tatuar", "preguntale".
+    # Pronouns beside a verb: "se lo va a tatuar", "preguntale"; not English words that end so.
     re.compile(
-        r"\b(?:se|me|te|nos) l[aeo]s?\b|\b\w{2,}(?:\w[aei]le|n[ls]elo|nl[aeo])\b", re.IGNORECASE
+        r"\b(?:se|me|te|nos) l[aeo]s?\b|\b(?!(?:miss|mob|automob|frag|host|text|juven|prof|rept|"
+        r"volat|fut|versat|project|percent|crocod|domic|mercant|ster|infant|meanwh|worthwh)"
+        r"ile\b|(?:fem|wholes|res|upsc|inh|exh)ale\b|clientele\b)"
+        r"\w{2,}(?:\w[aei]le|n[ls]elo|nl[aeo])\b",
+        re.IGNORECASE,
     ),
     # How a sentence begins that leaves out whom or what it is about.
     re.compile(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.headline_detection import looks_like_headline
+from bot.commands.headline_detection import is_talk, looks_like_headline
 from bot.commands.plain_text import repeats_headline, worth_saying
 from engine.search import HitKind
 from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
@@ -114,6 +114,18 @@ def test_the_bundled_headlines_are_taken() -> None:
 )
 def test_looks_like_headline_on_known_texts(text: str, expected: bool) -> None:
     assert looks_like_headline(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("north korea missile", False),
+        ("female senators", False),
+        ("preguntale al bot", True),
+    ],
+)
+def test_an_english_word_is_no_verb_with_a_pronoun(text: str, expected: bool) -> None:
+    assert is_talk(text) is expected
 
 
 @given(st.text(st.characters(codec=None)))
