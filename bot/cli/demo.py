@@ -19,11 +19,12 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
+from engine.judge.answer import MAX_BEST
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NO_MODEL, Prophet
 from engine.prophecy.question import Meaning
-from engine.search import Candidate, Headline, SearchRequest, Verdict
+from engine.search import Candidate, Headline, HitKind, SearchRequest, Verdict
 from engine.values import Corpus
 
 _AUTHOR = "CapNereoPike"
@@ -37,11 +38,18 @@ _LANGUAGE = "english"  # for texts without a language; every bundled tweet has o
 class RecordedJudge:
     """Judges bundled headlines as people judged them, so that the demo needs no language model.
 
-    People saw what several searches proposed; a text that they did not see counts as 0.
+    People saw what several searches proposed; a text that they did not see counts as 0. `best`
+    holds the texts to show for a headline, the one to forward first; the first three that were
+    retrieved are shown.
     """
 
-    def __init__(self, labels: Mapping[str, Mapping[str, int]]) -> None:
-        self._labels = labels  # by headline and id of the text
+    def __init__(
+        self,
+        labels: Mapping[str, Mapping[str, int]],
+        best: Mapping[str, Mapping[str, HitKind]],
+    ) -> None:
+        self._labels = labels  # by headline and id of the text, as are the kinds of the best
+        self._best = best
 
     async def judge(
         self,
@@ -55,8 +63,13 @@ class RecordedJudge:
         labels = self._labels.get(headline.text)
         if labels is None:
             return Verdict(scores={}, notice=NO_MODEL)
+        ids = {candidate.external_id: candidate.id for candidate in candidates}
+        best = self._best.get(headline.text, {})
+        kinds = {ids[text_id]: kind for text_id, kind in best.items() if text_id in ids}
         return Verdict(
-            scores={candidate.id: labels.get(candidate.external_id, 0) for candidate in candidates},
+            scores={ids[text_id]: labels.get(text_id, 0) for text_id in ids},
+            kinds=kinds,
+            best=tuple(kinds)[:MAX_BEST],
             notice=Message("Judged by people, for this demo."),
         )
 
@@ -119,15 +132,22 @@ def judged_by_people(app: App) -> App:
     """Return the app with recorded judgments in place of those of a model."""
     headlines = {row["qid"]: row["headline"] for row in _read_rows("judged.headlines.jsonl")}
     labels: dict[str, dict[str, int]] = {headline: {} for headline in headlines.values()}
-    for line in bundled_file("judged.qrels.tsv").read_text(encoding="utf-8").splitlines():
-        qid, text_id, label = line.split("\t")
+    best: dict[str, dict[str, HitKind]] = {headline: {} for headline in headlines.values()}
+    for qid, text_id, label in _read_columns("judged.qrels.tsv"):
         labels[headlines[qid]][text_id] = int(label)
-    return _replace_judge(app, RecordedJudge(labels), app.prophet.meaning)
+    for qid, text_id, kind in _read_columns("judged.best.tsv"):
+        best[headlines[qid]][text_id] = HitKind(kind)
+    return _replace_judge(app, RecordedJudge(labels, best), app.prophet.meaning)
 
 
 def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | None) -> App:
     prophet = Prophet(app.prophet.index, judge, app.settings.prophecy, meaning)
     return replace(app, prophet=prophet)
+
+
+def _read_columns(name: str) -> list[list[str]]:
+    lines = bundled_file(name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines]
 
 
 def _read_rows(name: str) -> list[Mapping[str, str]]:

@@ -32,6 +32,10 @@ QRELS = [
     )
 ]
 LABELS = {(qid, tweet_id): label for qid, tweet_id, label in QRELS}
+BEST = [
+    line.split("\t")
+    for line in (EXAMPLES / "judged.best.tsv").read_text(encoding="utf-8").splitlines()
+]
 
 
 def moment(tweet: Tweet) -> datetime:
@@ -117,6 +121,13 @@ def test_every_headline_has_enough_judgments_consistent_with_its_kind(
     else:
         assert sum(label >= 4 for label in labels) >= 3
         assert max(labels) == 6
+
+
+def test_the_best_of_each_headline_were_judged_to_match() -> None:
+    of_headline = Counter(qid for qid, _, _ in BEST)
+    assert {*of_headline} == {row["qid"] for row in JUDGED if row["kind"] == "written"}
+    assert min(of_headline.values()) == 3
+    assert all(LABELS[qid, tweet_id] >= 4 for qid, tweet_id, _ in BEST)
 
 
 def test_matches_of_every_headline_come_in_both_languages() -> None:

@@ -68,10 +68,12 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
         assert len(judged) in (2, 3)
         assert min(judged) >= 4
         assert judged[0] >= 5
+        assert " · foretold" in said
+        assert " · close" not in said
 
 
 async def test_recorded_judge_does_not_judge_an_unknown_headline() -> None:
-    judge = RecordedJudge({"Coffee is cheap": {}})
+    judge = RecordedJudge({"Coffee is cheap": {}}, {})
     headline = Headline(text="Coffee is dear", original="Coffee is dear")
     verdict = await judge.judge(CORPUS, headline, [], now=NOW)
     assert (verdict.scores, verdict.notice) == ({}, NO_MODEL)
