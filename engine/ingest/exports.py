@@ -17,9 +17,9 @@ from engine.ingest.streams import BOM
 from engine.messages import Message
 
 # Formats whose files are told by what is in them: any text may be a chat.
-_BY_CONTENT = frozenset(("whatsapp", "x-circle"))
+_BY_CONTENT = frozenset(("whatsapp", "x-circle", "messenger"))
 # Formats of which one file is the whole export, so that others may lie beside it.
-_OF_ONE_FILE = frozenset(("whatsapp", "bluesky"))
+_OF_ONE_FILE = frozenset(("whatsapp", "bluesky", "telegram", "telegram-html"))
 # Files that tell a reader about its records, and those that name a folder an export of Slack.
 _COMPANIONS = re.compile(
     r"(?:.*/)?(?:manifest|account|note-tweet(?:-part\d+)?|(?:org_)?users|channels|groups|dms|mpims"

@@ -31,7 +31,7 @@ _CANVAS = "canmore."  # what the documents of a canvas are sent to
 _ENTITY = re.compile('\ue200entity\ue202\\[[^\\]\ue201]{0,300}?"([^"\ue201]{0,300})"\\]\ue201')
 _CITED = re.compile(
     "\\s?\ue200[^\ue201]{0,2000}\ue201|[\ue200-\ue206]|\\s?【\\s*\\d+(?::\\d+)?†[^】\\n]{0,200}】"
-    r"|\s?\bcite(?:turn\d+[a-z]+\d+)+"
+    r"|\s?\bcite(?:turn\d+[a-z]+\d+)+|\s?\[citation:\d+\]"
 )
 # DeepSeek's fragments of a message, by who wrote them.
 _FRAGMENTS = {"REQUEST": "user", "RESPONSE": "assistant"}

@@ -33,6 +33,16 @@ CHATS = {
     "without a year": "Mar 12 20:11 Ana the harbour\nMar 13 20:12 Bob no\n",
     "talk": "Ana: the harbour\nBob: no\nAna: yes\nBob: no\n",
     "assistant": "User: will the harbour flood?\n\nAssistant: It may.\n",
+    "headings": "# Dams\n\n## 👤 User\n\nwill it flood?\n\n## ChatGPT\n\nIt may.\n",
+    "bold": "**User:** will it flood?\n\n**Assistant:** It may.\n",
+    "line of a group": "2023.03.12 Sunday\n20:11 Ana the harbour\n20:12 Bob no\n20:13 Ana yes\n",
+    "line of two": "[LINE] Chat history with Ana\n\n2023.03.12 Sunday\n20:11 Ana the harbour\n",
+    "threema": ">>> Me (12.03.23, 20:11): the harbour\n<<< Ana (12.03.23, 20:12): no\n",
+    "icq": "Ana (20:11:05 12/03/2009)\nthe harbour\n\nBob (20:12:05 12/03/2009)\nno\n",
+    "matrix": "Sun, Mar 12 2023 20:11 - Ana: the dam\nSun, Mar 12 2023 20:12 - Bob: no\n",
+    "messenger": "You sent\nthe harbour\nAna\nno\nYou sent\nyes\n",
+    "dutch mail": "Van: Ana\nAan: Bob\nOnderwerp: de haven\n\nZe loopt onder.\n",
+    "chinese mail": "发件人：安娜\n收件人：阿宝\n\n港口\n",
     "mail": "From: Ana\nTo: Bob\nSubject: the harbour\n\nIt floods.\n",
 }
 BUBBLES = (
@@ -77,6 +87,7 @@ def test_who_says_what_it_is_may_store_it(tmp_path: Path) -> None:
         "Published 12 March 2023, 20:11\n" + "A paragraph of an article.\n" * 20,
         "Chapter 1\n\nIt was late. She said: no.\nHe said: yes.\n\nThen it rained.",
         "- one: two\n- three: four\n- five: six\n",
+        "# Guide\n\n## User\n\nThe table of users.\n\n## Prompt\n\nA text.\n",
     ],
 )
 def test_a_text_without_messages_is_a_document(tmp_path: Path, text: str) -> None:
@@ -138,6 +149,11 @@ def test_messages_that_are_not_read_are_refused_by_name(tmp_path: Path, what: st
         ("timestamp,role,content\n2020-01-01 10:00,user,hi\n", Kind.PERSONAL),
         ("Fecha,Remitente,Mensaje\n2020-01-01 10:00,Ana,hola\n", Kind.PERSONAL),
         ("channel,created_at,text\nx,2020-01-01 10:00,hi\n", Kind.PERSONAL),
+        ("Date,User,Message\n2020-01-01 10:00,Ana,hi\n", Kind.PERSONAL),
+        ("Chat Session,Message Date,Sender Name,Text\na,2020-01-01 10:00,Ana,hi\n", Kind.PERSONAL),
+        ("permalink,date,from,to,body\nhttps://x.org/1,2020-01-01 10:00,a,b,hi\n", Kind.PERSONAL),
+        ("id,created_at,text,visibility\n1,2020-01-01 10:00,hi,direct\n", Kind.PERSONAL),
+        ("id,conversation_id,created_at,text\n1,1,2020-01-01 10:00,hi\n", Kind.TWEETS),
         ("id,created_at,text,likes\n1,2020-01-01 10:00,hi,4\n", Kind.TWEETS),
         ("id,created_at,text\n1,2020-01-01 10:00,hi\n", Kind.TWEETS),
     ],
