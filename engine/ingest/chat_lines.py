@@ -78,10 +78,12 @@ _MAIL_WORDS = (
 )
 _ASKING, _ASSISTANTS = frozenset(_ASKING_WORDS.split()), frozenset(_ASSISTANT_WORDS.split())
 _MAIL = frozenset(_MAIL_WORDS.split())
+_ASSISTANT = "ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok|Perplexity"
+# "ChatGPT hat gesagt:", "O ChatGPT disse:", "ChatGPT의 말:"; what Claude prints to a terminal.
+_ANSWERS = re.compile(rf"(?:\w{{1,2}}\s)?(?:{_ASSISTANT})의?(?:\s\w+){{1,2}}\s?[:：]|⏺ .*")
 _SAYS = re.compile(
-    r"(?:You|ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok) said:?|(?:Du|ChatGPT) (?:hast )?gesagt:?"
-    r"|(?:Tú|ChatGPT) (?:dijiste|dijo):?"
-    r"|You sent|Enviaste|Has enviado|Du hast gesendet|Vous avez envoyé|Hai inviato|Você enviou"
+    rf"(?:You|{_ASSISTANT}) said|You sent|Enviaste|Has enviado|Du hast gesendet|Vous avez envoyé"
+    r"|Hai inviato|Você enviou"
 )
 _MARKED = re.compile(
     r"^(?:[#>*_`\s-]+|\d+\.\s)+|[*_`]+"
@@ -196,7 +198,7 @@ def _is_stamped(line: str) -> bool:
 
 def _is_talk(lines: Sequence[str]) -> bool:
     """Tell whether most lines begin with one of several names that come again."""
-    if sum(bool(_SAYS.fullmatch(line)) for line in lines) > 1:
+    if any(map(_ANSWERS.fullmatch, lines)) or sum(map(bool, map(_SAYS.fullmatch, lines))) > 1:
         return True
     bare = [_MARKED.sub("", line) for line in lines]
     speakers = Counter(
@@ -206,7 +208,8 @@ def _is_talk(lines: Sequence[str]) -> bool:
         and len((name := match[1].strip().casefold()).split()) <= _MOST_WORDS
     )
     asked = speakers.keys() & (_ASKING | _ASSISTANTS)
-    if len(speakers.keys() & _MAIL) > 1 or len(asked) > 1:
+    fields = _MAIL & {name.replace(" ", "") for name in speakers}
+    if len(fields) > 1 or len(asked) > 1:
         return True
     marked = (line for line, written in zip(bare, lines, strict=True) if line != written)
     headings = {match[0].strip().casefold() for line in marked if (match := _TITLE.search(line))}

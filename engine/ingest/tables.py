@@ -97,7 +97,8 @@ _LAST_RANK = 1_000
 # Columns of messages, those that only public posts have, and those that no public post has.
 _OF_MESSAGES = re.compile(
     r"(?:sender|recipient|receiver|chat|conversation(?!id)|channel|room|message|mensaje|phone|contact)\w*"
-    r"|role|participants|groupname|direction|isfromme|sentby|emisor|remitente|destinatario|authorid"
+    r"|role|participants|groupname|direction|(?:is)?from(?:me|name)?|issender|sentby|emisor"
+    r"|remitente|destinatario|authorid"
 )
 _OF_POSTS = ("favorites", "retweets", "url", "is_retweet")
 _OF_LETTERS = frozenset(
@@ -246,9 +247,15 @@ def complete_layout(
 
 def _is_chat(names: Iterable[str], layout: TableLayout, rows: Sequence[RowMap]) -> bool:
     """Tell whether a table holds messages, or posts that few may see."""
-    if not _OF_LETTERS.isdisjoint(names) or any(row.get("visibility") in _OF_FEW for row in rows):
+    if not _OF_LETTERS.isdisjoint(names) or any(map(_is_for_few, rows)):
         return True
+    if not layout.has_header:  # a column beside text and date is that of the names
+        return any(not str(row.get(name)).isdigit() for row in rows for name in layout.unused)
     return not layout.columns.keys() & set(_OF_POSTS) and any(map(_OF_MESSAGES.fullmatch, names))
+
+
+def _is_for_few(row: RowMap) -> bool:
+    return row.get("visibility") in _OF_FEW or row.get("is_private") is True
 
 
 def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:

@@ -337,7 +337,7 @@ def test_programs_say_what_is_a_repost(column: str, cell: str, is_repost: bool) 
 def test_what_programs_do_to_texts_is_undone(cells: dict[str, object], text: str) -> None:
     row = {"id": "x1724551110456246273", "date": "2023-11-14 22:13:20+00:00", **cells}
     more = {"reply_to_status_id": "NA", "author": {"userName": "ana_sails", "name": "Ana"}}
-    other = row | {"id": "2"} | {name: "another" for name in cells}
+    other = row | {"id": "2"} | dict.fromkeys(cells, "another")
     document, *_ = documents(orjson.dumps([row | more, other]))[0]
     assert (document.external_id, document.reply_to) == ("1724551110456246273", None)
     assert (document.text or document.parts[0].text, document.author) == (text, "ana_sails")
