@@ -239,9 +239,14 @@ def says_so(value: object) -> bool:
     if isinstance(value, str):
         word = value.strip().casefold()
         if _POST_TYPE.fullmatch(word):
-            return word in _REPOSTS
+            return says_repost(word)
         return word not in _NOTHING
     return bool(value)
+
+
+def says_repost(value: object) -> bool:
+    """Tell whether a word for a kind of post is one for reposts."""
+    return str(value).strip().casefold() in _REPOSTS
 
 
 def read_count(value: object) -> object:

@@ -14,7 +14,14 @@ from itertools import islice
 import orjson
 
 from engine.errors import RecordError, UnknownFormat, UsageError
-from engine.ingest.csv_rows import RowMap, fit_row, is_own_device, read_cell, translate_row
+from engine.ingest.csv_rows import (
+    RowMap,
+    fit_row,
+    is_own_device,
+    read_cell,
+    says_repost,
+    translate_row,
+)
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
 from engine.ingest.streams import WINDOWS, find_encoding
@@ -78,6 +85,7 @@ _NAMES = {
     "is_retweet": (
         "isretweet retweet isrepost repost referencedtweetsretweetedid retweetedtweet"
         " retweetedstatus retweetedstatusid posttype sourcetweettype"
+        " tweettype retweetid retweetstatusid retweeteduserid retweetuserid type"
     ),
     "is_quote": "isquote isquotestatus referencedtweetsquotedid quotedtweet",
     "is_deleted": "isdeleted",
@@ -111,6 +119,7 @@ _OF_X = frozenset(
 )
 # A day and a time of day may stand in two columns.
 _CLOCKS = frozenset(("time", "hour", "hora", "clock"))
+_NO_WORDS = re.compile(r"\d+|https?://\S+")
 _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
 
 
@@ -313,6 +322,8 @@ def _guess_columns(
         if not field or field in named or field in dropped or column in used:
             continue
         # "url" may be that of the account, and "text" is cut where there is a "full_text".
+        if fold_name(column) == "type" and not any(says_repost(row.get(column)) for row in rows):
+            continue  # it tells posts with pictures from others, or the like
         rank = -1 if column == field not in ("url", "text") else rank
         if not any(row.get(column) for row in rows):
             rank += _LAST_RANK  # it is empty
@@ -355,7 +366,7 @@ def _has_matching_cells(rows: Sequence[RowMap], name: str, holds: Callable[[obje
 
 def _mean_length(rows: Sequence[RowMap], name: str) -> float:
     cells = [cell for row in rows if isinstance(cell := row.get(name), str)]
-    words = sum(len(cell) for cell in cells if not is_time(cell) and not cell.isdigit())
+    words = sum(len(cell) for cell in cells if not (is_time(cell) or _NO_WORDS.fullmatch(cell)))
     return words / max(len(cells), 1)
 
 
