@@ -218,10 +218,10 @@ def _read_text(value: object) -> object:
         return value
     text = value.strip()
     if _BYTES.fullmatch(text):
-        with suppress(ValueError, SyntaxError):
+        with suppress(ValueError, SyntaxError, TypeError):
             return bytes(ast.literal_eval(text)).decode("utf-8", "replace")
     if text.startswith('{"text":'):  # YouTube's pieces
-        with suppress(ValueError, TypeError):
+        with suppress(ValueError, TypeError, LookupError):
             return "".join(str(piece["text"]) for piece in orjson.loads(f"[{text}]"))
     return html_text(text) if _PAGE.fullmatch(text) else text
 

@@ -264,7 +264,7 @@ def _is_chat(names: Iterable[str], layout: TableLayout, rows: Sequence[RowMap]) 
 
 
 def _is_for_few(row: RowMap) -> bool:
-    return row.get("visibility") in _OF_FEW or row.get("is_private") is True
+    return str(row.get("visibility")) in _OF_FEW or row.get("is_private") is True
 
 
 def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:

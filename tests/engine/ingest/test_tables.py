@@ -335,6 +335,8 @@ def test_programs_say_what_is_a_repost(column: str, cell: str, is_repost: bool) 
         ({"content": "<p>the dam &amp; <a href='x'>sea</a></p>"}, "the dam & sea"),
         ({"Comment Text": '{"text":"the "},{"text":"dam"}'}, "the dam"),
         ({"text": "NA"}, "NA"),
+        ({"text": "b'the', b'dam'", "visibility": {"of": 1}}, "b'the', b'dam'"),
+        ({"text": '{"text":1},{"x":2}'}, '{"text":1},{"x":2}'),
     ],
 )
 def test_what_programs_do_to_texts_is_undone(cells: dict[str, object], text: str) -> None:
