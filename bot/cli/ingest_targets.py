@@ -55,17 +55,25 @@ async def _find_target(
     app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
 ) -> Target | None:
     """Return the corpus that is named, on the command line, in the settings or by --kind."""
-    kinds = [source.opened.kinds[0] for source in sources]
     if name := options.corpus:
-        usual = options.kind or (Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0])
+        usual = options.kind or choose_kind(sources)
     elif name := app.settings.search.corpus:
-        usual = options.kind or kinds[0]
+        usual = options.kind or sources[0].opened.kinds[0]
     elif options.kind:
         name, usual = options.kind.value, options.kind
     else:
         return None
     target = await _build_target(app, name, usual)
     return Target(name, options.kind, target.known, []) if options.kind else target
+
+
+def choose_kind(sources: "Sequence[ReadSource]") -> Kind:
+    """Return the kind of one corpus for all: personal as soon as anything is.
+
+    Messages that lie among the posts of an account do not make those private.
+    """
+    kinds = [source.opened.kinds[0] for source in sources if not source.is_direct]
+    return Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
 
 
 async def _build_target(app: "App", name: str, kind: Kind) -> Target:

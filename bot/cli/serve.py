@@ -20,7 +20,7 @@ from bot.archive_loader import LoadedArchive, OfferedArchive
 from bot.cli.data_folder import make_folder
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import SIMPLE, language_setting
-from bot.cli.ingest_targets import name_unread
+from bot.cli.ingest_targets import choose_kind, name_unread
 from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
 from bot.cli.shared import read_clock as clock
 from bot.console.screen import Output, progress_bar
@@ -93,7 +93,7 @@ class OfferedFiles:
                         source.read_times_in(zone)
                         await source.recognise()
                 kinds = tuple(dict.fromkeys(source.opened.kinds[0] for source in sources))
-                kind = Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
+                kind = choose_kind(sources)
                 table, unread = sources[0].opened.table, name_unread(sources)
                 documents = await self._sample_documents(sources[0])
             code = detect_documents_language(documents)

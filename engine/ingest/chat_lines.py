@@ -38,11 +38,15 @@ _NUMBER = re.compile(r"\d+")
 # Words for the two halves of the day as chats write them, without stops and blanks.
 _AFTERNOON_WORDS = (
     "pm 下午 晚上 中午 傍晚 午後 오후 ch ös م μμ du عصر بظ ptg petang malam"
-    " अपराह्न मउ บ่าย หลังเที่ยง אחהצ слоб сл பிற்பகல் ਬਾਦੁ pd popiet үх"
+    " अपराह्न मउ บ่าย หลังเที่ยง אחהצ слоб сл பிற்பகல் ਬਾਦੁ popiet үх md epasdites pasdite"
+    " nm em eh ip odp pop popodne popoludní poslijepodne popoldne pēcpusd pēcpusdienā пп"
+    " mchana jioni usiku gabi hapon nomëttes in iar"
 )
 _MORNING_WORDS = (
     "am 上午 早上 凌晨 清晨 午前 오전 sa öö ص πμ de صبح قظ pg pagi"
-    " पूर्वाह्न मपू ก่อนเที่ยง לפנהצ проб முற்பகல் ਪੂਦੁ md priešpiet үө"
+    " पूर्वाह्न मपू ก่อนเที่ยง לפנהצ проб முற்பகல் ਪੂਦੁ priešpiet үө pd eparadites paradite"
+    " vm fm fh ap dop dopoledne dopoludnia prijepodne dopoldne priekšp priekšpusdienā дп"
+    " asubuhi umaga moies rn"
 )
 _AFTERNOON, _MORNING = frozenset(_AFTERNOON_WORDS.split()), frozenset(_MORNING_WORDS.split())
 
@@ -54,62 +58,40 @@ _SAID_AT = re.compile(  # "[20:11] <ana> hello", "20:11:05 From Ana to all: hell
 )
 _EARLY_CLOCK = re.compile(  # "12.3. kl. 20.11: Ana skrev", "[Ana] [오후 8:11] hi"
     rf"\W{{0,3}}(?:\d{{1,4}}[^\n]{{1,24}}?(?<![\d:.]){_CLOCK}"
-    rf"|[^\n]{{0,40}}[\[(](?:{_PART}\s)?{_CLOCK}[\s\w.]{{0,20}}[\])])"
+    rf"|[^\n]{{0,40}}[\[(](?:[^\])\n]{{1,24}}\s)?{_CLOCK}[^\])\n]{{0,24}}[\])])"
 )
 _ENDS_IN_CLOCK = re.compile(rf".{{0,60}}?(?<![\d:.]){_CLOCK}(?:\s?{_PART})?(?:\s?\(.*\))?\W{{0,2}}")
-_SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)\s?:(?:\s|$)")
-_LONGEST_SPEAKER, _MOST_WORDS = 40, 4
+_SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)\s?(?::(?:\s|$)|：)")
+_MOST_WORDS = 4  # of a name
 # Who speaks with an assistant, and the fields of a mail.
-_ASSISTED = frozenset(
-    [
-        "user",
-        "assistant",
-        "human",
-        "ai",
-        "bot",
-        "me",
-        "you",
-        "chatgpt",
-        "claude",
-        "gemini",
-        "grok",
-        "copilot",
-        "deepseek",
-        "yo",
-        "tú",
-        "ich",
-        "du",
-        "moi",
-        "vous",
-        "io",
-        "eu",
-        "você",
-    ]
+_ASKING_WORDS = "user human me you h prompt yo tú ich du moi vous io eu você usuario"
+_ASSISTANT_WORDS = (
+    "assistant ai bot chatgpt claude gemini grok copilot deepseek cursor a response asistente"
+    " assistent assistente"
 )
-_MAIL = frozenset(
-    [
-        "from",
-        "to",
-        "cc",
-        "subject",
-        "sent",
-        "von",
-        "an",
-        "betreff",
-        "gesendet",
-        "de",
-        "para",
-        "à",
-        "asunto",
-        "enviado",
-        "objet",
-        "assunto",
-    ]
+_MAIL_WORDS = (
+    "from to cc subject sent von an betreff gesendet de para à asunto enviado objet assunto"
+    " van aan onderwerp verzonden da a oggetto inviato från till ämne skickat fra til emne sendt"
+    " od do temat předmět feladó címzett tárgy gönderen kime konu от кому тема від 发件人 收件人"
+    " 主题 寄件者 收件者 主旨 差出人 宛先 件名 보낸사람 받는사람 제목 lähettäjä vastaanottaja aihe"
+    " מאת אל נושא من إلى الموضوع"
 )
+_ASKING, _ASSISTANTS = frozenset(_ASKING_WORDS.split()), frozenset(_ASSISTANT_WORDS.split())
+_MAIL = frozenset(_MAIL_WORDS.split())
+_ASSISTANT = "ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok|Perplexity"
+# "ChatGPT hat gesagt:", "O ChatGPT disse:", "ChatGPT의 말:"; what Claude prints to a terminal.
+_ANSWERS = re.compile(rf"(?:\w{{1,2}}\s)?(?:{_ASSISTANT})의?(?:\s\w+){{1,2}}\s?[:：]|⏺ .*")
 _SAYS = re.compile(
-    r"(?:You|ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok) said:?|(?:Du|ChatGPT) (?:hast )?gesagt:?"
-    r"|(?:Tú|ChatGPT) (?:dijiste|dijo):?"
+    rf"(?:You|{_ASSISTANT}) said|You sent|Enviaste|Has enviado|Du hast gesendet|Vous avez envoyé"
+    r"|Hai inviato|Você enviou"
 )
+_MARKED = re.compile(
+    r"^(?:[#>*_`\s-]+|\d+\.\s)+|[*_`]+"
+)  # headings, bold words and lists of Markdown
+_TITLE = re.compile(r"\w[\w ]*")
+_WEEKDAY = re.compile(rf"{_WORD}{{2,12}}\.?,?\s(?=\d|{_WORD}{{3,12}}\.?\s\d)")
+# "20:11 Ana hello" of LINE: the names come again.
+_CLOCK_LED = re.compile(rf"(?:{_PART}\s?)?{_CLOCK}\s+(\S+)\s\S")
 _FEW_LINES = 4
 
 
@@ -183,7 +165,12 @@ def find_headers(text: str) -> Iterator[Header]:
 def looks_like_chat(text: str) -> bool:
     """Tell whether a text holds messages, mails or a talk: what nobody may make public unasked."""
     lines = [line.strip() for line in _clear_lines(text)][:_SAMPLED]
+    if lines and lines[0].startswith("[LINE]"):
+        return True
     stamped = sum(map(_is_stamped, lines))
+    clocked = Counter(match[1] for line in lines if (match := _CLOCK_LED.match(line)))
+    if sum(number for number in clocked.values() if number > 1) * 2 > clocked.total():
+        return True
     if stamped * 10 >= len(lines) and (stamped > 1 or (stamped and len(lines) <= _FEW_LINES)):
         return True
     return _is_talk(lines)
@@ -199,6 +186,7 @@ def _is_stamped(line: str) -> bool:
         pattern.match(begin)
         for pattern, begin in (
             (_STAMP, bare),
+            (_STAMP, _WEEKDAY.sub("", bare, count=1)),
             (_CLOCK_FIRST, bare),
             (_SAID_AT, line),
             (_EARLY_CLOCK, line),
@@ -210,15 +198,22 @@ def _is_stamped(line: str) -> bool:
 
 def _is_talk(lines: Sequence[str]) -> bool:
     """Tell whether most lines begin with one of several names that come again."""
-    if sum(bool(_SAYS.fullmatch(line)) for line in lines) > 1:
+    if any(map(_ANSWERS.fullmatch, lines)) or sum(map(bool, map(_SAYS.fullmatch, lines))) > 1:
         return True
+    bare = [_MARKED.sub("", line) for line in lines]
     speakers = Counter(
         name
-        for line in lines
+        for line in bare
         if (match := _SPOKEN.match(line))
         and len((name := match[1].strip().casefold()).split()) <= _MOST_WORDS
     )
-    if len(speakers.keys() & _ASSISTED) > 1 or len(speakers.keys() & _MAIL) > 1:
+    asked = speakers.keys() & (_ASKING | _ASSISTANTS)
+    fields = _MAIL & {name.replace(" ", "") for name in speakers}
+    if len(fields) > 1 or len(asked) > 1:
+        return True
+    marked = (line for line, written in zip(bare, lines, strict=True) if line != written)
+    headings = {match[0].strip().casefold() for line in marked if (match := _TITLE.search(line))}
+    if headings & _ASKING and headings & _ASSISTANTS:
         return True
     again = {name: number for name, number in speakers.items() if number > 1 and len(name) > 1}
     return len(again) > 1 and sum(again.values()) * 2 >= len(lines)

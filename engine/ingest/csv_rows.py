@@ -1,5 +1,6 @@
 """Parses rows of CSV with their line numbers, says what is wrong in each, and reads their cells."""
 
+import ast
 import csv
 import io
 import re
@@ -8,8 +9,11 @@ from contextlib import suppress
 from itertools import chain
 from zoneinfo import ZoneInfo
 
+import orjson
+
 from engine.errors import InputError
 from engine.ingest.dates import made_id, read_written_time
+from engine.ingest.parsers.html import html_text
 from engine.ingest.records import Reject, TableLayout
 from engine.ingest.streams import Piece, decode_stream, raw_lines
 from engine.messages import Message
@@ -20,15 +24,20 @@ RowMap = Mapping[str, object]
 _THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")
 _DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
 _SHORT = re.compile(r"(\d+)(?:[.,](\d))?\s?([KkMm])(?:il)?")
-_WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
+# What pandas and R make of an id.
+_REWRITTEN_ID = re.compile(r"(\d{1,15})\.0|x(\d{5,19})")
+_BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)  # as Python prints a text that was encoded
 _WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
 _OWN_DEVICES = ("Twitter", "TweetDeck")
 _NOTHING = frozenset(("", "0", "0.0", "f", "false", "no", "n", "none", "nan", "null", "{}", "[]"))
 _POST_TYPE = re.compile(r"[a-z]{3,}(?:[_ ][a-z]+)?")
 _REPOSTS = frozenset(("retweet", "retweeted", "repost", "reposted", "true", "yes", "rt"))
 _PRINTED = re.compile(
-    r"['\"](?:screen_?name|username|handle)['\"]\s*:\s*['\"]([^'\"]+)['\"]", re.IGNORECASE
+    r"[{(,]\s?['\"]?(?:screen_?name|username|handle)['\"]?\s*[:=]\s*['\"]([^'\"]+)['\"]",
+    re.IGNORECASE,
 )
+_QUOTES = frozenset(("quoted", "quote"))
+_PAGE = re.compile(r"<p\b[^<>]{0,200}>.*</p>", re.DOTALL | re.IGNORECASE)
 # Fields of our own that a table has under these names alone.
 PLAIN_FIELDS = frozenset(("attachments", "participants"))
 
@@ -170,7 +179,12 @@ def read_cell(row: RowMap, layout: TableLayout, field: str) -> object:
 
 def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     """Return a record with our fields, as JSON lines have them. Raises RecordError."""
-    fields = {field: read_cell(row, layout, field) for field in layout.columns}
+    fields = {
+        field: None if (cell := read_cell(row, layout, field)) == "NA" and field != "text" else cell
+        for field in layout.columns
+    }
+    if str(fields.get("is_retweet")).strip().casefold() in _QUOTES:
+        fields["is_quote"] = True
     fields |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in fields}
     for field in ("is_retweet", "is_quote"):
         if field in fields:
@@ -180,11 +194,12 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     if isinstance(fields.get("tags"), str):
         fields["tags"] = _WORDS.findall(str(fields["tags"]))
     if isinstance(user := fields.get("author"), Mapping):
-        fields["author"] = user.get("username") or user.get("screen_name") or user.get("name")
-    elif isinstance(user, str) and user.startswith("{") and (named := _PRINTED.search(user)):
+        names = {str(name).replace("_", "").casefold(): user[name] for name in user}
+        fields["author"] = names.get("username") or names.get("screenname") or names.get("name")
+    elif isinstance(user, str) and (named := _PRINTED.search(user)):
         fields["author"] = named[1]  # as pandas prints an object
-    if isinstance(fields.get("text"), str):
-        fields["text"] = str(fields["text"]).strip()
+    written_text = fields.get("text") or row.get("text") or fields.get("title")
+    fields["text"] = _read_text(written_text)
     written = fields.get("created_at")
     zone = ZoneInfo(layout.timezone) if layout.timezone else None
     moment = read_written_time(written, zone=zone, is_day_first=layout.is_day_first)
@@ -192,11 +207,23 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     if "id" not in layout.columns:
         parts = (fields.get(name) for name in ("text", "author", "url"))
         fields["id"] = made_id(str(written), *(str(part or "") for part in parts))
-    elif isinstance(fields["id"], str) and (
-        whole := _WHOLE_AS_FLOAT.fullmatch(fields["id"].strip())
-    ):
-        fields["id"] = whole[1]
+    elif isinstance(fields["id"], str) and (whole := _REWRITTEN_ID.fullmatch(fields["id"].strip())):
+        fields["id"] = whole[1] or whole[2]
     return fields
+
+
+def _read_text(value: object) -> object:
+    """Return a text without what the program that wrote it put around it."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if _BYTES.fullmatch(text):
+        with suppress(ValueError, SyntaxError, TypeError):
+            return bytes(ast.literal_eval(text)).decode("utf-8", "replace")
+    if text.startswith('{"text":'):  # YouTube's pieces
+        with suppress(ValueError, TypeError, LookupError):
+            return "".join(str(piece["text"]) for piece in orjson.loads(f"[{text}]"))
+    return html_text(text) if _PAGE.fullmatch(text) else text
 
 
 def is_own_device(name: object) -> bool:
@@ -212,9 +239,14 @@ def says_so(value: object) -> bool:
     if isinstance(value, str):
         word = value.strip().casefold()
         if _POST_TYPE.fullmatch(word):
-            return word in _REPOSTS
+            return says_repost(word)
         return word not in _NOTHING
     return bool(value)
+
+
+def says_repost(value: object) -> bool:
+    """Tell whether a word for a kind of post is one for reposts."""
+    return str(value).strip().casefold() in _REPOSTS
 
 
 def read_count(value: object) -> object:

@@ -3,7 +3,7 @@
 import itertools
 import re
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
@@ -17,6 +17,7 @@ from engine.ingest.csv_rows import first_row
 from engine.ingest.exports import build_sample, list_unread, no_export, sample_ahead, share_files
 from engine.ingest.formats.documents import PAGE, recognise_content
 from engine.ingest.formats.jsonl import TableReader
+from engine.ingest.formats.mastodon import MastodonReader, holds_direct, is_direct
 from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.private import refuse_chat, refuse_private
 from engine.ingest.reader import Reader, Sample, only_own_words, parse_objects
@@ -34,6 +35,7 @@ from engine.ingest.sources import InputSource, Source, Watch, source_at
 from engine.ingest.streams import BOM, UTF_16, WINDOWS, Readable, find_encoding
 from engine.ingest.tables import list_names
 from engine.messages import Message
+from engine.values import Kind
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
 _SQLITE = b"SQLite format 3\0"
@@ -73,7 +75,7 @@ class RecordStream:
         self.opened = OpenedSource(
             name=source.name,
             format=reader.name,
-            kinds=reader.kinds,
+            kinds=(Kind.PERSONAL,) if request.direct else reader.kinds,
             total_bytes=source.total_bytes(names),
             table=reader.layout if isinstance(reader, TableReader) else None,
             guesses=tuple(_list_guesses(source, reader, names, defaults)),
@@ -83,6 +85,8 @@ class RecordStream:
         self._taken = 0  # records and rejects of that file
         left = _remaining_files(source, names, after)
         self._records = _read_files(source, reader, left, defaults)
+        if request.direct is not None:
+            self._records = _read_part(self._records, direct=request.direct)
         if defaults.only_mine:
             self._records = only_own_words(self._records, reader, defaults.author)
         if after:
@@ -132,6 +136,16 @@ def _read_files(
     if names:
         yield from reader.records(source, names, defaults)
         yield from source.missed()
+
+
+def _read_part(
+    records: Iterable[SourceRecord | Reject], *, direct: bool
+) -> Generator[SourceRecord | Reject]:
+    """Yield what was sent to named people, or the rest."""
+    for record in records:
+        payload = {} if isinstance(record, Reject) else record.payload
+        if is_direct(payload) is direct:
+            yield record
 
 
 def _list_guesses(
@@ -366,17 +380,29 @@ def _choose_members(source: Source, request: SourceRequest) -> tuple[Reader, Seq
 
 def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents:
     """Return the exports at a path, and what is there and not read. Raises InputError."""
-    if request.where != "-" and request.format == AUTO:
+    if request.where != "-" and request.format in (AUTO, MastodonReader.name):
         with closing(source_at(request.where, watch)) as source:
-            if source.packed:
+            if source.packed and request.format == AUTO:
                 return _list_contents(source, request)
+            return Contents(exports=_part_direct(source, request))
     return Contents(exports=(request,))
+
+
+def _part_direct(source: Source, request: SourceRequest) -> tuple[SourceRequest, ...]:
+    """Return the request, or one for the posts and one for the messages among them."""
+    names = MastodonReader().members(source.files()) if source.packed else source.files()
+    if request.defaults.kind or not any(holds_direct(source, name) for name in names):
+        return (request,)
+    return replace(request, direct=False), replace(request, direct=True)
 
 
 def _list_contents(source: Source, request: SourceRequest) -> Contents:
     names = source.names()
     shares = share_files(source, READERS.values(), request.defaults)
-    exports = [replace(request, format=form, files=files) for form, files in shares.files.items()]
+    exports: list[SourceRequest] = []
+    for form, files in shares.files.items():
+        part = replace(request, format=form, files=files)
+        exports += _part_direct(source, part) if form == MastodonReader.name else (part,)
     taken = {name for share in shares.files.values() for name in share}
     unread: list[UnreadFile] = []
     for name in shares.loose:

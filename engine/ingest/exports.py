@@ -17,7 +17,7 @@ from engine.ingest.streams import BOM
 from engine.messages import Message
 
 # Formats whose files are told by what is in them: any text may be a chat.
-_BY_CONTENT = frozenset(("whatsapp", "x-circle"))
+_BY_CONTENT = frozenset(("whatsapp", "x-circle", "messenger"))
 # Formats of which one file is the whole export, so that others may lie beside it.
 _OF_ONE_FILE = frozenset(("whatsapp", "bluesky"))
 # Files that tell a reader about its records, and those that name a folder an export of Slack.
@@ -121,12 +121,10 @@ def _is_export_itself(files: Mapping[str, Sequence[str]], names: Sequence[str]) 
     """Tell the folder of one export from a folder in which exports lie side by side."""
     if "slack" in files and not _OF_SLACK.isdisjoint(names):
         return True
-    return any(
-        "/" not in name or _INSIDE.match(name)
-        for form, share in files.items()
-        if form not in _OF_ONE_FILE
-        for name in share
-    )
+    if any(_INSIDE.match(name) for form in files.keys() - _OF_ONE_FILE for name in files[form]):
+        return True
+    at_root = {form for form, share in files.items() for name in share if "/" not in name}
+    return bool(at_root) and at_root.isdisjoint(_OF_ONE_FILE)
 
 
 def _list_loose(

@@ -159,6 +159,7 @@ class SourceReader(Closable):
         for part in contents.exports:
             source = ReadSource(self, part, stdin)
             source.is_part = len(contents.exports) > 1
+            source.is_direct = part.direct is True
             source.unread = () if sources else contents.unread
             await source.recognise()
             sources.append(source)
@@ -175,6 +176,7 @@ class ReadSource:
         self._reader, self._request = reader, request
         self._stdin = StandardInput(stdin) if stdin else None
         self.is_part = False  # one of several exports at that path
+        self.is_direct = False  # messages that lie among posts
         self.unread: tuple[UnreadFile, ...] = ()
         self.opened = OpenedSource(request.where, request.format)  # until it is recognised
         self.bytes_read = 0

@@ -74,7 +74,8 @@ class SourceRequest:
     """A source to read: where ("-" is standard input), how, and from where on.
 
     `files` are those of a folder or zip that are this format's, if others are there too; those in
-    `skipped` are left out. Each may take `seconds` of CPU time, and more for every megabyte, if it
+    `skipped` are left out. `direct` is whether to read what named people alone could see, or the
+    rest; None reads both. Each may take `seconds` of CPU time, and more for every megabyte, if it
     is read in a process of its own.
     """
 
@@ -83,6 +84,7 @@ class SourceRequest:
     defaults: Defaults = field(default_factory=Defaults)
     files: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    direct: bool | None = None
     after: Bookmark | None = None
     seconds: float = 0.0
     seconds_per_megabyte: float = 0.0

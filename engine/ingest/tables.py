@@ -14,7 +14,14 @@ from itertools import islice
 import orjson
 
 from engine.errors import RecordError, UnknownFormat, UsageError
-from engine.ingest.csv_rows import RowMap, fit_row, is_own_device, read_cell, translate_row
+from engine.ingest.csv_rows import (
+    RowMap,
+    fit_row,
+    is_own_device,
+    read_cell,
+    says_repost,
+    translate_row,
+)
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
 from engine.ingest.streams import WINDOWS, find_encoding
@@ -36,8 +43,8 @@ _NAMES = {
         " idtweet iddeltweet idpublicacion"
     ),
     "text": (
-        "text fulltext rawcontent posttext"
-        " content body selftext tweet tweettext message texto textocompleto"
+        "fulltext text rawcontent posttext"
+        " content body selftext commenttext tweet tweettext message texto textocompleto"
         " mensaje contenido tuit cuerpo comment comentario post publicacion caption note nota"
         " notes notas quote cita description descripcion name nombre"
     ),
@@ -49,8 +56,8 @@ _NAMES = {
     ),
     "author": (
         "author authorusername userscreenname userusername fromuser"
-        " username handle screenname user userhandle account accountname autor usuario"
-        " cuenta nombredeusuario from sender"
+        " ownerusername authorhandle username handle screenname user userhandle account accountname"
+        " autor usuario cuenta nombredeusuario from sender"
     ),
     "title": "title titulo titular headline subject asunto",
     "url": (
@@ -77,7 +84,8 @@ _NAMES = {
     ),
     "is_retweet": (
         "isretweet retweet isrepost repost referencedtweetsretweetedid retweetedtweet"
-        " retweetedstatus retweetedstatusid posttype"
+        " retweetedstatus retweetedstatusid posttype sourcetweettype"
+        " tweettype retweetid retweetstatusid retweeteduserid retweetuserid type"
     ),
     "is_quote": "isquote isquotestatus referencedtweetsquotedid quotedtweet",
     "is_deleted": "isdeleted",
@@ -94,47 +102,24 @@ _FIRST_WORDS = {
     **dict.fromkeys(("fecha", "date"), "created_at"),
 }
 _LAST_RANK = 1_000
-# Columns of messages, and those that only public posts have.
-_OF_MESSAGES = frozenset(
-    [
-        "sender",
-        "recipient",
-        "receiver",
-        "recipients",
-        "role",
-        "chat",
-        "chatid",
-        "chatname",
-        "channel",
-        "channelid",
-        "channelname",
-        "conversation",
-        "conversationname",
-        "room",
-        "roomname",
-        "participants",
-        "phone",
-        "phonenumber",
-        "groupname",
-        "direction",
-        "isfromme",
-        "sentby",
-        "contact",
-        "contacto",
-        "emisor",
-        "remitente",
-        "destinatario",
-        "authorid",
-        "chattype",
-    ]
+# Columns of messages, those that only public posts have, and those that no public post has.
+_OF_MESSAGES = re.compile(
+    r"(?:sender|recipient|receiver|chat|conversation(?!id)|channel|room|message|mensaje|phone|contact)\w*"
+    r"|role|participants|groupname|direction|(?:is)?from(?:me|name)?|issender|sentby|emisor"
+    r"|remitente|destinatario|authorid"
 )
 _OF_POSTS = ("favorites", "retweets", "url", "is_retweet")
+_OF_LETTERS = frozenset(
+    ["to", "recipient", "recipients", "receiver", "isfromme", "destinatario", "senderprofileurl"]
+)
+_OF_FEW = frozenset(("direct", "specified", "private"))  # who may see a post
 # Columns that nobody but X, or who copies from it, calls so.
 _OF_X = frozenset(
     ["tweetid", "idstr", "tweet", "fulltext", "screenname", "statusid", "isretweet", "tweeturl"]
 )
 # A day and a time of day may stand in two columns.
 _CLOCKS = frozenset(("time", "hour", "hora", "clock"))
+_NO_WORDS = re.compile(r"\d+|https?://\S+")
 _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
 
 
@@ -262,11 +247,24 @@ def complete_layout(
         layout,
         guessed=tuple(names),
         kind=_exported_kind(rows),
-        is_chat=not folded.isdisjoint(_OF_MESSAGES) and not set(_OF_POSTS) & layout.columns.keys(),
+        is_chat=_is_chat(folded, layout, rows),
         is_of_x=not folded.isdisjoint(_OF_X) or any(map(_names_own_device, rows)),
     )
     looks = None if defaults.language else _detect_language(rows, layout)
     return replace(layout, first=tuple(_preview_rows(rows, layout)), looks=looks)
+
+
+def _is_chat(names: Iterable[str], layout: TableLayout, rows: Sequence[RowMap]) -> bool:
+    """Tell whether a table holds messages, or posts that few may see."""
+    if not _OF_LETTERS.isdisjoint(names) or any(map(_is_for_few, rows)):
+        return True
+    if not layout.has_header:  # a column beside text and date is that of the names
+        return any(not str(row.get(name)).isdigit() for row in rows for name in layout.unused)
+    return not layout.columns.keys() & set(_OF_POSTS) and any(map(_OF_MESSAGES.fullmatch, names))
+
+
+def _is_for_few(row: RowMap) -> bool:
+    return str(row.get("visibility")) in _OF_FEW or row.get("is_private") is True
 
 
 def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:
@@ -323,7 +321,12 @@ def _guess_columns(
         field, rank = _field_named(column)
         if not field or field in named or field in dropped or column in used:
             continue
-        rank = -1 if column == field != "url" else rank  # "url" may be that of the account
+        # "url" may be that of the account, and "text" is cut where there is a "full_text".
+        if fold_name(column) == "type" and not any(says_repost(row.get(column)) for row in rows):
+            continue  # it tells posts with pictures from others, or the like
+        rank = -1 if column == field not in ("url", "text") else rank
+        if not any(row.get(column) for row in rows):
+            rank += _LAST_RANK  # it is empty
         if field not in ranked or rank < ranked[field][0]:
             ranked[field] = (rank, column)
     columns = {field: column for field, (_rank, column) in ranked.items()}
@@ -363,7 +366,7 @@ def _has_matching_cells(rows: Sequence[RowMap], name: str, holds: Callable[[obje
 
 def _mean_length(rows: Sequence[RowMap], name: str) -> float:
     cells = [cell for row in rows if isinstance(cell := row.get(name), str)]
-    words = sum(len(cell) for cell in cells if not is_time(cell) and not cell.isdigit())
+    words = sum(len(cell) for cell in cells if not (is_time(cell) or _NO_WORDS.fullmatch(cell)))
     return words / max(len(cells), 1)
 
 

@@ -52,13 +52,19 @@ async def test_posts_are_quoted_whole_and_of_the_platform_asked_for(
     assert all(hit.snippet == texts[hit.post_id] for hit in found.items)
     assert {hit.platform for hit in found.items} == {"mastodon"}
     assert all(term in hit.snippet for hit in found.items for term in hit.voice_terms)
+    # Its messages to named people lie apart.
+    messages = await personal_search(app, PersonalSearch(corpus="toots-personal", limit=100))
+    assert {hit.message_id for hit in messages.items}.isdisjoint(texts)
+    assert len(await texts_of(app, "toots-personal")) + len(texts) == 216
     nothing = await social_search(app, SocialSearch(query="web", platform="x"))
     assert nothing.items == ()
 
 
 async def test_messages_are_quoted_to_the_letter(exports: None, app: App) -> None:
     texts = await texts_of(app, "chat")
-    found = await personal_search(app, PersonalSearch(date_from="2000-01-01", limit=100))
+    found = await personal_search(
+        app, PersonalSearch(corpus="chat", date_from="2000-01-01", limit=100)
+    )
     assert found.items
     for hit in found.items:
         assert hit.snippet in texts[hit.message_id]

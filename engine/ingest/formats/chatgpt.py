@@ -31,7 +31,7 @@ _CANVAS = "canmore."  # what the documents of a canvas are sent to
 _ENTITY = re.compile('\ue200entity\ue202\\[[^\\]\ue201]{0,300}?"([^"\ue201]{0,300})"\\]\ue201')
 _CITED = re.compile(
     "\\s?\ue200[^\ue201]{0,2000}\ue201|[\ue200-\ue206]|\\s?【\\s*\\d+(?::\\d+)?†[^】\\n]{0,200}】"
-    r"|\s?\bcite(?:turn\d+[a-z]+\d+)+"
+    r"|\s?\bcite(?:turn\d+[a-z]+\d+)+|\s?\[citation:\d+\]"
 )
 # DeepSeek's fragments of a message, by who wrote them.
 _FRAGMENTS = {"REQUEST": "user", "RESPONSE": "assistant"}
@@ -132,7 +132,7 @@ def _find_last(conversation: Mapping[str, object]) -> object:
     nodes, current = as_mapping(conversation.get("mapping")), conversation.get("current_node")
     if isinstance(current, str) and current in nodes:
         return current
-    parents = {as_mapping(node).get("parent") for node in nodes.values()}
+    parents = {str(as_mapping(node).get("parent")) for node in nodes.values()}
     leaves = [name for name in nodes if name not in parents]
     leaves.reverse()  # of those of the same moment the last counts
     return max(leaves, key=lambda name: _rank_node(as_mapping(nodes[name])), default=None)
@@ -159,12 +159,12 @@ def _is_shown(message: Mapping[str, object]) -> bool:
     hidden = as_mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
     text, shows = _read_content(message)
     return (
-        as_mapping(message.get("author")).get("role") in _ROLES
+        str(as_mapping(message.get("author")).get("role")) in _ROLES
         and (
             str(message.get("recipient")).startswith(_CANVAS)
             or (
                 message.get("recipient") in (None, "all")
-                and as_mapping(message.get("content")).get("content_type") in _SHOWN
+                and str(as_mapping(message.get("content")).get("content_type")) in _SHOWN
             )
         )
         and not hidden
@@ -217,7 +217,7 @@ class DeepSeekReader(ChatGptReader):
         message = as_mapping(node.get("message"))
         fragments = read_mappings(message.get("fragments"))
         roles = [role for f in fragments if (role := _FRAGMENTS.get(str(f.get("type"))))]
-        said = [f.get("content") for f in fragments if f.get("type") in _FRAGMENTS]
+        said = [f.get("content") for f in fragments if str(f.get("type")) in _FRAGMENTS]
         written = read_string(message.get("inserted_at"))
         return {
             "id": f"{self.name}/{node.get('thread')}/{node.get('id')}",

@@ -67,12 +67,18 @@ class ClaudeReader(JsonReader):
             for a in attached
             if (text := read_string(a.get("extracted_content")))
         )
+        written = tuple(
+            ("document", text)
+            for part in read_mappings(message.get("content"))
+            if part.get("name") == "artifacts"
+            and (text := read_string(as_mapping(part.get("input")).get("content")))
+        )
         words = _read_words(message)
         thread = read_string(payload.get("thread"))
         return PostFields(
             text=words or text_of("[file]" if files else None),
             searched=None if words else "",
-            beside=pasted,
+            beside=(*pasted, *written),
             created_at=read_zoned_time(message.get("created_at") or payload.get("began")),
             author="Claude" if role == "assistant" else None,
             title=read_string(payload.get("title")),

@@ -1,7 +1,7 @@
 """Reads the outbox of a Mastodon account (`outbox.json`) from its export.
 
 A boost is exported only as the address of the boosted post, which becomes its text. The export does
-not contain the number of likes or boosts.
+not contain the number of likes or boosts. Messages to named people stand among the posts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,30 @@ from engine.ingest.reader import (
     parse_objects,
 )
 from engine.ingest.records import PostFields, Reject, SourceRecord
-from engine.ingest.streams import named_arrays
+from engine.ingest.sources import Source
+from engine.ingest.streams import HEAD, named_arrays
 from engine.messages import Message
 from engine.values import Flag, Kind
 
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
+
+
+def is_direct(payload: Mapping[str, object]) -> bool:
+    """Tell whether a record of an outbox is a message to named people."""
+    note = as_mapping(as_mapping(payload.get("activity")).get("object"))
+    return bool(note.get("to")) and _read_visibility(note) == "direct"
+
+
+def holds_direct(source: Source, name: str) -> bool:
+    """Tell whether a file is an outbox with messages to named people. Raises InputError."""
+    with source.open_ahead(name) as stream:
+        if not MastodonReader().recognises(Sample(head=stream.peek(HEAD), objects=())):
+            return False
+        return any(
+            isinstance(item, JsonObject) and is_direct({"activity": item.value})
+            for _header, items in named_arrays(stream, "orderedItems")
+            for item in parse_objects(name, "record", items)
+        )
 
 
 class MastodonReader(FileReader):

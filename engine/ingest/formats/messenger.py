@@ -34,6 +34,7 @@ _MESSAGE = re.compile(rb'"sender_?[nN]ame"\s*:')
 _FOLDERS = r"(?:inbox|archived_threads|e2ee_cutover|filtered_threads|message_requests)"
 _MEDIA = ("photos", "videos", "audio_files", "files", "gifs", "media")
 _OF_NOBODY = ("Subscribe", "Unsubscribe")  # types of notices
+_NOTICE = re.compile(r"(?:Liked a message|Reacted \S{1,9} to your message|Le gustó un mensaje)\s*")
 
 
 class MessengerReader(FileReader):
@@ -41,7 +42,7 @@ class MessengerReader(FileReader):
 
     name = "messenger"
     kinds = (Kind.PERSONAL,)
-    pattern = rf"messages/{_FOLDERS}/[^/]+/message_\d+\.json"
+    pattern = rf"messages/{_FOLDERS}/[^/]+/message_\d+\.json|[^/]+_\d+\.json"
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_SIGN.search(sample.head) and _MESSAGE.search(sample.head))
@@ -62,12 +63,14 @@ class MessengerReader(FileReader):
                 continue
             context = _read_context(chat, name, source.citation(name), owner)
             for number, message in enumerate(read_mappings(chat.get("messages")), start=1):
-                if message.get("is_unsent") is True or message.get("type") in _OF_NOBODY:
+                words = _read_words(message)
+                is_notice = message.get("type") in _OF_NOBODY or (
+                    words and _NOTICE.fullmatch(words)
+                )
+                if message.get("is_unsent") is True or is_notice:
                     continue
                 key = (context["thread"], _read_time(message), _read_sender(message))
-                identity = made_id(
-                    *map(str, key), str(_read_words(message) or _list_files(message))
-                )
+                identity = made_id(*map(str, key), str(words or _list_files(message)))
                 payload = {"message": message, **context, "id": identity}
                 item = JsonObject(label, number, "record", b"", payload)
                 yield item.record(self.name, identity, digest(orjson.dumps(payload)))

@@ -143,12 +143,12 @@ def _read_workspace(source: Source, folder: str) -> _Workspace:
 
 
 def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[str, object]]:
-    beside = source.beside(folder, file)
-    if beside is None:
-        return ()
-    with source.open_ahead(beside) as stream:
-        items = json_objects(source.label(beside), stream)
-        return [item.value for item in items if isinstance(item, JsonObject)]
+    for place in (PurePosixPath(folder), *PurePosixPath(folder).parents):
+        if beside := source.beside(str(place), file):
+            with source.open_ahead(beside) as stream:
+                items = json_objects(source.label(beside), stream)
+                return [item.value for item in items if isinstance(item, JsonObject)]
+    return ()
 
 
 def _user_names(user: Mapping[str, object]) -> list[str]:
@@ -260,13 +260,21 @@ def _block_text(block: Mapping[str, object]) -> str:
         return f"<#{block.get('channel_id')}>"
     if kind == "link":
         return f"{text or ''} {block.get('url') or ''}".strip()
-    words = text if isinstance(text, str) else read_string(as_mapping(text).get("text"))
+    if kind == "image":
+        text = "\n".join(
+            filter(None, (_words_of(block.get("title")), _words_of(block.get("alt_text"))))
+        )
+    words = _words_of(text)
     fields = (read_string(f.get("text")) for f in read_mappings(block.get("fields")))
     # The pieces of a section of rich text follow each other in one line.
     between = "" if kind in ("rich_text_section", "rich_text_quote") else "\n"
     inner = between.join(map(_block_text, read_mappings(block.get("elements"))))
     whole = "\n".join(filter(None, (words, *fields, inner)))
     return f"> {whole}" if kind == "rich_text_quote" else whole
+
+
+def _words_of(text: object) -> str | None:
+    return read_string(text) or read_string(as_mapping(text).get("text"))
 
 
 def _resolve_references(

@@ -94,6 +94,7 @@ def tweet_post(
         platform="x",
         engagement=read_number(tweet.get("favorite_count"))
         + read_number(tweet.get("retweet_count")),
+        beside=_describe_media(_list_media(tweet)),
         flags=_read_tweet_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
         links=links,
         device=read_device(tweet.get("source")),
@@ -177,9 +178,18 @@ def _read_tweet_flags(
 
 
 def _has_media(tweet: Mapping[str, object]) -> bool:
-    return any(
-        as_mapping(tweet.get(kind)).get("media") for kind in ("entities", "extended_entities")
-    )
+    return bool(_list_media(tweet))
+
+
+def _list_media(tweet: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """Return the pictures and films; all of them stand among the extended entities alone."""
+    whole = (as_mapping(tweet.get(kind)) for kind in ("extended_entities", "entities"))
+    return next((media for part in whole if (media := read_mappings(part.get("media")))), ())
+
+
+def _describe_media(media: Iterable[Mapping[str, object]]) -> tuple[tuple[str, str], ...]:
+    alts = (read_string(item.get("ext_alt_text") or item.get("alt_text")) for item in media)
+    return tuple(("image", alt) for alt in alts if alt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +198,32 @@ class Includes:
 
     users: Mapping[str, Mapping[str, object]]
     tweets: Mapping[str, Mapping[str, object]]
+    attached: Mapping[str, Mapping[str, object]]  # media and polls
 
     @classmethod
     def of(cls, value: object) -> "Includes":
         """Read the `includes` of a page."""
         includes = as_mapping(value)
-        return cls(_by_id(includes.get("users")), _by_id(includes.get("tweets")))
+        return cls(
+            _by_id(includes.get("users")),
+            _by_id(includes.get("tweets")),
+            _by_id(includes.get("media"), "media_key") | _by_id(includes.get("polls")),
+        )
 
 
 def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
-    """Return the tweet with its author and the tweets it refers to embedded."""
+    """Return the tweet with its author, what is attached and the tweets it refers to embedded."""
+    attachments = as_mapping(tweet.get("attachments"))
+    attached = {
+        kind: [includes.attached[key] for key in read_strings(keys) if key in includes.attached]
+        for kind, keys in (
+            ("media", attachments.get("media_keys")),
+            ("polls", attachments.get("poll_ids")),
+        )
+    }
     return {
         **tweet,
+        "attachments": {**attachments, **{kind: each for kind, each in attached.items() if each}},
         "author": includes.users.get(str(tweet.get("author_id")), tweet.get("author")),
         "referenced_tweets": [
             {
@@ -217,7 +241,8 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     original = next((r for r in references if r.get("type") == "retweeted"), {})
     metrics = as_mapping(tweet.get("public_metrics"))
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
-    flags = Flag.MEDIA if as_mapping(tweet.get("attachments")).get("media_keys") else Flag.NONE
+    attachments = as_mapping(tweet.get("attachments"))
+    flags = Flag.MEDIA if attachments.get("media_keys") else Flag.NONE
     for reference in references:
         flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
     return PostFields(
@@ -229,14 +254,28 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
         platform="x",
         engagement=read_number(metrics.get("like_count"))
         + read_number(metrics.get("retweet_count")),
+        beside=(
+            *_describe_media(read_mappings(attachments.get("media"))),
+            *(("poll", words) for p in _list_polls(attachments) if (words := _list_options(p))),
+        ),
         flags=flags,
         links=(*_links_v2(tweet), *_links_v2(original)),
         device=read_string(tweet.get("source")),
     )
 
 
-def _by_id(value: object) -> dict[str, Mapping[str, object]]:
-    return {str(item.get("id")): item for item in read_mappings(value)}
+def _list_polls(attachments: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    poll = as_mapping(attachments.get("poll"))  # as twarc embeds it
+    return [poll] if poll else read_mappings(attachments.get("polls"))
+
+
+def _list_options(poll: Mapping[str, object]) -> str:
+    labels = (read_string(option.get("label")) for option in read_mappings(poll.get("options")))
+    return "\n".join(filter(None, labels))
+
+
+def _by_id(value: object, name: str = "id") -> dict[str, Mapping[str, object]]:
+    return {str(item.get(name)): item for item in read_mappings(value)}
 
 
 def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
@@ -38,7 +38,7 @@ RENEWED = "wa-"  # what ids begin with since they no longer name the file of the
 _NUMBER = re.compile(r"\d+")
 _WORDED = re.compile(r"[^\W\d_年月日년월일]{3}")
 _AMERICAN = re.compile(r"\b[AP]M\b")
-_BUDDHIST = range(2400, 2700)  # years of Thailand
+_BUDDHIST, _PERSIAN = range(2400, 2700), range(1300, 1500)  # years of Thailand and of Iran
 _AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
 _LONGEST = 200_000  # characters; longer texts are refused later
 _TITLE = re.compile(
@@ -85,6 +85,10 @@ _DELETED = re.compile(
     r"|pesan ini (?:telah )?dihapus|anda (?:telah )?menghapus pesan ini"
     r"|tin nhắn này đã bị xóa|bạn đã xóa tin nhắn này|ta wiadomość została usunięta"
     r"|ezt az üzenetet törölték|αυτό το μήνυμα διαγράφηκε|detta meddelande raderades"
+    r"|denne (?:besked|melding)en ble?v? slettet|tämä viesti (?:on )?poistettiin"
+    r"|tato zpráva byla odstraněna|táto správa bola odstránená|acest mesaj a fost șters"
+    r"|ข้อความนี้ถูกลบ(?:แล้ว)?|це повідомлення (?:було )?видалено|این پیام حذف شد"
+    r"|това съобщение беше изтрито|poruka je izbrisana|mesej ini telah dipadam"
     r"|(?:यह|आपने यह) मैसेज (?:डिलीट|मिटा).*|הודעה זו נמחקה|מחקת הודעה זו)[.。]?",
     re.IGNORECASE,
 )
@@ -96,7 +100,8 @@ _ENCRYPTED = re.compile(
 )
 # What a notice says that somebody did, after the name.
 _DID = re.compile(
-    r"(?:created|changed|added|left|removed|joined|pinned|turned o|started|deleted|was added|is now"
+    r"(?:created|changed|added|left|removed|joined|pinned|turned o\w+|started|deleted|was added"
+    r"|is now"
     r"|creó|cambió|añadió|agregó|salió|eliminó|se unió|fijó|activó|desactivó"
     r"|hat (?:die|das|den|dich|eine)|ist (?:beigetreten|der)|wurde"
     r"|a (?:créé|changé|modifié|ajouté|quitté|rejoint|supprimé)"
@@ -178,26 +183,30 @@ def _is_worded(date: str) -> bool:
     return bool(_WORDED.search(date))
 
 
-def _date_parts(date: str, order: str) -> tuple[int, int, int]:
+def _date_parts(written: str, order: str) -> tuple[int, int, int]:
     """Return year, month and day."""
-    if _is_worded(date):
-        year, month, day = read_day(date, None)
+    if _is_worded(written):
+        year, month, day = read_day(written, None)
         return year, month, day
-    first, second, third = (int(number) for number in _NUMBER.findall(date))
-    if _year_first(date):
+    first, second, third = (int(number) for number in _NUMBER.findall(written))
+    if _year_first(written):
         year, month, day = first, second, third
     else:
         year = third + 2000 if third < 100 else third
         month, day = (first, second) if order == MONTH_FIRST else (second, first)
+    if year in _PERSIAN:
+        gone = 31 * (month - 1) if month <= 7 else 30 * (month - 1) + 6
+        moment = date.fromordinal(226894 + 365 * (year - 1) + (8 * year + 21) // 33 + gone + day)
+        return moment.year, moment.month, moment.day
     return (year - 543 if year in _BUDDHIST else year), month, day
 
 
 def _count_faults(dates: Sequence[str], order: str) -> int:
     """Count the invalid dates, and those earlier than the one before."""
     faults, last = 0, datetime.min.replace(tzinfo=UTC)
-    for date in dates:
+    for written in dates:
         try:
-            moment = read_time(date, "00:00", order)
+            moment = read_time(written, "00:00", order)
         except RecordError:
             faults += 1
             continue

@@ -302,6 +302,15 @@ def test_every_export_of_a_folder_is_read(downloads: Path) -> None:
     assert {d.platform for d in stored} >= {"x", "mastodon", "telegram", "claude", "deepseek"}
 
 
+def test_exports_may_lie_beside_a_chat_without_folders_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "chat.txt").write_text("12/03/2023, 20:11 - Ana: A boat\n")
+    (tmp_path / "outbox.json").write_bytes(b'{"type": "OrderedCollection", "orderedItems": []}')
+    (tmp_path / "essay.txt").write_text("A dam is a wall.\n")
+    (tmp_path / "posts.csv").write_text("id,created_at,text\n1,2019-05-23,The dam\n")
+    contents = list_exports(SourceRequest(str(tmp_path)))
+    assert formats(contents) == {"whatsapp", "mastodon", "documents", "auto"}
+
+
 def test_what_is_there_and_not_read_is_named_with_its_records(downloads: Path) -> None:
     unread = {
         file.name: file.records for file in list_exports(SourceRequest(str(downloads))).unread

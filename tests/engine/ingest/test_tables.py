@@ -290,6 +290,8 @@ def _row_of(**cells: str) -> bytes:
         ("user.screen_name", "ana_sails"),
         ("screen_name", "ana_sails"),
         ("user", "{'_type': 'snscrape.User', 'username': 'ana_sails', 'id': 4}"),
+        ("user", "User(username='ana_sails', id=4, displayname='Ana')"),
+        ("ownerUsername", "ana_sails"),
     ],
 )
 def test_programs_say_who_wrote_a_tweet(column: str, cell: str) -> None:
@@ -306,6 +308,11 @@ def test_programs_say_who_wrote_a_tweet(column: str, cell: str) -> None:
         ("retweet", "0", False),
         ("post_type", "RETWEET", True),
         ("post_type", "QUOTE_TWEET", False),
+        ("sourcetweet_type", "retweeted", True),
+        ("Type", "Retweet", True),
+        ("Type", "Video 3", False),
+        ("retweet_status_id", "1690000000000000000", True),
+        ("sourcetweet_type", "quoted", False),
         ("post_type", "", False),
         ("referenced_tweets.retweeted.id", "1690000000000000000", True),
         ("referenced_tweets.retweeted.id", "", False),
@@ -316,6 +323,29 @@ def test_programs_say_who_wrote_a_tweet(column: str, cell: str) -> None:
 def test_programs_say_what_is_a_repost(column: str, cell: str, is_repost: bool) -> None:
     (document,), _ = documents(_row_of(**{column: cell, "text": "the dam"}))
     assert (Flag.REPOST in document.flags) is is_repost
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ({"text": "the dam fl…", "fullText": "the dam floods"}, "the dam floods"),
+        ({"text": "the dam", "fullText": None}, "the dam"),
+        ({"title": "The dam", "selftext": ""}, "The dam"),
+        ({"text": "b'the dam \\xe2\\x80\\x99s'"}, "the dam ’s"),
+        ({"content": "<p>the dam &amp; <a href='x'>sea</a></p>"}, "the dam & sea"),
+        ({"Comment Text": '{"text":"the "},{"text":"dam"}'}, "the dam"),
+        ({"text": "NA"}, "NA"),
+        ({"text": "b'the', b'dam'", "visibility": {"of": 1}}, "b'the', b'dam'"),
+        ({"text": '{"text":1},{"x":2}'}, '{"text":1},{"x":2}'),
+    ],
+)
+def test_what_programs_do_to_texts_is_undone(cells: dict[str, object], text: str) -> None:
+    row = {"id": "x1724551110456246273", "date": "2023-11-14 22:13:20+00:00", **cells}
+    more = {"reply_to_status_id": "NA", "author": {"userName": "ana_sails", "name": "Ana"}}
+    other = row | {"id": "2"} | dict.fromkeys(cells, "another")
+    document, *_ = documents(orjson.dumps([row | more, other]))[0]
+    assert (document.external_id, document.reply_to) == ("1724551110456246273", None)
+    assert (document.text or document.parts[0].text, document.author) == (text, "ana_sails")
 
 
 def test_the_link_of_a_post_is_not_that_of_the_account() -> None:

@@ -35,6 +35,13 @@ def test_short_links_are_shown_as_what_they_stand_for() -> None:
     assert document.search_text == "a"
 
 
+def test_the_descriptions_of_all_pictures_are_found() -> None:
+    media = {"media": [{"ext_alt_text": "A dam"}, {"ext_alt_text": "A quay"}]}
+    document = one(TWEET | {"extended_entities": media}, form="api")
+    assert document.meta["beside"] == ["image: A dam", "image: A quay"]
+    assert "quay" in document.search_text
+
+
 def test_an_extended_tweet_replaces_the_cut_one() -> None:
     compatible = {k: v for k, v in TWEET.items() if k != "full_text"}
     cut = compatible | {"text": "This goes on…", "truncated": True}
@@ -125,9 +132,12 @@ def test_a_page_of_v2_gives_each_tweet_with_its_author() -> None:
     reply = V2 | {"id": "21", "referenced_tweets": [{"type": "replied_to", "id": "10"}]}
     original = [{"type": "retweeted", "id": "10"}]
     repost = V2 | {"id": "22", "text": "RT @her: The w…", "referenced_tweets": original}
+    with_media = V2 | {"attachments": {"media_keys": ["3_1"], "poll_ids": ["5"]}}
     page: dict[str, object] = {
-        "data": [V2, reply, repost],
+        "data": [with_media, reply, repost],
         "includes": {
+            "media": [{"media_key": "3_1", "type": "photo", "alt_text": "A dam"}],
+            "polls": [{"id": "5", "options": [{"position": 1, "label": "yes"}]}],
             "users": [{"id": "7", "username": "him"}, {"id": "8", "username": "her"}],
             "tweets": [ANSWERED],
         },
@@ -137,7 +147,8 @@ def test_a_page_of_v2_gives_each_tweet_with_its_author() -> None:
     assert {document.author for document in stored} == {"him"}
     plain, answer, repeated = stored
     assert plain.text == "Hi & bye https://x.org/a?b=1&copy=2"
-    assert (plain.engagement, plain.flags) == (7, Flag.NONE)
+    assert (plain.engagement, plain.flags) == (7, Flag.MEDIA)
+    assert plain.meta["beside"] == ["image: A dam", "poll: yes"]
     assert (answer.reply_to, answer.flags) == ("10", Flag.REPLY)
     assert (repeated.text, repeated.flags) == ("RT @her: The whole text", Flag.REPOST)
     assert [(reject.line, reject.reason) for reject in rejects] == [(2, "no id")]
@@ -149,12 +160,17 @@ def test_a_flattened_tweet_of_v2_is_read_too() -> None:
         | {
             "author": {"username": "him"},
             "note_tweet": {"text": "Much longer"},
-            "attachments": {"media_keys": ["3_1"]},
+            "attachments": {
+                "media_keys": ["3_1"],
+                "media": [{"media_key": "3_1", "alt_text": "A dam"}],
+                "poll": {"options": [{"label": "yes"}, {"label": "no"}]},
+            },
             "referenced_tweets": [{"type": "quoted", "id": "10"}],
         }
     )
     assert (document.text, document.author) == ("Much longer", "him")
     assert document.flags == Flag.QUOTE | Flag.MEDIA
+    assert document.meta["beside"] == ["image: A dam", "poll: yes\nno"]
 
 
 def test_a_page_may_be_longer_than_a_line_of_the_plain_format() -> None:

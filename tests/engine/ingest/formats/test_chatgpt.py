@@ -103,6 +103,20 @@ def test_a_circular_conversation_tree_does_not_loop() -> None:
     assert [document.external_id for document in stored] == ["m-b", "m-a"]
 
 
+@pytest.mark.parametrize("odd", [[1], {"x": 1}])
+def test_a_damaged_message_does_not_hide_the_others(odd: object) -> None:
+    damaged = (
+        node("b", "a", "user", "y", author={"role": odd}),
+        node("c", "a", "user", "y", content={"content_type": odd, "parts": ["y"]}),
+        node("d", "a", "user", "y") | {"parent": odd},
+    )
+    for each in damaged:
+        chat = conversation(node("a", None, "user", "x"), each, current="")
+        documents(orjson.dumps([chat]))
+        whole = conversation(node("a", str(each["id"]), "user", "x"), each, current="a")
+        assert "m-a" in {document.external_id for document in documents(orjson.dumps([whole]))[0]}
+
+
 def test_only_the_record_that_is_no_conversation_is_rejected() -> None:
     stored, rejects = documents(orjson.dumps([BRANCHED, {"uuid": "x", "chat_messages": []}]))
     assert len(stored) == 3
@@ -207,6 +221,7 @@ def test_the_newest_branch_counts_where_none_is_named(current: object) -> None:
         ("In 1932 【4†source】.", "In 1932."),
         ("In 1932. citeturn0search1turn2view3", "In 1932."),
         ('To \ue200entity\ue202["place","Porto"]\ue201 by sea', "To Porto by sea"),
+        ("In 1932 [citation:1].", "In 1932."),
         ("He cites turns", "He cites turns"),
     ],
 )

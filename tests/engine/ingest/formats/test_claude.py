@@ -26,7 +26,7 @@ TALK = {
             "content": [
                 {"type": "thinking", "thinking": "He asks for a dam."},
                 {"type": "text", "text": "It may not."},
-                {"type": "tool_use", "name": "artifacts", "input": {"content": "x"}},
+                {"type": "tool_use", "name": "artifacts", "input": {"content": "# A dam"}},
             ],
             "sender": "assistant",
             "created_at": "2024-05-01T08:00:09.000000Z",
@@ -45,6 +45,7 @@ def test_a_conversation_is_read_as_it_was_said() -> None:
     assert {d.thread for d in stored} == {"c1"}
     assert question.meta["attachments"] == ["dam.txt", "dam.png"]
     assert "crack in the wall" in question.search_text
+    assert answer.meta["beside"] == ["document: # A dam"]
 
 
 @pytest.mark.parametrize("shape", [[TALK], TALK])

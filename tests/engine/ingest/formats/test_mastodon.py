@@ -6,8 +6,10 @@ import orjson
 import pytest
 
 from engine.corpora import Document
-from engine.ingest.records import Defaults
-from engine.values import Flag
+from engine.ingest.detect import list_exports, open_source
+from engine.ingest.normalise import normalise
+from engine.ingest.records import Defaults, Reject, SourceRequest
+from engine.values import Flag, Kind
 from tests.engine.ingest.reading import documents, moment_of, records
 
 ANA = "https://example.social/users/ana"
@@ -114,6 +116,25 @@ def test_a_picture_without_words_says_what_its_author_wrote_about_it() -> None:
 )
 def test_the_visibility_of_a_post_is_kept(to: object, cc: object, visibility: str) -> None:
     assert one(created(to=to, cc=cc)).meta["visibility"] == visibility
+
+
+def test_messages_to_named_people_are_personal(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.json"
+    sent = created(id="2", to=["https://b.example/users/bob"], cc=[], content="at night")
+    path.write_bytes(outbox(created(), sent, created(id="3", to=[f"{ANA}/followers"], cc=[]), 5))
+    for where in (path, tmp_path):
+        posts, messages = list_exports(SourceRequest(str(where))).exports
+        with open_source(posts) as stream:
+            assert stream.opened.kinds[0] is Kind.SOCIAL
+            assert len(list(stream)) == 3
+        with open_source(messages) as stream:
+            assert stream.opened.kinds == (Kind.PERSONAL,)
+            (record,) = stream
+            assert not isinstance(record, Reject)
+            assert normalise(record, Defaults()).text == "at night"
+    told = SourceRequest(str(path), defaults=Defaults(kind=Kind.SOCIAL))
+    assert len(list_exports(told).exports) == 1
+    assert len(documents(path)[0]) == 3
 
 
 def test_one_bad_activity_does_not_hide_the_others() -> None:

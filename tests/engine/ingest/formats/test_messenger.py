@@ -57,6 +57,14 @@ def test_an_encrypted_chat_is_read() -> None:
     assert (message.text, message.author) == ("at the quay", "Bob Boat")
 
 
+def test_a_download_of_encrypted_chats_is_read_without_notices(tmp_path: Path) -> None:
+    notice = {"senderName": "Bob Boat", "timestamp": 1, "text": "Reacted ❤ to your message "}
+    chat = ENCRYPTED | {"messages": [*ENCRYPTED["messages"], notice]}
+    (tmp_path / "messages").mkdir()
+    (tmp_path / "messages" / "Bob Boat_7.json").write_bytes(orjson.dumps(chat))
+    assert [d.text for d in documents(tmp_path)[0]] == ["at the quay"]
+
+
 def test_chats_of_both_places_lie_in_one_download(tmp_path: Path) -> None:
     for place in ("your_facebook_activity", "your_instagram_activity"):
         folder = tmp_path / place / "messages" / "inbox" / "bob_1"

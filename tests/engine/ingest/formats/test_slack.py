@@ -178,6 +178,7 @@ def test_bots_say_all_that_is_in_their_blocks_and_attachments(tmp_path: Path) ->
         {"type": "header", "text": {"type": "plain_text", "text": "Storm warning"}},
         {"type": "section", "fields": [{"type": "mrkdwn", "text": "Level: high"}]},
         {"type": "rich_text", "elements": [rich]},
+        {"type": "image", "alt_text": "A map of the quay", "image_url": "x"},
     ]
     fields = [{"title": "Opened by", "value": "carla"}]
     attached = {"pretext": "New", "title": "Bridge is low", "text": "", "fields": fields}
@@ -186,7 +187,7 @@ def test_bots_say_all_that_is_in_their_blocks_and_attachments(tmp_path: Path) ->
     short = MESSAGE | of_bot | {"text": "An issue", "attachments": [attached], "ts": "1714550402.2"}
     texts = [d.text for d in documents(export(tmp_path, general__01=[said, short]))[0]]
     assert texts == [
-        "Storm warning\nLevel: high\nonly rich words",
+        "Storm warning\nLevel: high\nonly rich words\nA map of the quay",
         "An issue\n\nNew\nBridge is low\nOpened by: carla",
     ]
 
@@ -195,4 +196,8 @@ def test_people_of_an_organisation_are_known(tmp_path: Path) -> None:
     where = export(tmp_path, general__01=[MESSAGE])
     names = documents(where)[0][0].author
     next(where.rglob("users.json")).rename(where / "org_users.json")
+    assert documents(where)[0][0].author == names
+    team = where / "teams" / "T1"
+    team.mkdir(parents=True)
+    (where / "general").rename(team / "general")
     assert documents(where)[0][0].author == names
