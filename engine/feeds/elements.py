@@ -43,7 +43,7 @@ class _Corrections:
 
     def _end_guid(self: Any) -> None:
         written = _join_pieces(self.elementstack[-1][2]) if self.elementstack else ""
-        self._save("is_permalink", bool(self.guidislink) and "/" in written)
+        self._save("is_permalink", bool(self.guidislink) and "://" in written)
         super()._end_guid()  # type: ignore[misc]
 
     _start_id, _end_id = _start_guid, _end_guid

@@ -51,7 +51,7 @@ _HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>",
 _HTML = re.compile(r"<(?:!DOCTYPE\s+)?html\b", re.IGNORECASE)
 _ROOT = re.compile(r"<[^\W\d]")
 _DEEPEST = 200  # elements; HTML inside Atom nests some dozens deep
-_SHARE_OF_BROKEN = 10  # text is UTF-8 even if one character in this many is damaged
+_SHARE_OF_BROKEN = 3  # text is UTF-8 even if one foreign character in this many is damaged
 
 
 def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
@@ -83,7 +83,8 @@ def _cut_text(text: str, longest: int) -> str:
 def title_words(markup: str | None) -> str:
     """Return the words of a title in one line, with the tags that it speaks of.
 
-    Only tags that are surely markup go: text elements that are closed or have attributes. "How the
+    Only tags that are surely markup go: text elements that are closed, have attributes or stand
+    right before a word. "How the
     <video> element broke" is plain, whatever the feed says about its type.
     """
     text = (markup or "")[: LONGEST_TITLE * _MARKUP_PER_TEXT]
@@ -101,8 +102,9 @@ def _drop_text_elements(text: str) -> str:
 
     def replace_tag(match: re.Match[str]) -> str:
         name, rest = match[2].lower(), match[3]
-        is_markup = name in closed or name in _ALONE or "=" in rest or rest.strip() == "/"
-        if name not in _TEXT_ELEMENTS or not is_markup:
+        is_glued = match.string[match.end() : match.end() + 1].isalnum()
+        is_markup = name in closed or name in _ALONE or is_glued or "=" in rest
+        if name not in _TEXT_ELEMENTS or not (is_markup or rest.strip() == "/"):
             return match[0]
         return "" if _INLINE.fullmatch(match[0]) else " "
 

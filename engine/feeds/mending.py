@@ -16,7 +16,10 @@ _OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _LONGEST_NUMBER = 10  # digits
 _GAP = re.compile(r"\s+")
 _SECOND_SCHEME = re.compile(r"^(?:https?:/*)+(?=https?:/)", re.IGNORECASE)
-_HALF_SCHEME = re.compile(r"^(https?)(?::/(?!/)|//)", re.IGNORECASE)
+_HALF_SCHEME = re.compile(r"^(https?)(?::/?(?!/)|//)", re.IGNORECASE)
+_INVISIBLE = "\u200b\u200e\ufeff"
+# A link in quotes, in angle brackets, or in the element of HTML.
+_WRAPPED = re.compile(r"(?:<a\b[^<>]*\bhref=)?[\"'“<]([^\"'”<>]+)[\"'”>].*", re.DOTALL)
 _HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
 _NAMES_OF_ENDINGS = "asp aspx cfm cgi htm html jsp pdf php phtml shtml xhtml xml"
 _ENDINGS_OF_FILES = frozenset(_NAMES_OF_ENDINGS.split())
@@ -64,7 +67,9 @@ def mend_link(written: str, *, base: str = "") -> str:
     A host without a scheme is recognised by "www.", by that of `base`, or by a path behind it, as
     no ending of a file has one.
     """
-    link = _GAP.sub(_drop_line_end, written.strip()).replace(" ", "%20")
+    link = written.strip().strip(_INVISIBLE)
+    wrapped = _WRAPPED.fullmatch(link)
+    link = _GAP.sub(_drop_line_end, wrapped[1] if wrapped else link).replace(" ", "%20")
     link = _HALF_SCHEME.sub(r"\1://", _SECOND_SCHEME.sub("", link))
     return f"https://{link}" if _lacks_scheme(link, base) else link
 

@@ -31,6 +31,7 @@ from engine.text.written_dates import DayOrder, find_day_order, read_written_dat
 
 _Item = TypeVar("_Item", bound=Mapping[str, Any])
 _VERSION = "jsonfeed.org/version/"
+_ALTERNATE = re.compile(r"(?:^|[\s/])alternate(?:\s|$)")  # its full name is an address
 _HTML_TYPE = re.compile(r"^(?:\s*$|.*html)")
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
 _JSON_DATES = ("date_published", "date_modified")
@@ -42,7 +43,8 @@ FEED_LIMITS = Limits(
 _EAST_ASIAN = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]?")
 _EAST_ASIAN_CLOCK = re.compile(r"(\d{1,2}) ?[时時시] ?(\d{1,2}) ?[分분](?: ?(\d{1,2}) ?[秒초])?")
 _BLANKS_BETWEEN = re.compile(r"^(\d{4})[ /.-]\s?(\d{1,2})[ /.-]\s?(\d{1,2})(?=[.\s]|$)\.?")
-_NAMED_ZONE = re.compile(r"\[[A-Za-z/_]+\]$")  # behind an offset, which says as much
+# Behind an offset, which says as much.
+_NAMED_ZONE = re.compile(r"\[[A-Za-z/_]+\]$|(?<=[+-]\d{4}) [A-Z]{2,5}(?: m=.*)?$")
 _BLANKS = re.compile(r"\s+")
 _LONGEST = 100  # characters
 _KNOWN = (DayOrder.DAY_FIRST, DayOrder.MONTH_FIRST)
@@ -83,7 +85,7 @@ def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
     return FeedEntry(
         identity=make_storable(_as_text(item.get("id"))),
         title=title_words(_as_text(item.get("title"))),
-        link=web_link(item.get("url") or item.get("external_url"), url),
+        link=web_link(item.get("url") or item.get("external_url") or _as_address(item), url),
         summary=plain_words(
             next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
@@ -91,6 +93,12 @@ def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
         author=_read_author(item),
         tags=tags_of(_as_list(item.get("tags"))),
     )
+
+
+def _as_address(item: dict[str, Any]) -> str | None:
+    """Return the id of an item if it is an address, as ids ideally are."""
+    name = _as_text(item.get("id"))
+    return name if "://" in name else None
 
 
 def _read_author(item: dict[str, Any]) -> str | None:
@@ -172,7 +180,7 @@ def _choose_link(item: Mapping[str, Any]) -> object:
     pages = [
         link
         for link in item.get("links") or ()
-        if link.get("href") and "alternate" in str(link.get("rel", "")).split()
+        if link.get("href") and _ALTERNATE.search(str(link.get("rel", "")))
     ]
     texts = (link["href"] for link in pages if _HTML_TYPE.search(str(link.get("type", ""))))
     guid = item.get("id") if item.get("is_permalink") else None
@@ -259,10 +267,11 @@ def read_feed_date(written: object, *, is_day_first: bool | None = None) -> date
 
     `is_day_first` is the order of dates such as 03/04/2026, which are none if it is None.
     """
-    if not isinstance(written, str) or len(written) > _LONGEST:
+    text = _as_text(written)
+    if len(text) > _LONGEST:
         return None
     try:
-        date = read_written_date(_spell_plainly(written), is_day_first)
+        date = read_written_date(_spell_plainly(text), is_day_first)
         zoned = date if date.tzinfo else date.replace(tzinfo=UTC)
         return zoned.astimezone(UTC).replace(microsecond=0)
     except (RecordError, OverflowError):

@@ -26,7 +26,7 @@ from engine.errors import (
 )
 from engine.fetch import FetchLimits, shown_host
 from engine.messages import Message
-from engine.page.headline import NoHeadline, choose_headline, slug_words
+from engine.page.headline import NoHeadline, choose_headline, is_home, slug_words
 from engine.page.metadata import Page, decode_page, read_page
 from engine.process_pool import Ending, Limits, ProcessPool, WorkerEnded
 from engine.search import Headline
@@ -322,7 +322,8 @@ async def _read_titled(
         fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
         content_type = fetched.headers.get("Content-Type")
         page = await isolation.run(read_page, fetched.body, content_type, now=now)
-        title = choose_headline(page, fetched.url)
+        leads_home = is_home(fetched.url) and not is_home(url)
+        title = NoHeadline.WALL if leads_home else choose_headline(page, fetched.url)
         url = fetched.url
         if not isinstance(title, NoHeadline) or not page.refresh:
             break

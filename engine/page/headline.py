@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from engine.page.metadata import Page
 from engine.prophecy.headline import read_headline
+from engine.text.clean import fold_case_and_accents
 
 _WORDS = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _SEPARATORS = re.compile(r"\s{1,9}[|·•»«–—-]\s{1,9}|\s{0,9}[|·•]\s{0,9}")
@@ -25,52 +26,49 @@ _SHORT_TITLE, _SHORT_TEXT = 3, 1_500  # words, and letters: a page with less has
 _NOT_TOLD = ".!?¿¡…-–— \"'“”«»"
 _SLUG_WORD = re.compile(r"[^\W_]+")
 _FEWEST_SLUG_WORDS = 3
+_FEWEST_IN_ADDRESS = 4  # words of a title
 _LONGEST_SLUG = 200
-_ENDING = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"(?=.*\d)[0-9a-f]{6,}|\d{5,}|[a-z]?\d{6,}", re.IGNORECASE)
+_ENDING = re.compile(r"(?:\.[a-z]{2,5})+$", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"(?=.*\d)[0-9a-f]{6,}|\d{5,}|[a-z]{1,5}\d{4,}|id(?=.*\d)\w{8,}", re.IGNORECASE
+)
 
 # What pages are called that have no name of their own.
 _NAMELESS = (
     r"(?:untitled|unbenannt|sans titre|s(?:in|em) t[ií]tulo)(?: \w+)?",
-    r"(?:home|main|start|front|landing|new|default|blank) ?-?(?:page|site|tab|document)?",
-    r"page (?:title|\d+)|latest news|top stories|(?:site|web ?page) title",
+    r"(?:home|main|start|front|landing|new|default|blank|test) ?-?(?:page|site|tab|document)?",
+    r"page (?:title|\d+)|latest news|top stories|(?:site|web ?page) title|search results",
     r"(?:p[aá]gina )?(?:inicio|principal|de inicio|inicial)|page d['’]accueil",
-    r"telegram . a new era of messaging|wayback machine|google news|webpage archive",
+    r"telegram . a new era of messaging|(?:.{1,20}: )?wayback machine|google news|webpage archive",
     r"reddit . (?:dive into anything|the heart of the internet)|tiktok . make your day",
-    r"msn \W .{1,80}|instagram photos and videos|internet archive",
+    r"msn \W .{1,80}|instagram photos and videos|internet archive|12ft\b.{0,30}",
+    r"(?:react|vite|vue|angular|next\.?js|nuxt|svelte)(?: \+ \w+)?(?: app)?|(?:tweet|x) / x",
+    r"index of /.{0,60}|apache2? .{0,20}default page\b.{0,20}|welcome to nginx",
+    r"terms (?:of|and) (?:service|use|conditions)",
 )
 _TO_READ = r"(?:read|continue|view|access|watch|unlock|see)\b.{0,50}"
 _LOGINS = (
-    r"(?:please )?(?:log|sign) ?(?:in|on|up)(?: page| required|(?: |, )(?:to|or|with|for"
-    r"|and) .{1,60})?",
+    r"(?:please )?(?:log|sign) ?(?:in|on|up)(?:(?: |, )(?:to|or|with|for|and) .{1,60})?",
     r"(?:log|sign) ?into .{1,30}|(?:log|sign) ?in . .{1,30}|create (?:an|your) account",
     rf"(?:subscribe|register|join)(?: (?:now|today))?(?: (?:to|and) {_TO_READ})?",
-    r"subscription required|subscriber[- ](?:only|exclusive)(?: content)?|members only",
-    r"(?:inicia|iniciar|inicie) sesi[oó]n(?: .{1,40})?|identif[ií]cate",
-    r"suscr[ií]b(?:ete|ase|ite)(?: (?:para|a) .{1,50})?|(?:se )?connecter(?: [àa] .{1,30})?",
-    r".{1,20}: log ?in or sign ?up",
-    r"connexion|connectez-vous.{0,40}|abonnez-vous.{0,40}"
-    r"|(?:jetzt )?(?:anmelden|einloggen|abonnieren)",
-    r"anmeldung(?: erforderlich)?|bei .{1,30} anmelden|accedi(?: a .{1,30})?"
+    r"join \w{1,20}|\w{1,20} login, sign in|(?:inicia|iniciar|inicie) sesi[oó]n(?: .{1,40})?",
+    r"identif[ií]cate|suscr[ií]b(?:ete|ase|ite)(?: (?:para|a) .{1,50})?"
+    r"|(?:se )?connecter(?: [àa] .{1,30})?|(?:jetzt )?(?:einloggen|abonnieren)",
+    r".{1,20}: log ?in or sign ?up|(?:jetzt )?weiterlesen mit .{1,20}",
+    r"connexion|connectez-vous.{0,40}|abonnez-vous.{0,40}",
+    r"anmeldung(?: erforderlich)?|(?:bei .{1,30} |jetzt )?anmelden|accedi(?: a .{1,30})?"
     r"|abbonati(?: .{1,40})?",
 )
 _ROBOT_CHECKS = (
-    r"just a (?:moment|second)|one moment(?:,? please)?|(?:please )?wait(?:ing)?"
-    r"|please wait.{0,40}",
-    r"robot or human|let['’]s confirm you are human"
-    r"|access denied . .{1,30} used cloudflare.{0,40}",
-    r"one more step|loading(?: (?:page|site|content).{0,20})?|un momento(?:,? por favor)?"
-    r"|cargando",
-    r"un instant(?:,? s['’]il .{1,15})?|(?:nur )?einen? moment(?: bitte)?"
-    r"|(?:einen )?moment(?: bitte)?",
-    r"bitte warten"
-    r"|(?:you are |you['’]re )?(?:being )?redirect(?:ing|ed)(?: (?:you|to|in)\b.{0,40})?",
-    r"redirect(?:ion)?(?: notice| page)?|are you (?:a |not a )?(?:robot|human)",
+    r"(?:robot or )?human|(?:human|identity) verification|let['’]s confirm you are human",
+    r"access denied . .{1,30} used cloudflare.{0,40}",
+    r"(?:please )?wait\b.{0,40}|loading(?: (?:page|site|content).{0,20})?|one more step",
+    r"(?:just a|one) (?:moment|second)(?:,? please)?|un momento(?:,? por favor)?",
+    r"un instant(?:,? s['’]il .{1,15})?|(?:nur )?(?:einen? )?moment(?:,? bitte)?",
+    r"(?:you are |you['’]re )?(?:being )?redirect(?:ing|ed)(?: (?:you|to|in)\b.{0,40})?",
     r"(?:please )?(?:verify|verifying|confirm)(?: that)? you(?:r|['’]re)?\b.{0,50}",
     r"(?:please )?(?:complete|solve) (?:the|this) .{0,20}(?:captcha|challenge|check)",
-    r"(?:human|bot|robot|browser|security|captcha|identity|age|client|access|device)[ -]"
-    r"(?:verification|check|checkpoint|challenge|test|validation)(?: required)?",
-    r".{1,25} security check(?:point)?|(?:re)?captcha(?: .{1,20})?|bot protection|ddos[- ]guard",
+    r".{1,25} (?:security check(?:point)?|captcha)(?: page)?|(?:re)?captcha(?: .{1,20})?",
     r"(?:checking|validating|securing|testing) (?:if the site|your (?:browser|connection"
     r"|device))\b.{0,50}",
     r"attention required.{0,30}|pardon (?:our|the) interruption"
@@ -78,11 +76,9 @@ _ROBOT_CHECKS = (
     r"(?:please )?(?:enable|turn on|activate) (?:js|javascript|cookies)\b.{0,60}",
     r"(?:javascript|js|cookies?) (?:is|are|has been|must be) "
     r"(?:not available|disabled|enabled|required|not supported|blocked|turned off)\b.{0,40}",
-    r"(?:unsupported|incompatible|outdated) browser|(?:please )?update your browser",
-    r"(?:your|this) browser (?:is|isn['’]t|is not) .{0,40}",
-    r"(?:verifica|comprueba|confirma)(?:ndo)? (?:que|tu|su) .{0,15}(?:robot|humano|navegador)",
+    r"(?:your|this) browser (?:is|isn['’]t|is not) .{0,40}|ddos[- ](?:guard|protection).{0,30}",
     r"v[ée]rification (?:de s[ée]curit[ée]|humaine|en cours|que vous).{0,20}",
-    r"sicherheits(?:[uü]berpr[uü]fung|pr[uü]fung|check)|sind sie ein (?:mensch|roboter)",
+    r"sicherheits(?:[uü]berpr[uü]fung|pr[uü]fung|check)",
 )
 _COOKIE = r"(?:cookies?|privacy|consent|gdpr|ad)"
 _CONSENTS = (
@@ -92,6 +88,8 @@ _CONSENTS = (
     r"prima di (?:continuare|procedere)(?: (?:su|con|a) .{1,30})?"
     r"|voordat (?:je|u) verder ?gaat.{0,30}",
     r"avant d(?:e |['’])(?:continuer|acc[eé]der|poursuivre)(?: (?:vers|[àa]|sur) .{1,30})?",
+    r"innan du forts[äa]tter.{0,30}|f[øo]r du forts[æe]tter.{0,30}|.{1,20} gitmeden [öo]nce"
+    r"|перед тем,? как перейти.{0,30}|.{1,20}に移動する前に|.{0,20}继续前往.{1,20}前.{0,20}",
     r"yahoo (?:is|est|ist|es|fait|forma|fa) .{0,20}(?:part|teil|famil).{0,60}",
     rf"(?:your |manage |about |our )?{_COOKIE}(?: (?:and|&) {_COOKIE})?[ -]"
     r"(?:consent|settings?|preferences?|choices?|cent(?:er|re)|options|notice|policy|wall"
@@ -109,52 +107,79 @@ _CONSENTS = (
     r"(?:param[eè]tres|gestion|politique) (?:de |des |du )(?:la )?(?:confidentialit[eé]|cookies"
     r"|consentement)",
     r"(?:defini[cç][oõ]es|configura[cç][oõ]es|pol[ií]tica) de (?:privacidade|cookies)",
-    r"(?:.{1,20} )?privacy ?gate|consent form|zustimmung erforderlich",
+    r"(?:.{1,20} )?privacy ?gate|zustimmung erforderlich",
     r"(?:privacy|cookie)[ -]?(?:instellingen|voorkeuren|toestemming)",
 )
 _ERRORS = (
-    r"(?:error |http |status |fehler |erreur )?[345]\d\d(?:[ :.-]+(?:error|forbidden|unauthorized"
-    r"|(?:page )?not found|bad gateway|service unavailable|internal server error|access denied"
-    r"|too many requests|gateway time-?out))?",
-    r"(?:(?:the|this|that|requested) )*(?:page|file|url|content|site|article) (?:you .{3,30} )?"
-    r"(?:was |is |could |can )?(?:not|no longer|cannot) (?:be )?(?:found|available"
-    r"|exist)(?: .{1,20})?",
+    r"(?:error |http |status |fehler |erreur |ошибка )?[345]\d\d"
+    r"(?:[ :.-]+(?:gone|.{0,20}(?:error|forbidden|required|denied|gateway|fetch failed)))?",
     r"(?:sorry|oops|whoops|uh[- ]oh|hmm)\W+(?:this|that|the|we|your?|something|page|but)\b.{0,50}",
-    r"(?:(?:this|that|the) )?(?:page|content|site|story|video|post|account|link) "
-    r"(?:isn['’]t |is not |is no longer |is (?:currently |temporarily )?un)available(?: .{1,30})?",
-    r"(?:we )?(?:can['’]t|cannot|could not|couldn['’]t) find (?:that|this|the) page.{0,20}",
-    r"(?:page )?not found|(?:page )?unavailable|forbidden|bad (?:gateway|request)"
-    r"|gateway time-?out",
-    r"(?:service|site|page|website|content) (?:temporarily )?unavailable|temporarily unavailable",
-    r"internal server error|(?:server|application|unknown|an?|unexpected|database|fatal) error"
-    r"(?: (?:has )?occurred)?|error(?: page)?|something went wrong(?:[.,] .*)?",
-    r"access (?:is |to this (?:page|site) (?:has been|is|was) )?(?:denied|blocked|restricted"
-    r"|forbidden)",
     r"(?:sorry,? )?you (?:have been|are|were) (?:blocked|banned|unable to access)\b.{0,40}",
-    r"blocked|(?:request )?(?:blocked|rejected)|too many requests|account suspended",
-    r"(?:(?:the |this |our |web)?(?:site|page) |we(?: are|['’]re) )?(?:is )?(?:currently "
-    r"|temporarily )?"
-    r"(?:down |undergoing |under |in |on |closed for |for )*(?:scheduled )?maintenance(?: mode)?",
-    r"(?:site |page )?under construction|coming soon|be right back|(?:we['’]ll )?be back soon",
-    r"(?:this .{1,15} is )?not available in your (?:region|country|area)"
-    r"|unavailable for legal reasons",
-    r"acceso (?:denegado|restringido|prohibido)|p[aá]gina n(?:o|[aã]o) (?:encontrada|disponible)",
-    r"no se (?:ha )?encontr(?:[oó]|ado) la p[aá]gina"
-    r"|(?:seite|artikel) nicht (?:gefunden|verf[uü]gbar)",
-    r"zugriff verweigert|page (?:introuvable|non trouv[eé]e|indisponible)|accesso negato",
-    r"acc[eè]s (?:refus[eé]|interdit|bloqu[eé])|pagina (?:non trovata|niet gevonden)",
-    r"wartungs(?:arbeiten|modus)|en mantenimiento|en maintenance",
-    r"(?:this |the )?(?:domain|website|site)(?: name)? (?:is |has been |may be )?"
-    r"(?:for sale|parked|suspended|expired)",
+    r"something went wrong(?:[.,] .*)?|application error: .{1,60}|(?:web )?page blocked",
+    r"(?:hrm\. )?the wayback machine has not .{1,40}|error: the request .{1,40}",
+    r"request unsuccessful\. .{1,60}|nothing found for .{1,80}",
+    r"(?:[\w-]+\.)+\w+ is for sale|.{1,30} application control|private (?:video|account|page)",
+    r"(?:this |the )?(?:domain|website|site)(?: name)? (?:is |may be )?for sale|too many requests",
+    r"(?:we['’]ll )?be (?:right )?back(?: soon)?|coming soon|(?:site |page )?under construction",
+    r"not acceptable|method not allowed|rate limited|technical difficulties|external link warning",
+    r"(?:select|choose|confirm) your (?:age|country|language|region)|continue to site",
+    r"(?:not |un)available in your (?:region|country|area)|web filter violation|wartungsarbeiten",
+    r"(?:you are )?leaving (?:our site|\w+)|.{0,15}(?:見つかりません|存在しません|読み込み中).{0,8}"
+    r"|.{0,8}(?:页面|网页|頁面|網頁).{0,8}(?:不存在|错误|錯誤|找不到)|找不到.{0,4}(?:页面|网页|頁面"
+    r"|網頁)|404错误|.{0,15}찾을 수 없습니다|الصفحة غير موجودة",
 )
+# A title wholly of these words, some of the first group, is that of an error or of a wall.
+_WORDS_OF_WALLS = """
+    abonnes acces acceso access accesso authorization available banned blocked bloque bot browser
+    bulunamadi bulunamadı captcha cargando caricamento carregando challenge chargement check
+    checkpoint cookies denegado denied disabled disponible encontrada encontrado encontro erreur
+    erro error errore errors exist exista existe existiert exists expired fatal fehler find
+    forbidden found fundet funnet gefunden geladen gevonden hata hittades hittas indisponible
+    interdit interruption introuvable invalid javascript js laden leyendo loading login maintenance
+    mantenimiento manutenzione members n'existe negato offline parked prohibido redireccion redirect
+    redirected redirecting redirection refuse refused rejected restricted restringido robot robots
+    subscriber subscribers subscription supported suscriptores suspended time-out timeout trouve
+    trouvee trovata trovato unauthorized unavailable unsupported validation verfugbar verification
+    verify verifying verweigert warten wartung wartungsmodus weiterleitung znaleziona znaleziono
+    zugriff доступ загрузка наидена наидено ограничен ошибка
+"""
+_WORDS_BESIDE = """
+    1 401 403 404 410 429 451 500 502 503 504 a abbiamo accede accedi account activity address again
+    age al alert algo all an and anymore app application are article articulo artikel as at au
+    aufgetreten aux back be been before being bir bitte blev bu buscas by can can't cannot ce cet
+    cette che choose client close code con confirm connection construction contenido content
+    continue could couldn't country cours currently d'acceder das database de del den der des det
+    device deze di die diese dieser dieses doesn't domain du due e ein einem einen ej el em en
+    enable er es essa esse est esta establishing este et exclusivo favor file foi for from gateway
+    go gone ha han has have here het hour http i'm identity if ihr ikke il in incompatible
+    inte intentalo internal is isn't ist it it's jetzt just kan kein keine kon kunde kunne l'article
+    la las le legal les link lire lo longer looking los making many mehr mensch method moment more
+    n'est n'existe name nao ne need network nginx nicht nichts nie niet no non not notice
+    notification now o occurred ocurrido of off on one only op or os our out page pages pagina para
+    parece pas per please plus por post pour private process profile que questa questo rate reading
+    reasons region reload request requested requests required reserve right rights roboter run sayfa
+    scheduled se security seguir seite seiten select server service session si sida sidan side siden
+    sie sind site sites sitio something soon sorry stato status story strona su suite sure survenue
+    system te technical technische temporarily test that the their there this time to too try tu
+    turn un una under une unexpected unknown up update url us verificato via video view votre vous
+    warning was we we'll we're web website went what will wird works wrong wurde wurden y ya you
+    you're you've your zostala została zu на не страница эта этои этот
+"""
 # Pages of networks are called after who wrote, and not after what.
 _PROFILES = (
-    r".{1,60} \(@[\w.]+\)(?: (?:on|en|auf|sur|su) \w+)?|(?:telegram: )?(?:view|contact|join) @\w+",
-    r"see posts, photos and more.{0,30}",
+    r".{1,60} \(@[\w.@-]+\)(?: (?:on|en|auf|sur|su) \w+)?",
+    r"(?:telegram: )?(?:view|contact|join) @\w+|see posts, photos and more.{0,30}",
     r"@?[\w.]+ on (?:x|twitter|threads|instagram|tiktok)|(?:instagram|facebook|tiktok) . \w+",
+)
+_POST = re.compile(
+    r".{1,60} (?:on|en|auf|sur|su) (?:X|Twitter|Threads|Instagram|LinkedIn|Facebook|TikTok):\s"
+    r"[\"“«](.{20,})[\"”»](?: / X)?",
+    re.DOTALL,
 )
 _KINDS = (_NAMELESS, _LOGINS, _ROBOT_CHECKS, _CONSENTS, _ERRORS, _PROFILES)
 _PROFILE = re.compile("|".join(_PROFILES), re.IGNORECASE)
+_TELLING_WORDS = frozenset(_WORDS_OF_WALLS.split())
+_WALL_WORDS = _TELLING_WORDS | frozenset(_WORDS_BESIDE.split())
 _NO_ARTICLE = re.compile("|".join(name for kind in _KINDS for name in kind), re.IGNORECASE)
 # Words that are telling in a title of two or three over a page without text.
 _TELLING = re.compile(
@@ -194,6 +219,8 @@ def choose_headline(page: Page, url: str) -> str | NoHeadline:
         text = _without_names(title.text, names)
         if title.of_page and is_wall:
             break
+        if _is_in_address(text, url):
+            return text
         if is_wall_title(title.text) or is_wall_title(text) or _is_bare_wall(text, page):
             is_wall |= title.of_page
             continue
@@ -201,6 +228,15 @@ def choose_headline(page: Page, url: str) -> str | NoHeadline:
             return text
     titled = any(title.text for title in _list_titles(page))
     return NoHeadline.WALL if titled else NoHeadline.UNTITLED
+
+
+def is_home(url: str) -> bool:
+    """Tell whether an address is that of a site's first page, to which removed articles lead."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.path in ("", "/") and not parts.query
 
 
 def _list_titles(page: Page) -> Iterator[_Title]:
@@ -235,31 +271,46 @@ def _is_short(part: str) -> bool:
 
 
 def _fold(text: str) -> str:
-    return " ".join(word.casefold() for word in _WORDS.findall(text))
+    """Return a name without blanks, as a host has it, and without an English article."""
+    return fold_case_and_accents("".join(_WORDS.findall(text))).removeprefix("the")
 
 
 def _without_names(title: str, names: frozenset[str]) -> str:
     """Return a title without the name of the site at its end or beginning."""
-    text = read_headline(title).text.strip()
+    post = _POST.fullmatch(title.strip())
+    text = post[1] if post else title.strip()
     for match in reversed(list(_SEPARATORS.finditer(text))):
         if _fold(text[match.end() :]) in names:
             text = text[: match.start()]
     first = _SEPARATORS.search(text)
     if first and _fold(text[: first.start()]) in names:
         text = text[first.end() :]
-    return text.strip(_EDGES)
+    return read_headline(text).text.strip(_EDGES)
 
 
 def is_wall_title(title: str) -> bool:
     """Tell whether a title, or a part of it beside a name, is that of a page before an article."""
-    if _NO_ARTICLE.fullmatch(title.strip(_NOT_TOLD)):
+    if _is_of_wall(title):
         return True
     parts = [part.strip(_NOT_TOLD) for part in _SEPARATORS.split(title)]
     edges = (parts[:1], parts[1:]), (parts[-1:], parts[:-1])
     return len(parts) > 1 and any(
-        _NO_ARTICLE.fullmatch(edge[0]) is not None and all(map(_is_short, rest))
-        for edge, rest in edges
+        _is_of_wall(edge[0]) and all(map(_is_short, rest)) for edge, rest in edges
     )
+
+
+def _is_of_wall(title: str) -> bool:
+    """Tell whether a title is a phrase of such pages, or consists of their words alone."""
+    if _NO_ARTICLE.fullmatch(title.strip(_NOT_TOLD)):
+        return True
+    words = set(_WORDS.findall(fold_case_and_accents(title.replace("’", "'"))))
+    return words <= _WALL_WORDS and not words.isdisjoint(_TELLING_WORDS)
+
+
+def _is_in_address(text: str, url: str) -> bool:
+    """Tell whether an address names a title, as that of its article."""
+    words = set(map(_fold, _WORDS.findall(slug_words(url) or "")))
+    return len(words.intersection(map(_fold, _WORDS.findall(text)))) >= _FEWEST_IN_ADDRESS
 
 
 def _is_bare_wall(text: str, page: Page) -> bool:

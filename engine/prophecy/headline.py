@@ -13,7 +13,7 @@ _LONGEST = 2000
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 # They reverse or hide what stands around them; the marks that right-to-left text needs are others.
-_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]")
+_OVERRIDES = re.compile("[\u00ad\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]")
 _WORDS = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _LABEL = re.compile(

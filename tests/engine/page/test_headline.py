@@ -38,6 +38,8 @@ def og(title: str, site: str = "") -> str:
         og("Home") + f"<title>{HEADLINE}</title>",
         og("Untitled Document") + f"<title>{HEADLINE}</title>",
         f"<title>Startseite</title><h1>{HEADLINE}</h1>",
+        og("The Lighthouse") + f"<title>{HEADLINE}</title>",
+        f'<title>Ana on X: "{HEADLINE}" / X</title>',
         f"<title>Subscribe to read | The Lighthouse</title>{og(HEADLINE)}",
         f'<script type="application/ld+json">{{"@type": "Article", "headline": "{HEADLINE}"}}'
         "</script>"
@@ -77,6 +79,22 @@ def test_the_first_title_that_is_no_name_is_the_headline(markup: str) -> None:
         *("MSN", "Threads", "lighthouse.example", "The-Lighthouse.example", " - YouTube"),
         *("Ana (@ana) on Threads", "Telegram: View @harbour", "Wayback Machine"),
         *("Telegram – a new era of messaging", "https://lighthouse.example/a"),
+        *(
+            "Making sure you're not a bot!",
+            "Error 404 (Not Found)!!1",
+            "401 Authorization Required",
+        ),
+        *("The article you are looking for has expired", "This account has been suspended."),
+        *("Este artículo ya no está disponible", "Diese Seite existiert nicht", "410 Gone"),
+        *("L’article n’existe plus", "Accede para seguir leyendo", "Страница не найдена"),
+        *("ページが見つかりません", "页面不存在", "페이지를 찾을 수 없습니다", "الصفحة غير موجودة"),
+        *(
+            "Innan du fortsätter till Moogle",
+            "React App",
+            "Index of /",
+            "moogle.example is for sale",
+        ),
+        "Ana (@ana@ponds.example)",
     ],
 )
 def test_the_title_of_a_page_before_an_article_is_no_headline(title: str) -> None:
@@ -100,6 +118,7 @@ def test_the_title_of_a_page_before_an_article_is_no_headline(title: str) -> Non
         *("Checking your pension: five questions", "Forbidden city reopens to visitors"),
         *("News of the strike reaches the islands", "Blocked canal costs a billion a day"),
         *("Before you continue the diet, read the small print of the study", "Bad gateway drugs?"),
+        *("Human error", "Missing man found", "Back down", "Home sale"),
         *("Ships wait – and nobody unloads them", "Iniciar la sesión costó tres horas"),
         *(
             "Un momento para la historia del puerto",
@@ -139,6 +158,8 @@ def test_a_post_of_a_channel_is_its_text_and_not_the_name_of_the_channel(
         ("/news/ships-wait-off-coast-20261128.html", "ships wait off coast"),
         ("/a/strike_goes_on_at_port?x=1", "strike goes on at port"),
         ("/espa%C3%B1a-gana-la-copa/amp/", "españa gana la copa"),
+        ("/strike-goes-on-at-port_e1234.amp.html", "strike goes on at port"),
+        ("/strike-goes-on-rcna12345", "strike goes on"),
         ("/article/12345678", None),
         ("/p/3f2a9bc1d0e4-77aa12", None),
         ("/", None),
@@ -147,6 +168,13 @@ def test_a_post_of_a_channel_is_its_text_and_not_the_name_of_the_channel(
 )
 def test_the_words_of_an_address_are_read(path: str, words: str | None) -> None:
     assert slug_words(f"https://lighthouse.example{path}") == words
+
+
+def test_a_title_that_its_address_names_is_no_wall() -> None:
+    title = "Please wait for the next captain, sailors say"
+    assert choose(f"<title>{title}</title>") is NoHeadline.WALL
+    url = "https://lighthouse.example/please-wait-for-the-next-captain"
+    assert choose(f"<title>{title}</title>", url) == title
 
 
 def test_no_real_article_page_is_refused(shared_data: Path) -> None:

@@ -99,6 +99,15 @@ async def test_an_article_behind_redirects_in_another_encoding_is_read(
     assert headline.date == datetime(2016, 3, 14, 21, 5, tzinfo=UTC)
 
 
+async def test_an_address_that_leads_to_the_first_page_has_no_headline(
+    fetcher: Fetcher, web: WebServer
+) -> None:
+    web.pages["/"] = page("<title>The Lighthouse: news of the coast today</title>")
+    web.pages["/ships-wait-off-the-coast"] = redirect("/", 302)
+    with pytest.raises(FetchUntitled, match="ships wait off the coast"):
+        await headline_from_link(fetcher, HERE, web.url("/ships-wait-off-the-coast"), now=NOW)
+
+
 @pytest.mark.parametrize(
     ("title", "is_article"),
     [
