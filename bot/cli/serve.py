@@ -308,7 +308,7 @@ async def _count_outcome(
 
 async def _deliver_all(wiring: Jobs, job: Job) -> _Sent:
     """Deliver until nothing more can be sent now."""
-    outbox, since = wiring.delivering.outbox, wiring.now() - _GIVEN_UP_SINCE
+    outbox, since = wiring.sender.outbox, wiring.now() - _GIVEN_UP_SINCE
     before = await outbox.health(since)
     end, last = time.monotonic() + _DELIVER_SECONDS, 0.0
     while time.monotonic() < end:
