@@ -18,7 +18,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -26,7 +26,7 @@ from statistics import median
 from bench.compositions import Flaw, find_faults, read_labelled
 from bench.timing import Output, milliseconds
 from bot.app import App, open_app
-from bot.queries.compose import compose_parts
+from bot.queries.compose import build_composer
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, Composition
 from engine.compose.run import Composer
@@ -133,7 +133,8 @@ async def _measured(
     app: App, names: Sequence[str], prompts: Sequence[str], web_seconds: float
 ) -> list[float]:
     corpora = tuple([await app.corpus(name) for name in names])
-    composer = Composer(replace(compose_parts(app), web=StandInWeb(web_seconds)))
+    composer = build_composer(app)
+    composer.web = StandInWeb(web_seconds)
     await _composed(composer, corpora, prompts[0])  # not measured: it opens connections
     return [await _composed(composer, corpora, prompt) for prompt in prompts]
 

@@ -49,9 +49,8 @@ from bot.cli.shared import (
 )
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
-from bot.queries.compose import compose_parts
+from bot.queries.compose import build_composer
 from engine.compose.composition import ComposeRequest, StepName
-from engine.compose.run import Composer
 from engine.errors import InputError, ModelError, PresagioError, UsageError
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
@@ -103,17 +102,15 @@ async def measure_compositions(
     """
     guard = measure_guard(read_labelled(GUARDED))
     chosen, asked = await corpora_for(app, corpus or ()), read_cases(cases)
-    parts = compose_parts(app)
-    if parts.models is None:
+    composer = build_composer(app)
+    if composer.models is None:
         raise ModelError("No language model is set up, and without one nothing is written.")
     shown, support, rows = TraceFigures(), SupportFigures(), list[dict[str, object]]()
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
-            composition = await Composer(parts).compose(
-                _build_request(case, chosen, not no_web), now=now
-            )
-            async with parts.models.reserve_steps([StepName.CHECK] * 2, now=now) as models:
-                length = parts.settings.passage_length
+            composition = await composer.compose(_build_request(case, chosen, not no_web), now=now)
+            async with composer.models.reserve_steps([StepName.CHECK] * 2, now=now) as models:
+                length = composer.settings.passage_length
                 judged = await measure_support(
                     models[StepName.CHECK], composition, length=length, now=now
                 )

@@ -22,7 +22,6 @@ from bench.feed_server import kind_of
 from bench.store import folder, server
 from bench.timing import Output
 from bot.app import App, open_app
-from bot.jobs.poll import poll_feeds
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
 from engine.feeds.feed import ConfiguredFeed
@@ -55,7 +54,7 @@ class Bench:
         """Poll all feeds: without slow ones, with them, and once more unchanged."""
         urls = [f"http://f{number}.test:{self._port}/" for number in range(self._feeds)]
         configured = [ConfiguredFeed(url=url) for url in urls]
-        await self._jobs.polling.feeds.configure_feeds(configured, now=datetime.now(UTC))
+        await self._jobs.poller.feeds.configure_feeds(configured, now=datetime.now(UTC))
         await self._ask("/slow/0")
         await self._round("first, all of it stored")
         await self._forget_tags()
@@ -72,7 +71,7 @@ class Bench:
         await self._execute("UPDATE feed SET next_poll_at = now(), leased_until = NULL")
         sent, began, moment = await self._sent(), time.perf_counter(), datetime.now(UTC)
         watch = asyncio.create_task(self._watch())
-        polled = await poll_feeds(self._jobs.polling, clock=self._jobs.now)
+        polled = await self._jobs.poller.run(clock=self._jobs.now)
         watch.cancel()
         seconds, served = time.perf_counter() - began, await self._sent() - sent
         assert polled == self._feeds, polled
@@ -89,7 +88,7 @@ class Bench:
 
     async def _seconds_after(self, moment: datetime) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {"ordinary": [], "slow": [], "failing": []}
-        for health in await self._jobs.polling.feeds.health(now=moment):
+        for health in await self._jobs.poller.feeds.health(now=moment):
             number = int(health.feed.url.partition(".")[0].removeprefix("http://f"))
             assert health.feed.polled_at is not None
             found[kind_of(number)].append((health.feed.polled_at - moment).total_seconds())

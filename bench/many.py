@@ -21,20 +21,19 @@ from pathlib import Path
 
 from bench.store import folder, opened, postmaster, processor_seconds, server
 from bench.timing import Output, milliseconds, progress
+from bot.app import App
 from bot.jobs.digest import decide_due_posts
-from bot.jobs.search import Permission, Searching, search_stories
+from bot.jobs.search import StorySearch
 from db.backup import back_up_database
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
-from db.posting.subscriptions import Finds, Stories, Subscriptions
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document
 from engine.feeds.feed import Story
-from engine.search import Filters, Prophecy, SearchRequest
+from engine.search import Filters
 from engine.values import Corpus, Kind
 from tests.bot.apps import app_on
-from tests.bot.prophecies import make_prophecy
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet
 
@@ -270,37 +269,16 @@ async def _rounds(database: Database, output: Output) -> None:
         await decide_due_posts(app, now=_NOW + timedelta(seconds=15 * second))
         seconds.append(time.perf_counter() - begun)
     output.row(measured="idle round of deciding", **milliseconds(seconds))
-    await _idle_search(database, output)
+    await _idle_search(app, output)
 
 
-class _Nobody:
-    """Is asked nothing here: every story was searched."""
-
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:  # noqa: ARG002 - the same for all
-        return make_prophecy()
-
-
-async def _idle_search(database: Database, output: Output) -> None:
+async def _idle_search(app: App, output: Output) -> None:
     """Look for stories to search in the corpora of all chats, when all are searched."""
-
-    async def corpus(name: str | None) -> Corpus:
-        return await Corpora(database).get(name or "c0")
-
-    async def may_ask(_: datetime) -> Permission:
-        return Permission()
-
-    work = Searching(
-        stories=Stories(database),
-        finds=Finds(database),
-        subscriptions=Subscriptions(database),
-        prophet=_Nobody(),
-        corpus=corpus,
-        may_ask=may_ask,
-    )
+    search = StorySearch(app)
     seconds = []
     for second in range(7):
         begun = time.perf_counter()
-        await search_stories(work, now=_NOW + timedelta(seconds=15 * second))
+        await search.run(now=_NOW + timedelta(seconds=15 * second))
         seconds.append(time.perf_counter() - begun)
     output.row(measured="round through all corpora", **milliseconds(seconds[:2]))
     output.row(measured="idle round of searching", **milliseconds(seconds[2:]))

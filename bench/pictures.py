@@ -23,7 +23,8 @@ from bot.cli.demo import judged_by_people, load_demo
 from bot.console.screen import Output
 from bot.settings import load_settings
 from bot.web.metrics import Metrics
-from bot.web.service import WebAdapter
+from bot.web.service import WebService
+from bot.web.shared_state import SharedState
 from tests.bot.web.browser import browsing
 from tests.programs import find_program
 
@@ -52,11 +53,7 @@ async def demo(data_dir: str) -> AsyncIterator[App]:
 @asynccontextmanager
 async def page(app: App) -> AsyncIterator[str]:
     """Serve the page of an app and yield its address."""
-    service = WebAdapter(app, Metrics()).create_service(
-        now=lambda: datetime.now(UTC),
-        tell=progress,
-        adapters=dict,
-    )
+    service = WebService(SharedState(app, Metrics(), now=lambda: datetime.now(UTC)), tell=progress)
     serving = asyncio.create_task(service.run())
     await service.wait_until_open()
     try:

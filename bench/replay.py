@@ -25,12 +25,12 @@ from bot.cli.compose import ComposeOptions, build_request, print_composition
 from bot.cli.shared import parse_string, read_clock, run_in_app, spread_options
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
-from bot.queries.compose import compose_parts
+from bot.queries.compose import build_composer
 from bot.signals import run_until_signal
 from engine.compose.asking import StepModel
 from engine.compose.composition import ComposeRequest, RetrievedPassages, StepName
 from engine.compose.models import Models, StepModels
-from engine.compose.run import ComposeParts, Composer
+from engine.compose.run import Composer
 from engine.errors import InputError, ModelAnswerInvalid, ModelError, UsageError
 from engine.llm.asking import ChatModel
 from engine.llm.endpoint import Consent
@@ -104,34 +104,35 @@ def prompt_hash(messages: Sequence[PromptMessage]) -> str:
     return sha256(asked.encode("utf-8", "replace")).hexdigest()
 
 
-def record_parts(parts: ComposeParts, record: RunRecord) -> ComposeParts:
-    """Return parts that write down in `record` what they give."""
+def record_composer(composer: Composer, record: RunRecord) -> Composer:
+    """Return a composer that writes down in `record` what its parts give."""
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
-        record.retrieved = await parts.find(request, now)
+        record.retrieved = await composer.find(request, now)
         return record.retrieved
 
-    rerankers = parts.rerankers
-    record.web = parts.web is not None and parts.web.available
-    return replace(
-        parts,
-        find=find,
-        models=parts.models and _Models(record, parts.models),
-        web=parts.web and _Web(record, parts.web),
+    rerankers = composer.rerankers
+    record.web = composer.web is not None and composer.web.available
+    return Composer(
+        find,
+        composer.models and _Models(record, composer.models),
+        web=composer.web and _Web(record, composer.web),
         rerankers=rerankers and (lambda corpora: _Reranker(record, rerankers(corpora))),
+        settings=composer.settings,
+        clock=composer.clock,
     )
 
 
-def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposeParts:
-    """Return parts that give what `record` holds. `clock` returns monotonic seconds."""
+def replay_composer(record: RunRecord, *, clock: Callable[[], float]) -> Composer:
+    """Return a composer that works with what `record` holds. `clock` returns monotonic seconds."""
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:  # noqa: ARG001 - recorded
         return record.retrieved
 
     reranked = record.scores or record.unranked is not None
-    return ComposeParts(
-        find=find,
-        models=_Models(record),
+    return Composer(
+        find,
+        _Models(record),
         web=_Web(record) if record.web else None,
         rerankers=(lambda _: _Reranker(record)) if reranked else None,
         settings=record.settings,
@@ -265,10 +266,10 @@ async def record_run(
     app: "App", prompt: str, options: ReplayOptions, path: Path, *, now: datetime, output: Output
 ) -> None:
     """Write tweets, and what they were made from to a file."""
-    request, parts = await build_request(app, prompt, options), compose_parts(app)
-    record = RunRecord(request=request, now=now, settings=parts.settings)
+    request, composer = await build_request(app, prompt, options), build_composer(app)
+    record = RunRecord(request=request, now=now, settings=composer.settings)
     try:
-        composition = await Composer(record_parts(parts, record)).compose(request, now=now)
+        composition = await record_composer(composer, record).compose(request, now=now)
     finally:
         save_record(record, path)
     print_composition(composition, options, output, words_for(DEFAULT, operator=True))
@@ -277,8 +278,8 @@ async def record_run(
 async def repeat_run(path: Path, options: ReplayOptions, *, output: Output) -> None:
     """Repeat a recorded run, without database and model. Raises InputError."""
     recorded = read_record(path)
-    parts = replay_parts(recorded, clock=time.perf_counter)
-    composition = await Composer(parts).compose(recorded.request, now=recorded.now)
+    composer = replay_composer(recorded, clock=time.perf_counter)
+    composition = await composer.compose(recorded.request, now=recorded.now)
     print_composition(composition, options, output, words_for(DEFAULT, operator=True))
 
 

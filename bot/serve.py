@@ -37,7 +37,8 @@ from engine.errors import PresagioError, explain_error
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.service import WebAdapter, WebService
+    from bot.web.metrics import Metrics
+    from bot.web.service import WebService
 
 logger = logging.getLogger("presagio.serve")
 
@@ -146,8 +147,8 @@ async def serve(
         )
         platforms = list_platforms(app.settings)
         wants_page = web or app.settings.web.enabled
-        page = _build_web_adapter(app) if wants_page or not platforms else None
-        app = page.app if page else app
+        metrics = _create_metrics() if wants_page or not platforms else None
+        app = metrics.count_searches(app) if metrics else app
         claims = await stack.enter_async_context(EventClaims(app.database))
         commands = standard_commands()
         posters = create_posters(app.settings, app.chats)
@@ -156,8 +157,8 @@ async def serve(
         troubles = _collect_troubles(app, platforms, now)
         conversation = _create_conversation(app, claims, commands, ownership, troubles)
         services = create_services(app, conversation, now)
-        port = _create_port(app, page, services, now=now, tell=tell)
-        if page and port:
+        port = _create_port(app, metrics, services, now=now, tell=tell)
+        if metrics and port:
             services["web"] = port
         await tell_what_is_missing(
             await app.corpora.list(),
@@ -171,8 +172,8 @@ async def serve(
         jobs = await stack.enter_async_context(
             _open_scheduler(app, posters, troubles, now=now, clock_rate=clock_rate)
         )
-        if page:
-            page.metrics.job_ages = jobs.watchdog.ages
+        if metrics:
+            metrics.job_ages = jobs.watchdog.ages
         _log_start(app, services)
         watching += [
             asyncio.create_task(jobs.run()),
@@ -248,7 +249,7 @@ def _collect_troubles(app: App, platforms: Sequence[str], now: Callable[[], date
 
 def _create_port(
     app: App,
-    page: "WebAdapter | None",
+    metrics: "Metrics | None",
     services: Mapping[str, Service],
     *,
     now: Callable[[], datetime],
@@ -256,15 +257,18 @@ def _create_port(
 ) -> "WebService | None":
     """Return what listens for visitors of the page and for webhooks, or None without either."""
     webhooks = [service.webhook for service in services.values() if service.webhook]
-    if not page and not webhooks:
+    if not metrics and not webhooks:
         return None
-    return (page or _build_web_adapter(app)).create_service(
+    from bot.web.service import WebService  # noqa: PLC0415 - brings a web framework
+    from bot.web.shared_state import SharedState  # noqa: PLC0415 - so does it
+
+    shared = SharedState(
+        app,
+        metrics or _create_metrics(),
         now=now,
-        tell=tell,
         adapters=lambda: {name: service.status() for name, service in services.items()},
-        webhooks=webhooks,
-        visitors=page is not None,
     )
+    return WebService(shared, tell=tell, webhooks=webhooks, visitors=metrics is not None)
 
 
 @asynccontextmanager
@@ -339,7 +343,7 @@ async def freeze_what_stays() -> None:
     gc.freeze()
 
 
-def _build_web_adapter(app: App) -> "WebAdapter":
-    from bot.web.service import WebAdapter  # noqa: PLC0415 - brings a web framework
+def _create_metrics() -> "Metrics":
+    from bot.web.metrics import Metrics  # noqa: PLC0415 - brings a library of the web adapter
 
-    return WebAdapter.of(app)
+    return Metrics()

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from db.embedded.gate import FileLock
+from db.embedded.server import FileLock
 from db.migrate import migrate
 from db.pool import PoolSettings, server_settings
 from db.sessions import give_role

@@ -19,10 +19,9 @@ from bot.cli.shared import (
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
-from bot.queries.compose import compose_parts
+from bot.queries.compose import build_composer
 from bot.replies.composition import STEPS, composition_reply
 from engine.compose.composition import ComposeRequest, Composition, StepName
-from engine.compose.run import Composer
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import ModelError
 from engine.settings.models import Voice
@@ -62,7 +61,7 @@ async def write_composition(
 ) -> None:
     """Write the tweets, or why there are none."""
     words = words_for(DEFAULT, operator=True)
-    composition = await Composer(compose_parts(app)).compose(
+    composition = await build_composer(app).compose(
         await build_request(app, prompt, options),
         now=now,
         progress=_build_progress(output, words),

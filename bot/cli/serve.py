@@ -308,7 +308,7 @@ async def _count_outcome(
 
 async def _deliver_all(wiring: Jobs, job: Job) -> _Sent:
     """Deliver until nothing more can be sent now."""
-    outbox, since = wiring.delivering.outbox, wiring.now() - _GIVEN_UP_SINCE
+    outbox, since = wiring.sender.outbox, wiring.now() - _GIVEN_UP_SINCE
     before = await outbox.health(since)
     end, last = time.monotonic() + _DELIVER_SECONDS, 0.0
     while time.monotonic() < end:
@@ -388,21 +388,27 @@ def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
 
 async def _answer_on_stdio(app: "App") -> None:
     from bot.web.mcp import serve_on_stdio
-    from bot.web.service import WebAdapter
+    from bot.web.metrics import Metrics
+    from bot.web.shared_state import SharedState
 
-    shared = WebAdapter.of(app).share_state(now=clock)
-    await serve_on_stdio(shared)
+    metrics = Metrics()
+    await serve_on_stdio(SharedState(metrics.count_searches(app), metrics, now=clock))
 
 
 async def serve_over_http(app: "App") -> None:
     """Serve the tools and the API until cancelled. Raises AdapterFailed."""
-    from bot.web.service import WebAdapter
+    from bot.web.metrics import Metrics
+    from bot.web.service import WebService
+    from bot.web.shared_state import SharedState
 
-    service = WebAdapter.of(app).create_service(
+    metrics = Metrics()
+    shared = SharedState(
+        metrics.count_searches(app),
+        metrics,
         now=clock,
-        tell=Output.of_process().remark,
         adapters=lambda: {"web": service.status()},
     )
+    service = WebService(shared, tell=Output.of_process().remark)
     try:
         await service.run()
     finally:

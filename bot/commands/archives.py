@@ -1,14 +1,13 @@
 """/corpus, and the choice of an archive: asks where several fit, and answers what waited for it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 from bot.app import App
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
-from bot.commands.own_archives import OWNERS_ACTS, REMOVE, change_archive, press_removal
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal
 from bot.i18n.words import Words, marked
@@ -16,6 +15,7 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request, Trigger
 from db.chat.chats import Waiting
+from db.corpus.corpora import Corpora
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora, no_corpora
@@ -23,6 +23,93 @@ from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
+
+REMOVE = "unload"  # the button that does it
+_LONGEST_DESCRIPTION = 200
+_OWNS = Act(Effect.OWNS)
+
+
+async def change_archive(request: Request, app: App) -> Reply | None:
+    """Do what the first word of the text says with the archive that the second one names, or return
+    None if it says nothing of the kind. Raises UsageError, CorpusNotFound."""
+    verb, name, value = (*request.text.split(maxsplit=2), "", "", "")[:3]
+    handler = _VERBS.get(verb.lower())
+    if handler is None or app.loader is None:
+        return None
+    if not name:
+        example = request.words.write_commands("/corpus name tweets Ana Ruiz")
+        raise UsageError(request.words.say("For example: {example}", example=example))
+    return await handler(request, Corpora(app.database), name, value)
+
+
+async def _name_author(request: Request, archives: Corpora, name: str, called: str) -> Reply:
+    """Set how people know the author; "@ana Ana Ruiz" sets the account too."""
+    words = request.words
+    account, _, rest = called.partition(" ")
+    author = account.removeprefix("@") if account.startswith("@") else None
+    if not called:
+        raise UsageError(_write_example(f"/corpus name {name} @ana Ana Ruiz", words))
+    corpus = await archives.change(name, author=author, display_name=rest if author else called)
+    text = words.say("The texts of {name} are those of {voice}.", name=name, voice=corpus.voice)
+    return reply_aside(request, text)
+
+
+async def _describe(request: Request, archives: Corpora, name: str, description: str) -> Reply:
+    words = request.words
+    if not description:
+        raise UsageError(_write_example(f"/corpus describe {name} Tweets of a senator", words))
+    await archives.change(name, description=description)
+    text = words.say(
+        "{name} is described to models so: {description}",
+        name=name,
+        description=cut(description, _LONGEST_DESCRIPTION),
+    )
+    return reply_aside(request, text)
+
+
+def _write_example(command: str, words: Words) -> str:
+    return words.say("For example: {example}", example=words.write_commands(command))
+
+
+async def _offer_removal(request: Request, archives: Corpora, name: str, _: str) -> Reply:
+    """Ask before an archive is removed."""
+    words, corpus = request.words, await archives.get(name)
+    text = words.count(
+        "{name} holds {number} text. Removing it cannot be undone.",
+        "{name} holds {number} texts. Removing them cannot be undone.",
+        corpus.documents,
+        name=name,
+    )
+    button = Button(
+        label=words.say("Remove it for good"), action=Action(name=REMOVE, value=str(corpus.id))
+    )
+    return Reply(words=words, text=text, buttons=((button,),), ephemeral=True)
+
+
+async def press_removal(request: Request, action: Action, app: App) -> Reply:
+    """Remove an archive."""
+    archives = Corpora(app.database)
+    names = [corpus.name for corpus in await archives.list() if str(corpus.id) == action.value]
+    if not names or app.loader is None:
+        return too_old(request)
+    name = names[0]
+    await archives.drop(name)
+    return Reply(
+        words=request.words, text=request.words.say("{name} is removed.", name=name), replaces=True
+    )
+
+
+_Verb = Callable[[Request, Corpora, str, str], Awaitable[Reply]]
+_VERBS: Mapping[str, _Verb] = {
+    "name": _name_author,
+    "nombrar": _name_author,
+    "describe": _describe,
+    "describir": _describe,
+    "remove": _offer_removal,
+    "quitar": _offer_removal,
+}
+OWNERS_ACTS: Mapping[str, Act] = dict.fromkeys(_VERBS, _OWNS)
+
 
 _ANSWER, _CHOOSE = "archive", SEARCH_HERE
 _MAX_BUTTONS = 12

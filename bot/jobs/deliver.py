@@ -7,8 +7,7 @@ import asyncio
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.adapter import (
@@ -20,10 +19,10 @@ from bot.adapter import (
     Unsure,
     WritingForbidden,
 )
-from bot.jobs.content import Draft, reply_of
+from bot.app import App
+from bot.jobs.content import Draft, pictures_of, reply_of
 from bot.jobs.troubles import ignore
 from bot.pace import Holds
-from bot.replies.picture import Pictures
 from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -59,38 +58,176 @@ _GIVE_UP_AFTER = timedelta(days=1)  # nobody wants yesterday's news
 _EARLIER = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivering:
-    """The dependencies of sending. `jitter` returns a random number in 0..1."""
+class PostSender:
+    """The job. `draft` writes tweets, None without a language model; `report` tells the operators.
 
-    outbox: Outbox
-    answers: Answers
-    chats: Chats
-    posters: Mapping[str, Poster]  # by platform
-    pictures: Pictures
-    jitter: Callable[[], float] = random.random
-    draft: Draft | None = None  # writes tweets; None without a language model
-    report: Callable[[PresagioError], None] = ignore  # tells the operators
-    seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
-    # By platform. The outbox lets the chat that was refused wait; these tell when all have to.
-    holds: Mapping[str, Holds] = field(default_factory=lambda: defaultdict(Holds))
-
-
-async def deliver_posts(work: Delivering, *, clock: Callable[[], datetime]) -> int:
-    """Send what may be sent now, one message per chat; return how many were tried.
-
-    Further deliveries are leased as earlier ones finish, so a chat that does not answer delays no
-    other. When the database fails, nothing more is leased and deliveries under way are finished.
-    On cancellation, deliveries that were not begun are given back. Raises StorageError.
+    `seconds` are those that one delivery may take, lookups included; `jitter` returns a random
+    number in 0..1.
     """
-    return await _Run(work, clock).run()
+
+    def __init__(
+        self,
+        app: App,
+        posters: Sequence[Poster],
+        *,
+        draft: Draft | None = None,
+        report: Callable[[PresagioError], None] = ignore,
+        seconds: float = DELIVERY_SECONDS,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.outbox = Outbox(app.database)
+        self.posters = {poster.platform: poster for poster in posters}
+        self._app = app
+        self._answers = Answers(app.database)
+        self._chats = Chats(app.database)
+        self._draft = draft
+        self._report = report
+        self._seconds = seconds
+        self._jitter = jitter
+        # By platform. The outbox lets the chat that was refused wait; these tell when all have to.
+        self._holds: Mapping[str, Holds] = defaultdict(Holds)
+
+    async def run(self, *, clock: Callable[[], datetime]) -> int:
+        """Send what may be sent now, one message per chat; return how many were tried.
+
+        Further deliveries are leased as earlier ones finish, so a chat that does not answer delays
+        no other. When the database fails, nothing more is leased and deliveries under way are
+        finished. On cancellation, deliveries that were not begun are given back. Raises
+        StorageError.
+        """
+        return await _Run(self, clock).run()
+
+    def free_platforms(self, now: datetime) -> list[str]:
+        """Return the platforms that did not refuse two chats within the same time."""
+        return [name for name in self.posters if not self._holds[name].wait_all(now.timestamp())]
+
+    async def deliver(self, leased: LeasedDelivery, clock: Callable[[], datetime]) -> None:
+        """Advance one delivery by one step. Raises StorageError."""
+        begun = False
+        try:
+            reply = await self._compose_reply(leased, clock())
+            if reply is None or not await self.outbox.begin(leased, now=clock()):
+                return
+            begun = True
+            async with asyncio.timeout(self._seconds):
+                message_id = await self._send_once(leased.delivery, reply)
+            await self._settle_arrival(leased, message_id, clock)
+        except asyncio.CancelledError:
+            if not begun:
+                await asyncio.shield(self.outbox.release(leased))
+            raise
+        except TimeoutError:
+            error = Unsure(
+                Message("The platform did not answer within {seconds:g} s.", seconds=self._seconds)
+            )
+            await self._settle_failure(leased, error, clock())
+        except DeliveryError as error:
+            await self._settle_failure(leased, error, clock())
+
+    async def _compose_reply(self, leased: LeasedDelivery, now: datetime) -> Reply | None:
+        """Return what the delivery says, or None if it was given up. Raises StorageError."""
+        delivery = leased.delivery
+        if now - delivery.created_at > _GIVE_UP_AFTER:
+            await self.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
+            return None
+        try:
+            reply = await reply_of(
+                delivery, self._answers, pictures_of(self._app), draft=self._draft
+            )
+        except _UNMAKEABLE as error:
+            logger.warning("%s cannot be made: %s", delivery.key, error)
+            self._report(error)
+            await self.outbox.fail(leased, error.full_message, now=now)
+            return None
+        except (ValueError, OSError) as error:  # content of another version, or a missing font
+            logger.error("%s cannot be put into words: %s", delivery.key, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
+            reply = None
+        if reply is None:
+            await self.outbox.fail(leased, Message("There is nothing left to say."), now=now)
+        return reply
+
+    async def _send_once(self, delivery: Delivery, reply: Reply) -> str:
+        """Return the platform's id of the message, sent now or before. Raises DeliveryError."""
+        poster = self.posters[delivery.chat.platform]
+        if delivery.begun_before:
+            since = delivery.created_at - _EARLIER
+            try:
+                message = await poster.find_posted(
+                    delivery.chat, delivery.thread, delivery.key, since
+                )
+            except ChatGone:
+                raise
+            except SlowDown as error:
+                raise _NotAsked(error.full_message, seconds=error.seconds) from error
+            except DeliveryError as error:
+                raise _NotAsked(error.full_message) from error
+            if message is not None:
+                logger.info("%s had arrived", delivery.key)
+                return message
+        return await poster.post(delivery.chat, delivery.thread, reply, key=delivery.key)
+
+    async def _settle_arrival(
+        self, leased: LeasedDelivery, message_id: str, clock: Callable[[], datetime]
+    ) -> None:
+        """Record that a message arrived, retrying across a restart of the database.
+
+        Raises StorageError if the lease expires before the database is back.
+        """
+        while True:
+            try:
+                await self.outbox.sent(leased, message_id, now=clock())
+            except StorageError:
+                if clock() > leased.until:
+                    raise
+                await asyncio.sleep(_SETTLE_AGAIN_SECONDS)
+            else:
+                delivery, waited = leased.delivery, clock() - leased.delivery.created_at
+                fields = {
+                    "platform": delivery.chat.platform,
+                    "chat": delivery.chat.id,
+                    "post": delivery.key,
+                    "waited_seconds": round(waited.total_seconds(), 1),
+                }
+                logger.info("posted", extra={"fields": fields})
+                return
+
+    async def _settle_failure(
+        self, leased: LeasedDelivery, error: DeliveryError, now: datetime
+    ) -> None:
+        """Give the delivery up, or give it back for another attempt. Raises StorageError."""
+        delivery = leased.delivery
+        logger.warning("%s was not delivered: %s", delivery.key, error)
+        if isinstance(error, ChatGone):
+            chat = delivery.chat
+            self._report(error)  # of those who block the bot, nobody is told
+            await self._chats.set_active(chat.platform, chat.external_id, active=False)
+            await self.outbox.fail(leased, error.full_message, now=now)
+        elif isinstance(error, DeliveryRefused):
+            await self.outbox.fail(leased, error.full_message, now=now)
+        else:
+            if isinstance(error, WritingForbidden):
+                self._report(_name_chat(error, delivery.chat))
+            wait = self._choose_wait(error, delivery.attempts)
+            if isinstance(error, SlowDown):
+                holds = self._holds[delivery.chat.platform]
+                holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
+            not_shown = not isinstance(error, Unsure)
+            await self.outbox.retry(
+                leased, at=now + wait, error=error.full_message, not_shown=not_shown
+            )
+
+    def _choose_wait(self, error: DeliveryError, attempts: int) -> timedelta:
+        wait = pause_before(attempts, self._jitter())
+        if isinstance(error, SlowDown | _NotAsked):
+            wait = max(wait, timedelta(seconds=error.seconds))
+        return max(wait, _UNSURE) if isinstance(error, Unsure) else wait
 
 
 class _Run:
     """One run, which ends when nothing is under way and nothing more can be leased."""
 
-    def __init__(self, work: Delivering, clock: Callable[[], datetime]) -> None:
-        self._work = work
+    def __init__(self, sender: PostSender, clock: Callable[[], datetime]) -> None:
+        self._sender = sender
         self._clock = clock
         self._until = asyncio.get_running_loop().time() + _LEASE_SECONDS
         self._sending: set[asyncio.Task[None]] = set()
@@ -115,16 +252,16 @@ class _Run:
         late = asyncio.get_running_loop().time() >= self._until
         if late or self._error or not room:
             return False
-        work, now = self._work, self._clock()
+        sender, now = self._sender, self._clock()
         try:
-            leased = await work.outbox.lease(
-                _free_platforms(work, now), now=now, limit=room, lease=_LEASE
+            leased = await sender.outbox.lease(
+                sender.free_platforms(now), now=now, limit=room, lease=_LEASE
             )
         except StorageError as error:
             self._error = error
             return False
         self._sending |= {
-            asyncio.create_task(_deliver(work, delivery, self._clock)) for delivery in leased
+            asyncio.create_task(sender.deliver(delivery, self._clock)) for delivery in leased
         }
         self._tried += len(leased)
         return bool(leased)
@@ -138,101 +275,6 @@ class _Run:
             self._error = self._error or error
 
 
-def _free_platforms(work: Delivering, now: datetime) -> list[str]:
-    """Return the platforms that did not refuse two chats within the same time."""
-    return [name for name in work.posters if not work.holds[name].wait_all(now.timestamp())]
-
-
-async def _deliver(work: Delivering, leased: LeasedDelivery, clock: Callable[[], datetime]) -> None:
-    """Advance one delivery by one step. Raises StorageError."""
-    begun = False
-    try:
-        reply = await _compose_reply(work, leased, clock())
-        if reply is None or not await work.outbox.begin(leased, now=clock()):
-            return
-        begun = True
-        async with asyncio.timeout(work.seconds):
-            message_id = await _send_once(work, leased.delivery, reply)
-        await _settle_arrival(work, leased, message_id, clock)
-    except asyncio.CancelledError:
-        if not begun:
-            await asyncio.shield(work.outbox.release(leased))
-        raise
-    except TimeoutError:
-        error = Unsure(
-            Message("The platform did not answer within {seconds:g} s.", seconds=work.seconds)
-        )
-        await _settle_failure(work, leased, error, clock())
-    except DeliveryError as error:
-        await _settle_failure(work, leased, error, clock())
-
-
-async def _compose_reply(work: Delivering, leased: LeasedDelivery, now: datetime) -> Reply | None:
-    """Return what the delivery says, or None if it was given up. Raises StorageError."""
-    delivery = leased.delivery
-    if now - delivery.created_at > _GIVE_UP_AFTER:
-        await work.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
-        return None
-    try:
-        reply = await reply_of(delivery, work.answers, work.pictures, draft=work.draft)
-    except _UNMAKEABLE as error:
-        logger.warning("%s cannot be made: %s", delivery.key, error)
-        work.report(error)
-        await work.outbox.fail(leased, error.full_message, now=now)
-        return None
-    except (ValueError, OSError) as error:  # content of another version, or a missing font
-        logger.error("%s cannot be put into words: %s", delivery.key, explain_error(error))  # noqa: TRY400 - a traceback may quote a message
-        reply = None
-    if reply is None:
-        await work.outbox.fail(leased, Message("There is nothing left to say."), now=now)
-    return reply
-
-
-async def _send_once(work: Delivering, delivery: Delivery, reply: Reply) -> str:
-    """Return the platform's id of the message, sent now or before. Raises DeliveryError."""
-    poster = work.posters[delivery.chat.platform]
-    if delivery.begun_before:
-        since = delivery.created_at - _EARLIER
-        try:
-            message = await poster.find_posted(delivery.chat, delivery.thread, delivery.key, since)
-        except ChatGone:
-            raise
-        except SlowDown as error:
-            raise _NotAsked(error.full_message, seconds=error.seconds) from error
-        except DeliveryError as error:
-            raise _NotAsked(error.full_message) from error
-        if message is not None:
-            logger.info("%s had arrived", delivery.key)
-            return message
-    return await poster.post(delivery.chat, delivery.thread, reply, key=delivery.key)
-
-
-async def _settle_arrival(
-    work: Delivering, leased: LeasedDelivery, message_id: str, clock: Callable[[], datetime]
-) -> None:
-    """Record that a message arrived, retrying across a restart of the database.
-
-    Raises StorageError if the lease expires before the database is back.
-    """
-    while True:
-        try:
-            await work.outbox.sent(leased, message_id, now=clock())
-        except StorageError:
-            if clock() > leased.until:
-                raise
-            await asyncio.sleep(_SETTLE_AGAIN_SECONDS)
-        else:
-            delivery, waited = leased.delivery, clock() - leased.delivery.created_at
-            fields = {
-                "platform": delivery.chat.platform,
-                "chat": delivery.chat.id,
-                "post": delivery.key,
-                "waited_seconds": round(waited.total_seconds(), 1),
-            }
-            logger.info("posted", extra={"fields": fields})
-            return
-
-
 class _NotAsked(Unsure):
     """The platform would not say whether an earlier attempt arrived."""
 
@@ -241,41 +283,8 @@ class _NotAsked(Unsure):
         self.seconds = seconds
 
 
-async def _settle_failure(
-    work: Delivering, leased: LeasedDelivery, error: DeliveryError, now: datetime
-) -> None:
-    """Give the delivery up, or give it back for another attempt. Raises StorageError."""
-    delivery = leased.delivery
-    logger.warning("%s was not delivered: %s", delivery.key, error)
-    if isinstance(error, ChatGone):
-        chat = delivery.chat
-        work.report(error)  # of those who block the bot, nobody is told
-        await work.chats.set_active(chat.platform, chat.external_id, active=False)
-        await work.outbox.fail(leased, error.full_message, now=now)
-    elif isinstance(error, DeliveryRefused):
-        await work.outbox.fail(leased, error.full_message, now=now)
-    else:
-        if isinstance(error, WritingForbidden):
-            work.report(_name_chat(error, delivery.chat))
-        wait = _choose_wait(work, error, delivery.attempts)
-        if isinstance(error, SlowDown):
-            holds = work.holds[delivery.chat.platform]
-            holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
-        not_shown = not isinstance(error, Unsure)
-        await work.outbox.retry(
-            leased, at=now + wait, error=error.full_message, not_shown=not_shown
-        )
-
-
 def _name_chat(error: WritingForbidden, chat: Chat) -> WritingForbidden:
     name = chat.title or f"{chat.platform}:{chat.external_id}"
     return WritingForbidden(
         Message("{chat}: {reason}", chat=name, reason=error.message), fix=error.fix
     )
-
-
-def _choose_wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:
-    wait = pause_before(attempts, work.jitter())
-    if isinstance(error, SlowDown | _NotAsked):
-        wait = max(wait, timedelta(seconds=error.seconds))
-    return max(wait, _UNSURE) if isinstance(error, Unsure) else wait

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 
+from bot.app import App
 from bot.jobs.content import FeedNotice, content_to_json
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
@@ -41,13 +41,12 @@ from engine.feeds.feed import (
     Polled,
     Read,
 )
-from engine.feeds.lookup import ACCEPT_FEED
+from engine.feeds.lookup import ACCEPT_FEED, FEED_LIMITS
 from engine.feeds.read import FeedParser
-from engine.fetch import FetchLimits, shown_host
+from engine.fetch import shown_host
 from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import OwedNotice
-from engine.settings.fetching import PollingSettings
 from engine.text.address import public_address
 from engine.text.clean import make_searchable
 from engine.values import Corpus, Kind
@@ -136,38 +135,71 @@ async def _list_nobody() -> Sequence[Chat]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polling:
-    """The dependencies of polling. `jitter` returns a random number in 0..1."""
+class FeedPoller:
+    """The job. `operators` returns their private chats, which are told in place of groups."""
 
-    feeds: Feeds
-    fetcher: Fetcher
-    parser: FeedParser
-    news: News
-    settings: PollingSettings
-    limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
-    at_once: int = 40  # fetches; each slow server occupies one until its timeout
-    # The operators' private chats, which are told in place of groups.
-    operators: Callable[[], Awaitable[Sequence[Chat]]] = _list_nobody
-    jitter: Callable[[], float] = random.random
+    def __init__(
+        self,
+        app: App,
+        fetcher: Fetcher,
+        parser: FeedParser,
+        *,
+        operators: Callable[[], Awaitable[Sequence[Chat]]] = _list_nobody,
+    ) -> None:
+        self.feeds = Feeds(app.database)
+        self.news = News(app.corpora, Documents(app.database), Retention(app.database))
+        self.fetcher = fetcher
+        self.parser = parser
+        self.settings = app.settings.polling
+        self._operators = operators
 
+    async def run(self, *, clock: Callable[[], datetime]) -> int:
+        """Poll every feed that is due, and return how many.
 
-async def poll_feeds(work: Polling, *, clock: Callable[[], datetime]) -> int:
-    """Poll every feed that is due, and return how many.
+        Any error of a single feed is recorded with that feed. On cancellation, feeds that were not
+        settled are given back. Raises StorageError, and PresagioError when nothing can be read at
+        all.
+        """
+        return await _Round(self, clock).run()
 
-    Any error of a single feed is recorded with that feed. On cancellation, feeds that were not
-    settled are given back. Raises StorageError, and PresagioError when nothing can be read at all.
-    """
-    return await _Round(work, clock).run()
+    async def list_notices(self, decision: Decision) -> Sequence[OwedNotice]:
+        """Return the decision's notices for each of the feed's followers in private, and for the
+        operators in place of groups. A group without operators is told no details."""
+        if not decision.notices:
+            return ()
+        followers = await self.feeds.followers(decision.feed.id)
+        readers: dict[int, tuple[Chat, str | None]] = {
+            follower.chat.id: (follower.chat, follower.thread)
+            for follower in followers
+            if follower.chat.private
+        }
+        if groups := [follower for follower in followers if not follower.chat.private]:
+            operators = await self._operators()
+            readers |= {chat.id: (chat, None) for chat in operators if chat.id not in readers}
+            readers |= {
+                follower.chat.id: (follower.chat, follower.thread)
+                for follower in groups
+                if not operators
+            }
+        return [
+            OwedNotice(
+                chat=chat,
+                thread=thread,
+                key=_build_key(chat.id, notice),
+                content=content_to_json(_build_content(notice, in_full=chat.private)),
+            )
+            for notice in decision.notices
+            for chat, thread in readers.values()
+        ]
 
 
 class _Round:
     """One run: more feeds are claimed as earlier ones finish."""
 
-    def __init__(self, work: Polling, clock: Callable[[], datetime]) -> None:
-        self._work = work
+    def __init__(self, poller: FeedPoller, clock: Callable[[], datetime]) -> None:
+        self._poller = poller
         self._clock = clock
-        self._connections = asyncio.Semaphore(work.at_once)
+        self._connections = asyncio.Semaphore(poller.settings.at_once)
         self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_PER_HOST)
         )
@@ -203,7 +235,7 @@ class _Round:
         room = _CLAIMED - len(self._under_way)
         if self._under_way and room < _CLAIM_AGAIN:
             return False
-        due = await self._work.feeds.claim_due(now=self._clock(), limit=room, lease=_LEASE)
+        due = await self._poller.feeds.claim_due(now=self._clock(), limit=room, lease=_LEASE)
         for feed in due:
             self._under_way[asyncio.create_task(self._poll(feed))] = feed
         return bool(due)
@@ -226,7 +258,7 @@ class _Round:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
         if self._under_way:
-            await asyncio.shield(self._work.feeds.release(list(self._under_way.values())))
+            await asyncio.shield(self._poller.feeds.release(list(self._under_way.values())))
 
     async def _poll(self, feed: Feed) -> None:
         outcome = await self._fetch_feed(feed)
@@ -238,16 +270,16 @@ class _Round:
             await self._settle(feed, _note_unforeseen(feed, error))
 
     async def _settle(self, feed: Feed, outcome: Polled) -> None:
-        work, now = self._work, self._clock()
-        jitter = work.jitter()
+        poller, now = self._poller, self._clock()
+        jitter = random.random()  # noqa: S311 - spreads the polls
         decision = await asyncio.get_running_loop().run_in_executor(
             _DECIDING,
-            partial(decide_poll, feed, outcome, now=now, settings=work.settings, jitter=jitter),
+            partial(decide_poll, feed, outcome, now=now, settings=poller.settings, jitter=jitter),
         )
         # Before the feed is settled: after a crash in between, the feed is read again.
-        await work.news.keep(decision.feed, decision.headlines)
-        notices = await _list_notices(work, decision)
-        stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
+        await poller.news.keep(decision.feed, decision.headlines)
+        notices = await poller.list_notices(decision)
+        stories = await poller.feeds.settle(feed, decision, notices=notices, now=now)
         self._stories += len(stories or ())
         self._failed += decision.feed.failing_since is not None
         logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
@@ -259,14 +291,14 @@ class _Round:
                 # The host first: a task that waits for its host then holds no connection.
                 await stack.enter_async_context(self._hosts[_parse_host(feed.url)])
                 await stack.enter_async_context(self._connections)
-                fetched = await self._work.fetcher.get(
-                    feed.url, limits=self._work.limits, headers={"Accept": ACCEPT_FEED} | headers
+                fetched = await self._poller.fetcher.get(
+                    feed.url, limits=FEED_LIMITS, headers={"Accept": ACCEPT_FEED} | headers
                 )
             moved = fetched.moved_permanently_to
             if fetched.status == 304:
                 return FeedUnchanged(headers=fetched.headers, moved=moved)
             media_type = fetched.headers.get("Content-Type")
-            parsed = await self._work.parser.parse(fetched.body, media_type, fetched.url)
+            parsed = await self._poller.parser.parse(fetched.body, media_type, fetched.url)
         except FetchError as error:
             return FeedFailed(error=error)
         except Exception as error:
@@ -293,37 +325,6 @@ def _note_unforeseen(feed: Feed, error: Exception) -> FeedFailed:
         "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
     )
     return FeedFailed(error=FeedUnreadable(message))
-
-
-async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotice]:
-    """Return the decision's notices for each of the feed's followers in private, and for the
-    operators in place of groups. A group without operators is told no details."""
-    if not decision.notices:
-        return ()
-    followers = await work.feeds.followers(decision.feed.id)
-    readers: dict[int, tuple[Chat, str | None]] = {
-        follower.chat.id: (follower.chat, follower.thread)
-        for follower in followers
-        if follower.chat.private
-    }
-    if groups := [follower for follower in followers if not follower.chat.private]:
-        operators = await work.operators()
-        readers |= {chat.id: (chat, None) for chat in operators if chat.id not in readers}
-        readers |= {
-            follower.chat.id: (follower.chat, follower.thread)
-            for follower in groups
-            if not operators
-        }
-    return [
-        OwedNotice(
-            chat=chat,
-            thread=thread,
-            key=_build_key(chat.id, notice),
-            content=content_to_json(_build_content(notice, in_full=chat.private)),
-        )
-        for notice in decision.notices
-        for chat, thread in readers.values()
-    ]
 
 
 def _build_key(chat_id: int, notice: Notice) -> str:

@@ -1,36 +1,28 @@
 """Wires the jobs: `presagio serve` runs them repeatedly; a cron job may run each of them once."""
 
 import logging
-import random
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.adapter import Poster
 from bot.app import App
 from bot.evidence import batch_of, behind_others
 from bot.feed_service import configured_feeds
-from bot.jobs.content import drafting_of, pictures_of
-from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
+from bot.jobs.content import drafting_of
+from bot.jobs.deliver import DELIVERY_SECONDS, PostSender
 from bot.jobs.digest import decide_due_posts
-from bot.jobs.poll import News, Polling, poll_feeds
+from bot.jobs.poll import FeedPoller
 from bot.jobs.scheduler import Job
-from bot.jobs.search import MayAsk, Searching, search_stories
+from bot.jobs.search import StorySearch
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
-from db.chat.answers import Answers
-from db.chat.chats import Chats
-from db.corpus.documents import Documents, Retention
 from db.corpus.health import Reindexing
 from db.logs import Asker, JobOutcomes, Origin
 from db.model_cache import Ledger, WebPages
-from db.posting.feeds import Feeds
-from db.posting.outbox import Outbox
-from db.posting.subscriptions import Finds, Stories, Subscriptions
+from db.posting.subscriptions import Stories
 from engine.budget import Budget, BudgetSource, require_budget
-from engine.corpora import default_corpus
 from engine.embed.fill import KeepUp
 from engine.errors import (
     BudgetExhausted,
@@ -39,7 +31,6 @@ from engine.errors import (
     StorageError,
     VectorsUnsupported,
 )
-from engine.feeds.lookup import FEED_LIMITS
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
 from engine.ports import Embedder
@@ -111,64 +102,80 @@ def open_keep_up(app: App) -> KeepUp:
     return KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(app.settings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
     """One method per job. Each may be cancelled at any moment and run again; each raises
     StorageError."""
 
-    polling: Polling
-    searching: Searching
-    app: App
-    delivering: Delivering
-    keep_up: KeepUp
-    outcomes: JobOutcomes
-    now: Callable[[], datetime]
-    clock_rate: float = 1.0  # seconds by which `now` advances in one second
+    def __init__(
+        self,
+        app: App,
+        fetcher: Fetcher,
+        parser: FeedParser,
+        posters: Sequence[Poster],
+        *,
+        troubles: Troubles,
+        now: Callable[[], datetime],
+        clock_rate: float = 1.0,
+    ) -> None:
+        self.poller = FeedPoller(app, fetcher, parser, operators=troubles.operators)
+        self.sender = PostSender(
+            app,
+            posters,
+            draft=drafting_of(app, now) if app.client else None,
+            report=troubles.report,
+            seconds=DELIVERY_SECONDS / clock_rate,
+        )
+        self.outcomes = JobOutcomes(app.database)
+        self.now = now
+        self._app = app
+        self._story_search = StorySearch(app, report=troubles.report)
+        self._keep_up = open_keep_up(app)
+        self._clock_rate = clock_rate  # seconds by which `now` advances in one second
 
     async def poll(self) -> int:
         """Poll the feeds that are due, including those of the settings; return how many."""
-        configured = configured_feeds(self.app.settings)
-        await self.polling.feeds.configure_feeds(configured, now=self.now())
-        return await poll_feeds(self.polling, clock=self.now)
+        configured = configured_feeds(self._app.settings)
+        await self.poller.feeds.configure_feeds(configured, now=self.now())
+        return await self.poller.run(clock=self.now)
 
     async def search(self) -> int:
         """Search new stories and judge those that wait; return how many."""
         with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=BudgetSource.POSTS)):
-            return await search_stories(self.searching, now=self.now())
+            return await self._story_search.run(now=self.now())
 
     async def digest(self) -> int:
         """Decide which posts are due; return how many are owed now."""
-        return await decide_due_posts(self.app, now=self.now())
+        return await decide_due_posts(self._app, now=self.now())
 
     async def deliver(self) -> int:
         """Send what may be sent now, one message per chat; return how many were tried."""
-        return await deliver_posts(self.delivering, clock=self.now)
+        return await self.sender.run(clock=self.now)
 
     async def embed(self) -> int:
         """Embed some of the texts without vectors; return how many."""
         with asked_by(Asker(origin=Origin.CONSOLE, task="embed", source=BudgetSource.POSTS)):
-            return await embed_missing(self.app, self.keep_up, now=self.now())
+            return await embed_missing(self._app, self._keep_up, now=self.now())
 
     async def tidy(self) -> int:
         """Delete what is no longer needed."""
-        now, database = self.now(), self.app.database
-        days = self.app.settings.polling.keep_days
-        await self.polling.news.forget(before=now - timedelta(days=days))
-        await self.searching.finds.forget(before=now - _FINDS_KEPT)
+        now, database = self.now(), self._app.database
+        days = self._app.settings.polling.keep_days
+        await self.poller.news.forget(before=now - timedelta(days=days))
+        await self._story_search.finds.forget(before=now - _FINDS_KEPT)
         await Stories(database).forget(before=now - _STORIES_KEPT)
-        await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
-        await self.delivering.outbox.forget(now=now)
+        await self.poller.feeds.forget(before=now - _HEADLINES_KEPT)
+        await self.sender.outbox.forget(now=now)
         await self.outcomes.forget(now=now)
         await WebPages(database).forget(before=now - CACHED_FOR, max_bytes=CACHE_BYTES)
         return 1
 
     async def reindex(self) -> int:
         """Reindex texts that an older version indexed; return how many."""
-        return await Reindexing(self.app.database).catch_up(pause=_REINDEX_PAUSE)
+        return await Reindexing(self._app.database).catch_up(pause=_REINDEX_PAUSE)
 
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs as `presagio serve` runs them."""
-        second = 1 / self.clock_rate
+        second = 1 / self._clock_rate
         return (
             Job(name="poll", work=self.poll, every=15 * second, timeout=600),
             Job(name="search", work=self.search, every=15 * second, timeout=600),
@@ -207,51 +214,14 @@ async def open_jobs(
     """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
-        database, settings = app.database, app.settings
-        outbox, finds = Outbox(database), Finds(database)
-        stories, subscriptions = Stories(database), Subscriptions(database)
-        posting = settings.posting
         troubles = troubles or Troubles(
-            database,
+            app.database,
             platforms=[poster.platform for poster in posters],
-            admins=settings.chat.admins,
+            admins=app.settings.chat.admins,
             now=now,
         )
         stack.push_async_callback(_store, troubles)
-
-        async def corpus(name: str | None) -> Corpus:
-            if name:
-                return await app.corpus(name)
-            public = await app.public.corpora.list()
-            return default_corpus(public, configured=settings.search.corpus)
-
-        yield Jobs(
-            polling=_wire_polling(app, fetcher, parser, troubles),
-            searching=Searching(
-                stories=stories,
-                finds=finds,
-                subscriptions=subscriptions,
-                prophet=app.prophet,
-                corpus=corpus,
-                may_ask=MayAsk(ledger=Ledger(database), settings=settings, report=troubles.report),
-                minimum_age=timedelta(days=posting.minimum_age_days),
-            ),
-            app=app,
-            delivering=Delivering(
-                outbox=outbox,
-                answers=Answers(database),
-                chats=Chats(database),
-                posters={poster.platform: poster for poster in posters},
-                draft=drafting_of(app, now) if app.client else None,
-                seconds=DELIVERY_SECONDS / clock_rate,
-                pictures=pictures_of(app),
-                report=troubles.report,
-            ),
-            keep_up=open_keep_up(app),
-            outcomes=JobOutcomes(database),
-            now=now,
-            clock_rate=clock_rate,
-        )
+        yield Jobs(app, fetcher, parser, posters, troubles=troubles, now=now, clock_rate=clock_rate)
 
 
 async def _store(troubles: Troubles) -> None:
@@ -259,18 +229,3 @@ async def _store(troubles: Troubles) -> None:
         await troubles.store()
     except StorageError as error:
         logger.warning("the operators were not told: %s", error)
-
-
-def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
-    polling = app.settings.polling
-    return Polling(
-        feeds=Feeds(app.database),
-        fetcher=fetcher,
-        parser=parser,
-        news=News(app.corpora, Documents(app.database), Retention(app.database)),
-        settings=polling,
-        limits=FEED_LIMITS,
-        at_once=polling.at_once,
-        jitter=random.random,
-        operators=troubles.operators,
-    )

@@ -8,8 +8,7 @@ from bot.app import App
 from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
-from engine.answer.passages import gather_passages
-from engine.answer.period import read_period
+from engine.answer.passages import gather_passages, read_period
 from engine.corpora import corpora_of_kind, meant_corpora
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message

@@ -13,7 +13,7 @@ from engine.answer.cited_answer import Passage, Question
 from engine.answer.passages import gather_passages
 from engine.compose.composition import ComposeRequest, Composition, Progress, RetrievedPassages
 from engine.compose.models import ClientModels
-from engine.compose.run import ComposeParts, Composer, Find
+from engine.compose.run import Composer, Find
 from engine.compose.select import SAME_MEANING, extract_topic, internal_passages, passage_key
 from engine.errors import ModelError
 from engine.ports import Embedder
@@ -28,8 +28,16 @@ _RETRIEVED = 50  # texts of the corpora that are looked at
 
 
 def build_composer(app: App) -> Composer:
-    """Return the composer of an App. It opens nothing before the first request."""
-    return Composer(compose_parts(app))
+    """Return the composer of an App: the same model, web and ordering as the rest of it."""
+    settings = app.settings.compose
+    return Composer(
+        build_finder(app),
+        ClientModels(app.client, settings) if app.client else None,
+        web=app.web,
+        rerankers=app.rerankers,
+        settings=settings,
+        clock=time.monotonic,
+    )
 
 
 async def compose_task(app: App, row: KeptTask, now: datetime, progress: Progress) -> Composition:
@@ -54,19 +62,6 @@ async def _shown_hits(app: App, row: KeptTask) -> tuple[Passage, ...]:
         return ()
     page = answer.page_at(row.task.first).page
     return tuple(Passage(corpus=answer.prophecy.corpus, hit=hit) for hit in page)
-
-
-def compose_parts(app: App) -> ComposeParts:
-    """Return what a composer needs: the same model, web and ordering as the rest of the App."""
-    settings = app.settings.compose
-    return ComposeParts(
-        find=build_finder(app),
-        models=ClientModels(app.client, settings) if app.client else None,
-        web=app.web,
-        rerankers=app.rerankers,
-        settings=settings,
-        clock=time.monotonic,
-    )
 
 
 def build_finder(app: App, mode: Mode | None = None) -> Find:

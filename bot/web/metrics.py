@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from db.model_cache import Ledger
 from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
+from engine.prophecy.prophecy import Prophet
 from engine.search import Expansion, Prophecy, Verdict
 
 _GIVEN_UP_WITHIN = timedelta(days=1)
@@ -104,6 +106,18 @@ class Metrics:
         `count` is called with what they return.
         """
         return cast("_Port", _Observed(port, self.time_stage, count, stages))
+
+    def count_searches(self, app: App) -> App:
+        """Return the app, whose searches are counted and timed from now on."""
+        prophet, phrases = app.prophet, app.prophet.phrases
+        if phrases:
+            expander = self.observe(phrases.expander, self.count_expansion, expand="expand")
+            phrases = replace(phrases, expander=expander)
+        index = self.observe(prophet.index, terms="terms", top="retrieve")
+        judge = prophet.judge
+        judge = judge and self.observe(judge, self.count_verdict, judge="judge")
+        whole = Prophet(index, judge, app.settings.prophecy, prophet.meaning, phrases)
+        return replace(app, prophet=self.observe(whole, self.count_prophecy, prophesy="whole"))
 
     def count_expansion(self, named: Expansion) -> None:
         """Count how a request for phrases ended."""

@@ -2,19 +2,16 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.adapter import AdapterFailed, AdapterStatus
-from bot.app import App
 from bot.listening import (
     ACCEPTED_AT_ONCE,
     WAITING,
@@ -23,14 +20,11 @@ from bot.listening import (
     Webhook,
     limit_of_port,
 )
-from bot.settings import load_settings
 from bot.web.access import describe_open_access
 from bot.web.application import TOOLS_PATH, create_application
-from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
 from engine.messages import Message
-from engine.prophecy.prophecy import Prophet
 
 if TYPE_CHECKING:
     from bot.web.mcp import ToolEndpoint
@@ -207,55 +201,3 @@ def _parse_hosts(proxies: list[str]) -> Container[str]:
     """Return the addresses of the proxies, read as the server does: they may be networks."""
     nobody: Any = None
     return cast(Container[str], ProxyHeadersMiddleware(nobody, proxies).trusted_hosts)
-
-
-@dataclass(frozen=True, slots=True)
-class WebAdapter:
-    """An app whose searches are counted for all adapters, and which serves the counts."""
-
-    app: App
-    metrics: Metrics
-
-    @classmethod
-    def of(cls, app: App) -> Self:
-        """Wrap the parts of `app` that are counted."""
-        metrics = Metrics()
-        prophet, phrases = app.prophet, app.prophet.phrases
-        if phrases:
-            expander = metrics.observe(phrases.expander, metrics.count_expansion, expand="expand")
-            phrases = replace(phrases, expander=expander)
-        index = metrics.observe(prophet.index, terms="terms", top="retrieve")
-        judge = prophet.judge
-        judge = judge and metrics.observe(judge, metrics.count_verdict, judge="judge")
-        whole = Prophet(index, judge, app.settings.prophecy, prophet.meaning, phrases)
-        prophet = metrics.observe(whole, metrics.count_prophecy, prophesy="whole")
-        return cls(replace(app, prophet=prophet), metrics)
-
-    def create_service(
-        self,
-        *,
-        now: Callable[[], datetime],
-        tell: Callable[[str], None],
-        adapters: Callable[[], Mapping[str, AdapterStatus]],
-        webhooks: Sequence[Webhook] = (),
-        visitors: bool = True,
-    ) -> WebService:
-        """Return the service; `tell` receives its address, `adapters` returns the status of all
-        adapters. Without `visitors` it serves only the webhooks and the probes."""
-        shared = self.share_state(now=now, adapters=adapters)
-        return WebService(shared, tell=tell, webhooks=webhooks, visitors=visitors)
-
-    def share_state(
-        self,
-        *,
-        now: Callable[[], datetime],
-        adapters: Callable[[], Mapping[str, AdapterStatus]] = dict,
-    ) -> SharedState:
-        """Return the state that the routes and the tools share."""
-        return SharedState(
-            app=self.app,
-            now=now,
-            metrics=self.metrics,
-            reload_settings=partial(load_settings, self.app.settings.config_file),
-            adapters=adapters,
-        )

@@ -27,7 +27,7 @@ from bot.app import App
 from bot.listening import network_of
 from bot.pace import RateLimit
 from bot.query_log import asked_by, current_asker, log_of, log_search, search_logged
-from bot.settings import Settings
+from bot.settings import Settings, load_settings
 from bot.web.access import Keys, OwnNames, Right
 from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
@@ -109,35 +109,45 @@ class CachedCounts:
         return entry is not None and self.clock() < entry[0]
 
 
-@dataclass(slots=True, kw_only=True)
 class SharedState:
-    """Only the settings change, on a reload. `app` sees only the corpora that may be shown."""
+    """Only the settings change, on a reload. `app` sees only the corpora that may be shown.
 
-    app: App
-    now: Callable[[], datetime]
-    metrics: Metrics
-    reload_settings: Callable[[], Settings]
-    adapters: Callable[[], Mapping[str, AdapterStatus]] = dict
-    clock: Callable[[], float] = time.monotonic
-    keys: Keys = field(init=False)
-    own: OwnNames = field(init=False)
-    requests: RateLimit = field(init=False)  # of one address
-    answers: RateLimit = field(init=False)  # of the same, those that are expensive
-    turns: WeakValueDictionary[str, asyncio.Lock] = field(
-        init=False, default_factory=WeakValueDictionary
-    )  # of addresses, to search
-    kept: CachedCounts = field(init=False)
-    # Of the page, by what was asked: who looks, shares, or asks again after a stream broke,
-    # waits for the same.
-    prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
-    compositions: SharedWork[Composition] = field(init=False, default_factory=SharedWork)
-    patience: float = 0.1  # seconds that a visitor sees nothing while a model judges
+    `adapters` returns the status of all adapters.
+    """
 
-    def __post_init__(self) -> None:
-        secrets = self.app.settings.secrets
-        self.kept = CachedCounts(self.clock)
+    keys: Keys
+    own: OwnNames
+    requests: RateLimit  # of one address
+    answers: RateLimit  # of the same, those that are expensive
+
+    def __init__(
+        self,
+        app: App,
+        metrics: Metrics,
+        *,
+        now: Callable[[], datetime],
+        adapters: Callable[[], Mapping[str, AdapterStatus]] = dict,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.app = app
+        self.metrics = metrics
+        self.now = now
+        self.adapters = adapters
+        self.clock = clock
+        self.reload_settings: Callable[[], Settings] = partial(
+            load_settings, app.settings.config_file
+        )
+        self.patience = 0.1  # seconds that a visitor sees nothing while a model judges
+        # Of addresses, to search.
+        self.turns = WeakValueDictionary[str, asyncio.Lock]()
+        self.kept = CachedCounts(clock)
+        # Of the page, by what was asked: who looks, shares, or asks again after a stream broke,
+        # waits for the same.
+        self.prophecies = SharedWork[Prophecy]()
+        self.compositions = SharedWork[Composition]()
+        secrets = app.settings.secrets
         self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
-        self.use(self.app.settings)
+        self.use(app.settings)
 
     @property
     def settings(self) -> Settings:

@@ -15,21 +15,23 @@ import asyncpg
 from db.connection import Connection, load_statements
 from db.corpus.corpora import name_partition, names_of
 from db.search.nearest import as_text, embedding_table
-from db.search.rows import (
+from db.search.statements import (
+    CLASSES,
     Readings,
     WeightedLexeme,
     add_places,
     build_condition,
     build_operands,
     build_score,
+    build_scored_select,
     list_constants,
     operand_values,
+    posted_values,
     quote_lexeme,
     read_candidate,
     read_text_list,
     weighted_lexemes,
 )
-from db.search.statements import CLASSES, build_scored_select, posted_values
 from engine.query.filters import Conditions
 from engine.query.query import Chain, LanguageQuery
 from engine.query.results import FoundDocument, FoundDocuments
@@ -44,8 +46,8 @@ _LISTS = (
 
 _PLAN = load_statements("find")["plan_for_values"]
 _SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
-# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
-# for each scored lexeme, its tsquery and its weight.
+# In the order of their placeholders: db.search.statements needs these three first. `ranked` then
+# adds, for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")
 _UNSCORED = ("0::float8",) * len(CLASSES)
 _CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")

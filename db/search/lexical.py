@@ -12,28 +12,26 @@ import orjson
 from db.connection import Connection, load_statements
 from db.corpus.corpora import about_corpus, name_partition
 from db.pool import Database
-from db.search.rows import (
+from db.search.statements import (
+    CLASSES,
     Readings,
     WeightedLexeme,
     add_places,
     build_frequencies,
     build_operands,
     build_score,
+    build_threshold_query,
+    count_essential,
+    described_by_postings,
     list_constants,
     list_places,
     operand_values,
     passing_flags,
-    ranked_candidate,
-    weighted_lexemes,
-)
-from db.search.statements import (
-    CLASSES,
-    build_threshold_query,
-    count_essential,
-    described_by_postings,
     posted_values,
     rank_statement,
     ranked_by_postings,
+    ranked_candidate,
+    weighted_lexemes,
 )
 from engine.glossary.groups import Glossary, MatchedAlias, build_glossary, find_fired
 from engine.ranking import DEFAULT, Bm25, expected_threshold

@@ -13,7 +13,7 @@ import orjson
 from db.connection import Connection
 from db.corpus.corpora import Corpora, name_partition
 from db.pool import Store
-from db.search.rows import build_condition
+from db.search.statements import build_condition
 from engine.embed.store import VectorTally, range_of
 from engine.errors import StorageError
 from engine.search import Filters

@@ -11,7 +11,7 @@ import asyncpg
 from db.connection import load_statements
 from db.corpus.corpora import CorpusReader, about_corpus
 from db.search.find import found_document
-from db.search.rows import add_places, quote_lexeme, read_candidate
+from db.search.statements import add_places, quote_lexeme, read_candidate
 from engine.corpora import Thread, ThreadMessage
 from engine.query.results import Comment, FoundDocument, QueryAnswer
 from engine.search import Candidate, Filters

@@ -29,14 +29,13 @@ from engine.compose.days import (
 )
 from engine.compose.figures import Figure, find_figures, stem_words
 from engine.compose.held_figures import Figures, Holding
-from engine.compose.quantities import Quantities, find_amounts
+from engine.compose.quantities import Quantities, find_amounts, find_superlatives
 from engine.compose.quotations import (
     find_quotations,
     normalise_quotation,
     open_quotation,
     stands_in,
 )
-from engine.compose.superlatives import find_superlatives
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 from engine.text.language import detect_language

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -54,37 +53,21 @@ _GRACE = 1.0  # seconds beyond the deadline that the web keeps itself
 _UNCHECKED = Message("Not checked by a model, as set.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposeParts:
-    """What a composer needs from outside. `clock` returns monotonic seconds.
-
-    `models`, `web` and `rerankers` are None where none is set up; `rerankers` returns the one that
-    may read passages of some corpora.
-    """
-
-    find: Find
-    models: Models | None
-    clock: Callable[[], float]
-    web: Web | None = None
-    rerankers: Rerankers | None = None
-    settings: ComposeSettings = field(default_factory=ComposeSettings)
-
-
 class ComposeRun:
     """One run: its steps so far, and what they left to say."""
 
     def __init__(
         self,
-        parts: ComposeParts,
+        composer: "Composer",
         request: ComposeRequest,
         models: StepModels,
         *,
         now: datetime,
         progress: Progress | None,
     ) -> None:
-        self.journal = Journal(request, parts.clock, progress)
-        self._parts = parts
-        self._settings = parts.settings
+        self.journal = Journal(request, composer.clock, progress)
+        self._composer = composer
+        self._settings = composer.settings
         self._request = request
         self._now = now
         self._models = models
@@ -94,7 +77,7 @@ class ComposeRun:
         async with self.journal.step(StepName.RETRIEVE) as step:
             try:
                 async with asyncio.timeout(_RETRIEVE_SECONDS):
-                    retrieved = await self._parts.find(self._request, self._now)
+                    retrieved = await self._composer.find(self._request, self._now)
             except TimeoutError as exc:
                 raise StorageInterrupted(
                     Message(
@@ -112,7 +95,7 @@ class ComposeRun:
 
     async def gaps(self, internal: Sequence[SourcePassage]) -> tuple[str, ...]:
         """Return the queries for what the corpora lack."""
-        unasked = no_web(self._request, self._parts.web)
+        unasked = no_web(self._request, self._composer.web)
         async with self.journal.step(StepName.GAPS, runs=unasked is None) as step:
             if unasked:
                 step.skipped = unasked
@@ -133,7 +116,7 @@ class ComposeRun:
 
     async def web(self, queries: Sequence[str]) -> WebFindings:
         """Return the pages that the web has for some queries; none if it fails."""
-        web, seconds = self._parts.web, WEB_SECONDS
+        web, seconds = self._composer.web, WEB_SECONDS
         async with self.journal.step(StepName.WEB, runs=bool(queries)) as step:
             if web is None or not queries:
                 step.skipped = self.journal.last.skipped or Message("Nothing was missing.")
@@ -162,7 +145,7 @@ class ComposeRun:
     async def merge(self, internal: RetrievedPassages, web: WebFindings) -> list[SourcePassage]:
         """Return the best passages of corpora and web."""
         async with self.journal.step(StepName.MERGE) as step:
-            rerankers = self._parts.rerankers
+            rerankers = self._composer.rerankers
             reranker = rerankers(self._request.corpora) if rerankers else None
             chooser = Chooser(self._settings, reranker)
             passages = await chooser.choose(
@@ -282,10 +265,28 @@ def _find_language(request: ComposeRequest) -> str | None:
 
 
 class Composer:
-    """Writes tweets from evidence. Keeps nothing between runs, so runs may overlap."""
+    """Writes tweets from evidence. Keeps nothing between runs, so runs may overlap.
 
-    def __init__(self, parts: ComposeParts) -> None:
-        self._parts = parts
+    `clock` returns monotonic seconds. `models`, `web` and `rerankers` are None where none is set
+    up; `rerankers` returns the one that may read passages of some corpora.
+    """
+
+    def __init__(
+        self,
+        find: Find,
+        models: Models | None,
+        *,
+        clock: Callable[[], float],
+        web: Web | None = None,
+        rerankers: Rerankers | None = None,
+        settings: ComposeSettings | None = None,
+    ) -> None:
+        self.find = find
+        self.models = models
+        self.clock = clock
+        self.web = web
+        self.rerankers = rerankers
+        self.settings = settings or ComposeSettings()
 
     async def compose(
         self, request: ComposeRequest, *, now: datetime, progress: Progress | None = None
@@ -297,11 +298,11 @@ class Composer:
         """
         models = self._require_models(request)
         async with models.reserve_steps(self._list_model_steps(request), now=now) as steps:
-            run = ComposeRun(self._parts, request, steps, now=now, progress=progress)
+            run = ComposeRun(self, request, steps, now=now, progress=progress)
             return await _run_composition(run, request)
 
     def _require_models(self, request: ComposeRequest) -> Models:
-        models = self._parts.models
+        models = self.models
         if not request.prompt.strip():
             raise UsageError(
                 Message("There is nothing to write about."),
@@ -319,8 +320,8 @@ class Composer:
 
     def _list_model_steps(self, request: ComposeRequest) -> list[StepName]:
         """Return the steps that will ask a model, in order."""
-        gaps = [] if no_web(request, self._parts.web) else [StepName.GAPS]
-        check = [StepName.CHECK] if self._parts.settings.check else []
+        gaps = [] if no_web(request, self.web) else [StepName.GAPS]
+        check = [StepName.CHECK] if self.settings.check else []
         return [*gaps, StepName.EVIDENCE, StepName.WRITE, *check]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.replay import RunRecord, read_record, record_parts, replay_parts, save_record
+from bench.replay import RunRecord, read_record, record_composer, replay_composer, save_record
 from engine.compose.composition import Composition
-from engine.compose.run import Composer
 from engine.errors import InputError
 from engine.web.results import WebPage
 from tests.bench.conftest import RunBench
@@ -43,13 +42,13 @@ async def test_a_replay_gives_the_same(tmp_path: Path, fault: str | None) -> Non
         bench.reranker = Preferring("Tea", fails=fault == "rerank")
         if fault:
             bench.writer.says[fault] = failure(401)
-        parts = bench.parts()
-        record = RunRecord(request=bench.request(thread=True), now=NOW, settings=parts.settings)
-        made = await Composer(record_parts(parts, record)).compose(record.request, now=NOW)
+        composer = bench.composer()
+        record = RunRecord(request=bench.request(thread=True), now=NOW, settings=composer.settings)
+        made = await record_composer(composer, record).compose(record.request, now=NOW)
         await bench.close()
     save_record(record, tmp_path / "run.json")
     read = read_record(tmp_path / "run.json")
-    again = await Composer(replay_parts(read, clock=time.monotonic)).compose(read.request, now=NOW)
+    again = await replay_composer(read, clock=time.monotonic).compose(read.request, now=NOW)
     assert outcome(again) == outcome(made)
     assert bool(made.variants) is (fault != "evidence")
 
@@ -57,12 +56,12 @@ async def test_a_replay_gives_the_same(tmp_path: Path, fault: str | None) -> Non
 async def test_a_prompt_that_has_changed_finds_no_answer() -> None:
     async with ModelServer() as server:
         bench = Bench(server)
-        parts = bench.parts()
-        record = RunRecord(request=bench.request(), now=NOW, settings=parts.settings)
-        await Composer(record_parts(parts, record)).compose(record.request, now=NOW)
+        composer = bench.composer()
+        record = RunRecord(request=bench.request(), now=NOW, settings=composer.settings)
+        await record_composer(composer, record).compose(record.request, now=NOW)
         await bench.close()
     other = replace(record.request, prompt="Something else")
-    again = await Composer(replay_parts(record, clock=time.monotonic)).compose(other, now=NOW)
+    again = await replay_composer(record, clock=time.monotonic).compose(other, now=NOW)
     assert again.variants == () and "holds no answer to this prompt" in str(again.notice)
 
 

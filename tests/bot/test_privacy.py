@@ -40,7 +40,8 @@ from bot.queries.ask import ask
 from bot.queries.compose import build_composer
 from bot.settings import load_settings
 from bot.web.mcp import create_tool_server
-from bot.web.service import WebAdapter
+from bot.web.metrics import Metrics
+from bot.web.shared_state import SharedState
 from db.pool import Database
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
@@ -511,7 +512,7 @@ async def test_agent_sees_private_texts_only_through_the_full_app(machines: Mach
 @row("other agents")
 async def test_mcp_agent_sees_private_texts_only_if_allowed(machines: Machines) -> None:
     async def ask_anew(app: App) -> str:
-        shared = WebAdapter.of(app).share_state(now=lambda: NOW)
+        shared = SharedState(app, Metrics(), now=lambda: NOW)
         async with Client(create_tool_server(shared)) as client:
             asked = {"query": "harbour", "corpus": "diary"}
             return str((await client.call_tool("find", asked)).content)

@@ -20,9 +20,8 @@ from bot.serve import serve
 from bot.settings import load_settings
 from db.embedded import server as watch
 from db.embedded.cluster import GATE_LOCK
-from db.embedded.gate import FileLock
 from db.embedded.postmaster import PID_FILE, State, observe_server
-from db.embedded.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer, FileLock
 from db.pool import Database
 from engine.errors import StorageError, StorageUnreachable
 from tests.bot.command_line import PROGRAM, SECONDS

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -372,10 +373,10 @@ async def test_a_death_between_sending_and_settling_loses_no_post(
 ) -> None:
     async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
-        mortal = {poster.platform: _Dies(poster) for poster in process.posters}
-        dying = replace(process.jobs, delivering=replace(process.jobs.delivering, posters=mortal))
+        dying = copy(process.jobs.sender)
+        dying.posters = {poster.platform: _Dies(poster) for poster in process.posters}
         with pytest.raises(asyncio.CancelledError):
-            await dying.deliver()
+            await dying.run(clock=process.jobs.now)
         assert len(room.said(platform)) == 1
         assert await process.jobs.deliver() == 0, "the lease of the dead is not over"
         room.clock.wind(5 * MINUTE)
@@ -642,7 +643,7 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(coffee_url: str) ->
         room.clock.wind(HOUR)
         await process.jobs.poll()
         assert tags == [None, '"1"']
-        (health,) = await process.jobs.polling.feeds.health(now=room.clock())
+        (health,) = await process.jobs.poller.feeds.health(now=room.clock())
         assert (health.feed.failures, health.feed.title) == (0, "The Paper")
         assert health.feed.succeeded_at == room.clock()
 

@@ -2,27 +2,24 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import cast
 
 import pytest
 
 from bot.adapter import DeliveryError, Unsure, WritingForbidden
 from bot.i18n.words import words_for
-from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver_posts
-from bot.replies.picture import Pictures
+from bot.jobs.deliver import DELIVERY_SECONDS, PostSender
+from bot.jobs.troubles import ignore
 from bot.reply import Reply
-from db.chat.answers import Answers
-from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.outbox import Outbox, owe_notices
 from engine.chat import Chat
 from engine.errors import PresagioError, StorageUnreachable
 from engine.messages import Message
 from engine.posting.delivery import LeasedDelivery, OwedNotice
+from tests.bot.apps import app_on
 from tests.db.news import HOUR, MINUTE, NOW, met
 from tests.patience import PATIENCE
 
@@ -67,15 +64,15 @@ async def outbox(storage: Database, monkeypatch: pytest.MonkeyPatch) -> Outbox:
     return Outbox(storage)
 
 
-def to(poster: Poster, storage: Database, outbox: Outbox) -> Delivering:
-    return Delivering(
-        outbox=outbox,
-        answers=Answers(storage),
-        chats=Chats(storage),
-        posters={"test": poster},
-        pictures=cast(Pictures, None),  # none is drawn
-        jitter=lambda: 0.0,
-    )
+def to(
+    poster: Poster,
+    storage: Database,
+    outbox: Outbox,
+    report: Callable[[PresagioError], None] = ignore,
+) -> PostSender:
+    sender = PostSender(app_on(storage), [poster], report=report, jitter=lambda: 0.0)
+    sender.outbox = outbox
+    return sender
 
 
 async def lease(outbox: Outbox, now: datetime = NOW) -> list[LeasedDelivery]:
@@ -101,8 +98,8 @@ class Halted:
         return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never
 
 
-async def cancel_at(halted: Halted, work: Delivering) -> None:
-    delivering = asyncio.create_task(deliver_posts(work, clock=lambda: NOW))
+async def cancel_at(halted: Halted, work: PostSender) -> None:
+    delivering = asyncio.create_task(work.run(clock=lambda: NOW))
     async with asyncio.timeout(PATIENCE):
         await halted.reached.wait()
     delivering.cancel()
@@ -145,7 +142,7 @@ async def test_delivery_taken_over_by_another_process_is_not_sent(
         return "m"
 
     monkeypatch.setattr("bot.jobs.deliver.reply_of", make_slowly)
-    assert await deliver_posts(to(Poster(post), storage, outbox), clock=lambda: now) == 1
+    assert await to(Poster(post), storage, outbox).run(clock=lambda: now) == 1
     assert posted == []
 
 
@@ -156,10 +153,10 @@ async def lost() -> str:
 async def test_delivery_of_unknown_outcome_is_not_sent_again(
     storage: Database, outbox: Outbox
 ) -> None:
-    await deliver_posts(to(Poster(lost), storage, outbox), clock=lambda: NOW)
+    await to(Poster(lost), storage, outbox).run(clock=lambda: NOW)
     assert await lease(outbox, NOW + timedelta(seconds=29)) == []  # it may not be shown yet
     silent = Poster(sent, found=DeliveryError(Message("No answer.")))
-    assert await deliver_posts(to(silent, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    assert await to(silent, storage, outbox).run(clock=lambda: NOW + HOUR) == 1
     (leased,) = await lease(outbox, NOW + 2 * HOUR)
     assert leased.delivery.begun_before
 
@@ -168,9 +165,9 @@ async def test_uncertain_delivery_is_looked_up_from_before_its_due_time(
     storage: Database, outbox: Outbox
 ) -> None:
     """The platform's clock may be late."""
-    await deliver_posts(to(Poster(lost), storage, outbox), clock=lambda: NOW)
+    await to(Poster(lost), storage, outbox).run(clock=lambda: NOW)
     again = Poster(lost)
-    assert await deliver_posts(to(again, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    assert await to(again, storage, outbox).run(clock=lambda: NOW + HOUR) == 1
     (since,) = again.searched_since
     assert NOW - HOUR < since < NOW - MINUTE
     assert await lease(outbox, NOW + 2 * HOUR) == []  # it was found
@@ -188,7 +185,7 @@ async def test_an_arrival_is_settled_once_the_database_is_back(
 
     monkeypatch.setattr(outbox, "sent", restarting)
     monkeypatch.setattr("bot.jobs.deliver._SETTLE_AGAIN_SECONDS", 0.0)
-    await deliver_posts(to(Poster(sent), storage, outbox), clock=lambda: NOW)
+    await to(Poster(sent), storage, outbox).run(clock=lambda: NOW)
     assert await lease(outbox, NOW + HOUR) == []
 
 
@@ -203,10 +200,10 @@ async def test_a_post_that_the_chat_forbids_is_kept_for_a_day_and_told_to_operat
             raise WritingForbidden("Telegram does not let the bot write: TOPIC_CLOSED.")
         return "m"
 
-    work = replace(to(Poster(post, found=None), storage, outbox), report=told.append)
+    work = to(Poster(post, found=None), storage, outbox, told.append)
     now, tried = NOW, []
     while now < NOW + 5 * HOUR:
-        if await deliver_posts(work, clock=partial(read_clock, now)):
+        if await work.run(clock=partial(read_clock, now)):
             tried.append(now)
         now += MINUTE
     pauses = [later - earlier for earlier, later in pairwise(tried)]
@@ -216,5 +213,5 @@ async def test_a_post_that_the_chat_forbids_is_kept_for_a_day_and_told_to_operat
     }
     assert (await outbox.health(NOW)).retried == 1
     refusing = False
-    assert await deliver_posts(work, clock=partial(read_clock, now + HOUR))
+    assert await work.run(clock=partial(read_clock, now + HOUR))
     assert (await outbox.health(NOW)).owed == 0

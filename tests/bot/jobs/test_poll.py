@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from bot.app import App, open_app
-from bot.jobs.poll import Polling, documents_of, poll_feeds
-from bot.jobs.wiring import open_jobs
+from bot.jobs.poll import FeedPoller, documents_of
 from bot.settings import load_settings
 from db.posting.feeds import Feeds
 from engine.corpora import NEWS_CORPUS
@@ -57,16 +56,15 @@ async def web() -> AsyncIterator[WebServer]:
 
 
 @asynccontextmanager
-async def polling(database_url: str) -> AsyncIterator[tuple[Polling, App]]:
+async def polling(database_url: str) -> AsyncIterator[tuple[FeedPoller, App]]:
     environ = {"DATABASE_URL": database_url, "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
     settings = load_settings(environ=environ)
     async with (
         open_app(settings, progress=lambda _: None, set_up=True) as app,
         FetcherThatFails(settings.fetch) as fetcher,
         ParserOfTheUnstorable(workers=1) as parser,
-        open_jobs(app, fetcher, [], now=lambda: NOW) as jobs,
     ):
-        yield replace(jobs.polling, parser=parser), app
+        yield FeedPoller(app, fetcher, parser), app
 
 
 async def known(feeds: Feeds) -> dict[str, Feed]:
@@ -82,7 +80,7 @@ async def test_failure_of_one_feed_does_not_affect_others(
     urls = [*map(web.url, paths), "http://xn--.x/idna", "http://127.0.0.1:99999/port"]
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
-        assert await poll_feeds(work, clock=lambda: NOW) == 5
+        assert await work.run(clock=lambda: NOW) == 5
         feeds = await known(work.feeds)
     assert {name for name, feed in feeds.items() if feed.succeeded_at} == {"good"}
     failed = {name: feed.error for name, feed in feeds.items() if feed.failures == 1}
@@ -103,7 +101,7 @@ async def test_corpus_conflict_fails_the_job_and_no_feed(database_url: str, web:
         )
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         with pytest.raises(CorpusConflict):
-            await poll_feeds(work, clock=lambda: NOW)
+            await work.run(clock=lambda: NOW)
         assert (await known(work.feeds))["good"].failures == 0
 
 
@@ -123,7 +121,7 @@ async def test_parsing_runs_in_worker_threads(
     monkeypatch.setattr("bot.jobs.poll.documents_of", recorded(documents_of))
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
-        await poll_feeds(work, clock=lambda: NOW)
+        await work.run(clock=lambda: NOW)
     assert threads == ["feed", "news"]
 
 
@@ -131,7 +129,7 @@ async def test_cancelled_poll_releases_its_feeds(database_url: str, web: WebServ
     web.pages["/slow"] = silent
     async with polling(database_url) as (work, _):
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/slow"))], now=NOW)
-        polled = asyncio.create_task(poll_feeds(work, clock=lambda: NOW))
+        polled = asyncio.create_task(work.run(clock=lambda: NOW))
         await until(lambda: web.requests)
         polled.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -16,7 +16,7 @@ from bot.app import App, open_app
 from bot.commands.pasted import read_pasted
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
-from bot.web.service import WebAdapter
+from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
@@ -84,21 +84,22 @@ async def web_stage(
     settings = load_settings(environ=environ)
     async with open_app(settings, progress=print) as opened, AsyncExitStack() as stack:
         stack.enter_context(patch("bot.web.visitor.read_pasted", read))
-        adapter = WebAdapter.of(opened)
+        metrics = Metrics()
+        counted = metrics.count_searches(opened)
         shared = SharedState(
-            app=adapter.app,
+            counted,
+            metrics,
             now=now,
-            metrics=adapter.metrics,
-            reload_settings=lambda: stage.settings,
             adapters=lambda: {"slack": AdapterStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,
-            patience=patience,
         )
+        shared.patience = patience
+        shared.reload_settings = lambda: stage.settings
         application = create_application(shared)
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as asking:
             stage = WebStage(
-                app=adapter.app,
+                app=counted,
                 shared=shared,
                 application=application,
                 client=asking,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from db.embedded.gate import FileLock
+from db.embedded.server import FileLock
 from engine.errors import StorageError
 
 _TRY = """
-import sys; from pathlib import Path; from db.embedded.gate import FileLock
+import sys; from pathlib import Path; from db.embedded.server import FileLock
 lock = FileLock(Path(sys.argv[1]))
 for shared in (True, False):
     taken = lock.acquire(shared=shared)

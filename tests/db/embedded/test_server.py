@@ -20,10 +20,9 @@ import pytest
 
 from db.embedded import server as server_module
 from db.embedded.cluster import GATE_LOCK
-from db.embedded.gate import FileLock
 from db.embedded.os_user import Binaries, find_binaries, server_account
 from db.embedded.postmaster import PID_FILE, State, observe_server
-from db.embedded.server import EmbeddedServer, mapped_os_errors
+from db.embedded.server import EmbeddedServer, FileLock, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS, copy_with_owners
 from tests.db.server_user import ServerUser
@@ -222,8 +221,8 @@ class TestSharing:
     def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("db.embedded.gate.LOCK_SECONDS", 0.2)
-        monkeypatch.setattr("db.embedded.gate._NOTICE_SECONDS", 0.1)
+        monkeypatch.setattr("db.embedded.server.LOCK_SECONDS", 0.2)
+        monkeypatch.setattr("db.embedded.server._NOTICE_SECONDS", 0.1)
         lines: list[str] = []
         with hold(data_dir / "postgres.gate.lock") as holder:
             with pytest.raises(StorageUnreachable, match="End the presagio process that hangs"):
@@ -237,7 +236,7 @@ class TestSharing:
 def hold(path: Path) -> subprocess.Popen[str]:
     """Start a process that holds an exclusive lock until it is killed."""
     program = (
-        "import sys, time; from pathlib import Path; from db.embedded.gate import FileLock\n"
+        "import sys, time; from pathlib import Path; from db.embedded.server import FileLock\n"
         "lock = FileLock(Path(sys.argv[1])); print(lock.acquire(), flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", program, str(path)]

@@ -22,8 +22,13 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
-from db.search.rows import MAX_LEXEMES, quote_lexeme, weighted_lexemes
-from db.search.statements import rank_statement, ranked_by_postings
+from db.search.statements import (
+    MAX_LEXEMES,
+    quote_lexeme,
+    rank_statement,
+    ranked_by_postings,
+    weighted_lexemes,
+)
 from engine.corpora import Document
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term

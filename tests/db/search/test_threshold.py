@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.rows import WeightedLexeme, quote_lexeme
-from db.search.statements import CLASSES, DocumentClass, build_threshold_query, rank_statement
+from db.search.statements import (
+    CLASSES,
+    DocumentClass,
+    WeightedLexeme,
+    build_threshold_query,
+    quote_lexeme,
+    rank_statement,
+)
 from engine.ranking import Bm25
 
 _LEXEMES = tuple(string.ascii_lowercase)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.answer.period import read_period
+from engine.answer.passages import read_period
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from engine.compose.composition import (
     SourcePassage,
 )
 from engine.compose.models import ClientModels
-from engine.compose.run import ComposeParts, Composer
+from engine.compose.run import Composer
 from engine.errors import ModelUnreachable
 from engine.llm.client import ChatClient
 from engine.llm.spending import Account
@@ -124,7 +124,7 @@ class Bench:
         self.base_url = server.base_url
         self.clients: list[ChatClient] = []
 
-    def parts(self) -> ComposeParts:
+    def composer(self) -> Composer:
         async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
             return RetrievedPassages(passages=self.held)
 
@@ -135,9 +135,9 @@ class Bench:
         )
         self.clients.append(client)
         reranker = self.reranker
-        return ComposeParts(
-            find=find,
-            models=ClientModels(client, self.settings),
+        return Composer(
+            find,
+            ClientModels(client, self.settings),
             web=self.web,
             rerankers=None if reranker is None else lambda _: reranker,
             settings=self.settings,
@@ -148,7 +148,7 @@ class Bench:
         return ComposeRequest(**{"prompt": PROMPT, "corpora": (self.corpus,), **changes})  # type: ignore[arg-type]
 
     async def compose(self, **changes: object) -> Composition:
-        return await Composer(self.parts()).compose(self.request(**changes), now=NOW)
+        return await self.composer().compose(self.request(**changes), now=NOW)
 
     async def close(self) -> None:
         for client in self.clients:

@@ -5,7 +5,6 @@ import json
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from engine.compose.composition import (
 )
 from engine.compose.finish import finish_drafts, guard_drafts
 from engine.compose.models import STEP_SECONDS
-from engine.compose.run import Composer
 from engine.errors import (
     BudgetExhausted,
     CorpusWithheld,
@@ -294,9 +292,10 @@ async def test_late_passages_are_not_reported_as_a_database_error(
         raise AssertionError(request, now)
 
     monkeypatch.setattr("engine.compose.run._RETRIEVE_SECONDS", 0.01)
-    parts = replace(bench.parts(), find=find)
+    composer = bench.composer()
+    composer.find = find
     with pytest.raises(StorageInterrupted, match=r"gave nothing within 0.01 s") as late:
-        await Composer(parts).compose(bench.request(), now=NOW)
+        await composer.compose(bench.request(), now=NOW)
     assert late.value.plain == "Searching took too long. Try again in a few minutes."
 
 
@@ -319,9 +318,10 @@ async def test_instructions_in_passages_change_nothing(bench: Bench) -> None:
 
 
 async def test_composing_without_a_model_fails_and_suggests_ask(bench: Bench) -> None:
-    parts = replace(bench.parts(), models=None)
+    composer = bench.composer()
+    composer.models = None
     with pytest.raises(ModelError, match="ask answers without a model"):
-        await Composer(parts).compose(bench.request(), now=NOW)
+        await composer.compose(bench.request(), now=NOW)
 
 
 async def test_a_request_without_words_is_rejected(bench: Bench) -> None:

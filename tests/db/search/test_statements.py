@@ -8,7 +8,7 @@ import pytest
 
 from db.pool import Database
 from db.search.nearest import CorpusVocabulary
-from db.search.rows import build_condition, passing_flags, ranked_candidate, read_candidate
+from db.search.statements import build_condition, passing_flags, ranked_candidate, read_candidate
 from engine.embed.local import TfidfEmbedder
 from engine.search import Candidate, Filters
 from engine.values import Flag
