@@ -18,7 +18,7 @@ _DATE = (
     rf"|\d{{1,2}}\.?\s(?:de\s)?{_WORD}{{3,12}}\.?,?(?:\s(?:de\s)?\d{{4}}\b)?"
     rf"|{_WORD}{{3,12}}\.?\s\d{{1,2}}(?!\d|[:.]\d)(?:,?\s\d{{4}}\b)?"
 )
-_CLOCK = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
+_CLOCK = r"\d{1,2}(?:[:.]|\s?h\s?)\d{2}(?:[:.]\d{2}|\s?min\s\d{2}\s?s)?"  # "20 h 11" in Canada
 # "p. m.", "μ.μ.", "오후", "ÖS"; marks of vowels are no word characters.
 _PART = r"[^\W\d_][^\d\s\[\](){}<>:,،;|-]{0,11}(?:\s[^\W\d_]{1,2}\.)?"
 _STAMP = re.compile(
@@ -57,17 +57,17 @@ _SAID_AT = re.compile(  # "[20:11] <ana> hello", "20:11:05 From Ana to all: hell
     rf"(?:[@+%~]?{_LONGEST_NAME}(?::\s|>|\t|:$)|\*\s)"
 )
 _EARLY_CLOCK = re.compile(  # "12.3. kl. 20.11: Ana skrev", "[Ana] [오후 8:11] hi"
-    rf"\W{{0,3}}(?:\d{{1,4}}[^\n]{{1,24}}?(?<![\d:.]){_CLOCK}"
+    rf"\W{{0,3}}(?:1\d{{9}}(?!\d)|\d{{1,4}}[^\n]{{1,24}}?(?<![\d:.]){_CLOCK}"
     rf"|[^\n]{{0,40}}[\[(](?:[^\])\n]{{1,24}}\s)?{_CLOCK}[^\])\n]{{0,24}}[\])])"
 )
 _ENDS_IN_CLOCK = re.compile(rf".{{0,60}}?(?<![\d:.]){_CLOCK}(?:\s?{_PART})?(?:\s?\(.*\))?\W{{0,2}}")
-_SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)\s?(?::(?:\s|$)|：)")
+_SPOKEN = re.compile(rf"\W{{0,3}}(\+?{_LONGEST_NAME}?)(?:\s?:(?:\s|$)|\s?：|>\s|\s[-–—]\s)")
 _MOST_WORDS = 4  # of a name
 # Who speaks with an assistant, and the fields of a mail.
-_ASKING_WORDS = "user human me you h prompt yo tú ich du moi vous io eu você usuario"
+_ASKING_WORDS = "user human me you yo tú ich du moi vous io eu você usuario"
 _ASSISTANT_WORDS = (
-    "assistant ai bot chatgpt claude gemini grok copilot deepseek cursor a response asistente"
-    " assistent assistente"
+    "assistant ai bot chatgpt claude gemini grok copilot deepseek cursor asistente assistent"
+    " assistente"
 )
 _MAIL_WORDS = (
     "from to cc subject sent von an betreff gesendet de para à asunto enviado objet assunto"
@@ -78,6 +78,7 @@ _MAIL_WORDS = (
 )
 _ASKING, _ASSISTANTS = frozenset(_ASKING_WORDS.split()), frozenset(_ASSISTANT_WORDS.split())
 _MAIL = frozenset(_MAIL_WORDS.split())
+_BRIEF = frozenset(("h", "a", "prompt", "response"))  # headings of other texts, too
 _ASSISTANT = "ChatGPT|Claude|Gemini|Copilot|DeepSeek|Grok|Perplexity"
 # "ChatGPT hat gesagt:", "O ChatGPT disse:", "ChatGPT의 말:"; what Claude prints to a terminal.
 _ANSWERS = re.compile(rf"(?:\w{{1,2}}\s)?(?:{_ASSISTANT})의?(?:\s\w+){{1,2}}\s?[:：]|⏺ .*")
@@ -92,7 +93,7 @@ _TITLE = re.compile(r"\w[\w ]*")
 _WEEKDAY = re.compile(rf"{_WORD}{{2,12}}\.?,?\s(?=\d|{_WORD}{{3,12}}\.?\s\d)")
 # "20:11 Ana hello" of LINE: the names come again.
 _CLOCK_LED = re.compile(rf"(?:{_PART}\s?)?{_CLOCK}\s+(\S+)\s\S")
-_FEW_LINES = 4
+_FEW_LINES, _FEW_STAMPS = 4, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +165,24 @@ def find_headers(text: str) -> Iterator[Header]:
 
 def looks_like_chat(text: str) -> bool:
     """Tell whether a text holds messages, mails or a talk: what nobody may make public unasked."""
-    lines = [line.strip() for line in _clear_lines(text)][:_SAMPLED]
+    lines = [line.strip() for line in _clear_lines(text)]
     if lines and lines[0].startswith("[LINE]"):
+        return True
+    pages = (lines[start : start + _SAMPLED] for start in range(0, len(lines), _SAMPLED))
+    if any(map(_is_stamped_page, pages)) or _is_talk(lines[:_SAMPLED]):
+        return True
+    return len(lines) <= _FEW_LINES and any(map(_is_stamped, lines))
+
+
+def _is_stamped_page(lines: Sequence[str]) -> bool:
+    """Tell whether lines have the times of messages, or times before names that come again."""
+    if sum(bool(_STAMP.fullmatch(line)) for line in lines) > _FEW_STAMPS:
         return True
     stamped = sum(map(_is_stamped, lines))
     clocked = Counter(match[1] for line in lines if (match := _CLOCK_LED.match(line)))
-    if sum(number for number in clocked.values() if number > 1) * 2 > clocked.total():
-        return True
-    if stamped * 10 >= len(lines) and (stamped > 1 or (stamped and len(lines) <= _FEW_LINES)):
-        return True
-    return _is_talk(lines)
+    again = sum(number for number in clocked.values() if number > 1)
+    times = max(stamped, again if again * 2 > clocked.total() else 0)
+    return times > 1 and times * 10 >= len(lines)
 
 
 def _clear_lines(text: str) -> Iterator[str]:
@@ -197,7 +206,7 @@ def _is_stamped(line: str) -> bool:
 
 
 def _is_talk(lines: Sequence[str]) -> bool:
-    """Tell whether most lines begin with one of several names that come again."""
+    """Tell whether all lines begin with names, or most with several names that come again."""
     if any(map(_ANSWERS.fullmatch, lines)) or sum(map(bool, map(_SAYS.fullmatch, lines))) > 1:
         return True
     bare = [_MARKED.sub("", line) for line in lines]
@@ -207,7 +216,7 @@ def _is_talk(lines: Sequence[str]) -> bool:
         if (match := _SPOKEN.match(line))
         and len((name := match[1].strip().casefold()).split()) <= _MOST_WORDS
     )
-    asked = speakers.keys() & (_ASKING | _ASSISTANTS)
+    asked = speakers.keys() & (_ASKING | _ASSISTANTS | _BRIEF)
     fields = _MAIL & {name.replace(" ", "") for name in speakers}
     if len(fields) > 1 or len(asked) > 1:
         return True
@@ -216,4 +225,6 @@ def _is_talk(lines: Sequence[str]) -> bool:
     if headings & _ASKING and headings & _ASSISTANTS:
         return True
     again = {name: number for name, number in speakers.items() if number > 1 and len(name) > 1}
+    if again and len(speakers) > 1 and speakers.total() == len(lines):
+        return True
     return len(again) > 1 and sum(again.values()) * 2 >= len(lines)

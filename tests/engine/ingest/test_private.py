@@ -41,6 +41,12 @@ CHATS = {
     "icq": "Ana (20:11:05 12/03/2009)\nthe harbour\n\nBob (20:12:05 12/03/2009)\nno\n",
     "matrix": "Sun, Mar 12 2023 20:11 - Ana: the dam\nSun, Mar 12 2023 20:12 - Bob: no\n",
     "messenger": "You sent\nthe harbour\nAna\nno\nYou sent\nyes\n",
+    "long messages": "".join(
+        f"Mar 12, 2023 8:{n}:05 PM\nAna\n" + "The harbour.\n" * 20 for n in range(10, 15)
+    ),
+    "dashes": "Ana - the harbour\nBob - no\nAna - yes\nBob - no\n",
+    "three lines": "Ana: the harbour\nBob: no\nAna: yes\n",
+    "french": "Ana, 20h11\nle port\nBob, 20h12\nnon\n",
     "chatgpt in german": "Du hast gesagt:\nder Damm\nChatGPT hat gesagt:\nEr hält.\n",
     "korean mail": "보낸 사람: 아나\n받는 사람: 보\n\n항구\n",
     "dutch mail": "Van: Ana\nAan: Bob\nOnderwerp: de haven\n\nZe loopt onder.\n",
