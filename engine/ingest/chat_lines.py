@@ -206,7 +206,7 @@ def _is_stamped(line: str) -> bool:
 
 
 def _is_talk(lines: Sequence[str]) -> bool:
-    """Tell whether all lines begin with names, or most with several names that come again."""
+    """Tell whether lines begin with names, of which several come again."""
     if any(map(_ANSWERS.fullmatch, lines)) or sum(map(bool, map(_SAYS.fullmatch, lines))) > 1:
         return True
     bare = [_MARKED.sub("", line) for line in lines]
@@ -225,6 +225,6 @@ def _is_talk(lines: Sequence[str]) -> bool:
     if headings & _ASKING and headings & _ASSISTANTS:
         return True
     again = {name: number for name, number in speakers.items() if number > 1 and len(name) > 1}
-    if again and len(speakers) > 1 and speakers.total() == len(lines):
+    if again and len(speakers) > 1 and speakers.total() * 4 >= len(lines) * 3:
         return True
     return len(again) > 1 and sum(again.values()) * 2 >= len(lines)
