@@ -16,7 +16,6 @@ ANSWER = {"phrases": ["the pier", "a wall"], "sure": True}
         '{"phrases": ["the pier", // the first\n "a wall"], /* all */ "sure": true}',
         '"{\\"phrases\\": [\\"the pier\\", \\"a wall\\"], \\"sure\\": true}"',
         '{"name": "f", "arguments": {"phrases": ["the pier", "a wall"], "sure": true}}',
-        '{"name": "f", "arguments": "{\\"phrases\\": [\\"the pier\\", \\"a wall\\"],\\"sure\\": true}"}',
     ],
 )  # fmt: skip
 def test_an_answer_is_found_in_what_is_nearly_json(text: str) -> None:
