@@ -21,13 +21,13 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.errors import ModelError
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     ModelQuestion,
     Prompt,
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
     list_of,
 )
 from engine.llm.wire import ChatAnswer
@@ -97,6 +97,7 @@ Your last answer could not be read. Answer exactly in this form: \
 SHOWN_LENGTH = 1200  # characters of a text that the model sees
 _LONGEST = 64_000  # characters
 _LONGEST_CLAIM = 1000
+_SOURCES = ("sources", "source", "citations", "passages")
 _MAX_CLAIMS = 20
 _SAYS_NOT = re.compile(
     r"\b(?:sources?|passages?|texts?|fuentes?|pasajes?|textos?)\b.{0,40}\b(?:"
@@ -125,7 +126,9 @@ def read_claims(
     entries = _read_claims(text)
     if entries is not None:
         found = [_build_claim(entry, sources, texts, damage) for entry, sources in entries]
-    elif "{" in text:  # unreadable JSON must not be shown as text
+    elif "{" in text and not (
+        text := _read_inline_answer(text)
+    ):  # unreadable JSON must not be shown as text
         return None
     else:
         damage["prose"] += 1
@@ -143,7 +146,7 @@ def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
     loose: list[object] = []
     whole: list[object] | None = None
     for written in find_objects(text):
-        claims = written.get("claims")
+        claims = written.get("claims", written.get("answer"))
         if isinstance(claims, list):
             whole = claims
         elif "text" in written and "sources" in written:
@@ -152,12 +155,18 @@ def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
     return None if entries is None else [e for entry in entries if (e := _read_entry(entry))]
 
 
+def _read_inline_answer(text: str) -> str:
+    """Return the prose that an object holds as its answer, or ""."""
+    answers = [written.get("answer") for written in find_objects(text)]
+    return next((answer for answer in answers if isinstance(answer, str)), "")
+
+
 def _read_entry(value: object) -> tuple[str, list[int]] | None:
     if isinstance(value, str):
         return value, []
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None
-    sources = value.get("sources")
+    sources = next((value[name] for name in _SOURCES if name in value), None)
     listed = sources if isinstance(sources, list) else [sources]
     return value["text"], [number for each in listed if (number := _read_number(each)) is not None]
 

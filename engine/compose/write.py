@@ -12,7 +12,8 @@ from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fac
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MAX_TWEETS, over_long
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
+from engine.llm.answer_json import find_objects
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.search import describe_date
 from engine.settings.models import Voice
 from engine.text.chunks import split_sentences
@@ -167,9 +168,10 @@ def read_drafts(
 def _read_draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
+    named = (tweet.get("text") if isinstance(tweet, dict) else tweet for tweet in listed_tweets)
     texts = [
         candidate
-        for candidate in listed_tweets
+        for candidate in named
         if isinstance(candidate, str) and not _SOURCES.match(candidate)
     ]
     read = (read_sentences(text, given) for text in without_counters(texts))

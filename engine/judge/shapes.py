@@ -4,15 +4,23 @@ Models answer with maps of objects, scores such as "5/6", JSON lines, JSON in a 
 quotes, comments, and Markdown tables. A text that is in none of these shapes stays as it is.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.llm.asking import compact_json, find_objects
+from engine.llm.answer_json import find_objects
+from engine.llm.asking import compact_json
+from engine.text.clean import fold_case_and_accents
 
-_NUMBERS = ("i", "id", "index", "number", "#", "no", "tweet", "candidate")
-_SCORES = ("s", "score", "judgment", "rating", "points")
-_REASONS = ("why", "reason", "reasoning", "explanation")
+# The names of fields and columns, folded.
+_NUMBERS = re.compile(
+    r"(?:i|id|index|#|n|no|nr|number|numero|nummer|tweet|post|text|candidate|candidato|kandidat)"
+    r"[ _.#-]{0,3}(?:id|index|number|no)?"
+)
+_SCORES = re.compile(
+    r"(?:s|score|judge?ment|rating|points|value|grade|puntuacion|puntaje|punteggio|note|bewertung"
+    r"|pontuacao)\b.{0,20}"
+)
+_REASONS = re.compile(r"why|reason|reasoning|explanation")
 _LONGEST = 64_000  # characters
 # A number, alone, out of six, or before words about it.
 _SCORE = re.compile(
@@ -20,60 +28,35 @@ _SCORE = re.compile(
     r"(?:(?:/|out of|of|de|von|sur)\s*6\b.*|[-–—:(,;].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBER = re.compile(r"\s*[#*(\[]{0,3}(\d{1,6})[\])*.:]{0,3}\s*")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|//|/\*', re.DOTALL)
-_SINGLE_QUOTED = re.compile(r"(?<=[\[{,:\s])'([^'\n]{0,300})'(?=\s*[,:}\]])")
-_ROW = re.compile(r"^[ \t]{0,20}\|(.+)\|[ \t]{0,20}$", re.MULTILINE)
+_NUMBER = re.compile(r"\s*(?:[^\W\d_]{1,12}[ _-]?)?[#*(\[]{0,3}(\d{1,6})[\])*.:]{0,3}\s*")
+_ROW = re.compile(r"^.*\|.*$", re.MULTILINE)
+# "1. 5", "[1]: 5/6 - why", "Tweet 1: score 5", and "i: 1" above "score: 5".
+_LINE = re.compile(
+    r"^[^\w\n]{0,9}(?:[a-z]{1,12}[^\w\n]{0,4})?(\d{1,6})"
+    r"(?:[^\w\n]{1,9}|\W{1,12}(?:score|rating|judge?ment|s)\W{0,9})"
+    r"(\d(?:\.\d{1,3})?)(?=[^\w\n]{0,9}$|[^\S\n]*(?:[|/,;:(*–—-]|out of\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def reshape_answer(text: str) -> str | None:
     """Return the answer with its scores as pairs, or None if it is in no shape known here."""
-    text = _unquote(text[:_LONGEST].strip().lstrip("\ufeff").strip())
-    answer = _find_answer(text)
-    scores = list(_list_entries(answer.get("scores"))) if answer else []
+    answer = _find_answer(text[:_LONGEST])
+    scores = list(_list_scores(answer)) if answer else []
     return compact_json({**answer, "scores": scores}) if answer and scores else None
-
-
-def _unquote(text: str) -> str:
-    """Return the JSON in a JSON string."""
-    if not text.startswith('"'):
-        return text
-    try:
-        inner = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return inner if isinstance(inner, str) else text
 
 
 def _find_answer(text: str) -> Mapping[str, object] | None:
     """Return an object with "scores", the last of the text, made from other shapes if need be."""
-    uncommented = _drop_comments(text)
-    requoted = _SINGLE_QUOTED.sub(lambda entry: json.dumps(entry[1]), uncommented)
-    for tried in dict.fromkeys((text, uncommented, requoted)):
-        objects = list(find_objects(tried))
-        named = [entry for entry in objects if entry.get("scores")]
-        if named:
-            return named[-1]
-        if scores := _join_lines(objects):
-            count = next((entry["n"] for entry in objects if "n" in entry), None)
-            return {"n": count, "scores": scores} if count is not None else {"scores": scores}
-    rows = list(_read_table(text))
+    objects = list(find_objects(text))
+    named = [entry for entry in objects if entry.get("scores")]
+    if named:
+        return named[-1]
+    if scores := _join_lines(objects):
+        count = next((entry["n"] for entry in objects if "n" in entry), None)
+        return {"n": count, "scores": scores} if count is not None else {"scores": scores}
+    rows = list(_read_table(text)) or list(_read_lines(text))
     return {"scores": rows} if rows else None
-
-
-def _drop_comments(text: str) -> str:
-    """Return JSON without comments; what looks like one inside a string is none."""
-    pieces, position = [], 0
-    for match in _TOKEN.finditer(text):
-        if match.start() < position or match[0].startswith('"'):
-            continue
-        mark = "\n" if match[0] == "//" else "*/"
-        end = text.find(mark, match.end())
-        if end < 0:
-            break
-        pieces.append(text[position : match.start()])
-        position = end + (len(mark) if mark == "*/" else 0)
-    return "".join((*pieces, text[position:]))
 
 
 def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
@@ -88,18 +71,35 @@ def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
 
 def _read_table(text: str) -> Iterator[list[object]]:
     """Yield number and score of the rows of a Markdown table, by the names in its first row."""
-    rows = [[cell.strip() for cell in match[1].split("|")] for match in _ROW.finditer(text)]
+    lines = (match[0].strip().strip("|") for match in _ROW.finditer(text))
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     if not rows:
         return
-    names = [name.strip("*` ").casefold() for name in rows[0]]
-    number = next((at for at, name in enumerate(names) if name in _NUMBERS), None)
-    score = next((at for at, name in enumerate(names) if name in _SCORES), None)
+    names = [fold_case_and_accents(name.strip("*` ")) for name in rows[0]]
+    number = next((at for at, name in enumerate(names) if _NUMBERS.fullmatch(name)), None)
+    score = next((at for at, name in enumerate(names) if _SCORES.fullmatch(name)), None)
     if number is None or score is None:
         return
     for row in rows[1:]:
         if len(row) == len(names):
             entry = _pair(row[number], row[score], None)
             yield from [entry] if entry else []
+
+
+def _read_lines(text: str) -> Iterator[list[object]]:
+    """Yield number and score of the lines of a list."""
+    for match in _LINE.finditer(text):
+        entry = _pair(match[1], match[2], None)
+        yield from [entry] if entry else []
+
+
+def _list_scores(answer: Mapping[str, object]) -> Iterator[object]:
+    """Yield the entries of "scores"; scores alone are those of all candidates, in their order."""
+    scores = answer["scores"]
+    is_bare = isinstance(scores, list) and all(isinstance(score, int) for score in scores)
+    if isinstance(scores, list) and is_bare and len(scores) == answer.get("n"):
+        scores = [[number, score] for number, score in enumerate(scores, start=1)]
+    yield from _list_entries(scores)
 
 
 def _list_entries(scores: object) -> Iterator[object]:
@@ -122,6 +122,9 @@ def _list_entries(scores: object) -> Iterator[object]:
 def _entries_of_map(scores: Mapping[str, object]) -> Iterator[object]:
     """Yield the entries of {"1": 5} and {"1": {"score": 5}}."""
     for number, value in scores.items():
+        if isinstance(value, list):
+            yield from _list_entries(value)
+            continue
         score = _first(value, _SCORES) if isinstance(value, Mapping) else value
         why = _first(value, _REASONS) if isinstance(value, Mapping) else None
         yield _pair(number, score, why) or {number: value}
@@ -145,5 +148,7 @@ def _read(value: object, pattern: re.Pattern[str]) -> object:
     return float(match[1]) if "." in match[1] else int(match[1])
 
 
-def _first(entry: Mapping[str, object], names: Sequence[str]) -> object:
-    return next((entry[name] for name in names if name in entry), None)
+def _first(entry: Mapping[str, object], names: re.Pattern[str]) -> object:
+    return next(
+        (entry[name] for name in entry if names.fullmatch(fold_case_and_accents(name[:40]))), None
+    )

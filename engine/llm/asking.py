@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -23,7 +23,6 @@ from engine.values import Corpus
 logger = logging.getLogger("presagio.llm")
 
 T = TypeVar("T")
-_MAX_STARTS = 64  # attempts to parse an object
 
 
 @dataclass(slots=True)
@@ -106,21 +105,6 @@ class LastingFlight(Generic[T]):
         error = None if flight.task.cancelled() else flight.task.exception()
         if error and not flight.waiters:
             logger.warning("work that nobody waited for any more failed: %s", type(error).__name__)
-
-
-def find_objects(text: str) -> Iterator[dict[str, object]]:
-    """Yield the outermost JSON objects in a text; if one is cut off, those within it."""
-    decoder, at = json.JSONDecoder(), text.find("{")
-    for _ in range(_MAX_STARTS):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            yield value
-        at = text.find("{", end)
 
 
 def compact_json(value: object) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.corpora import ArchiveSummary
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
 from engine.judge.judge import AUTHOR_LENGTH, DESCRIPTION_LENGTH, HEADLINE_LENGTH
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     LastingFlight,
     ModelQuestion,
@@ -23,7 +24,6 @@ from engine.llm.asking import (
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
 )
 from engine.llm.wire import ChatAnswer
 from engine.ports import ArchiveSummaries, Cache, Descriptions, PhraseIndex
@@ -39,6 +39,8 @@ _MAX_READ = 16_000
 # Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
 _NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
 _WORD = re.compile(r"[^\W_]")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)++"(?=\s*[,\]])')
+_BULLET = re.compile(r"^[ \t]{0,9}(?:\d{1,2}[.)]|[-*•])[ \t]+(\S.*)$", re.MULTILINE)
 # Late answers in a row after which no search waits for the model. One may be chance.
 _LATE = 2
 logger = logging.getLogger("presagio.expand")
@@ -55,19 +57,28 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
     """
     text = content[:_MAX_READ].rpartition("</think>")[2]
     lists = [
-        written["phrases"]
+        phrases
         for written in find_objects(text)
-        if isinstance(written.get("phrases"), list)
+        if isinstance(phrases := written.get("phrases"), list)
     ]
-    if not lists:
-        return None
-    read = lists[-1]
-    assert isinstance(read, list)  # noqa: S101 - only lists were taken
-    return tuple(_choose_phrases(_clean_phrases(read), headline))
+    read = lists[-1] if lists else _list_phrases(text)
+    return tuple(_choose_phrases(_clean_phrases(read), headline)) if lists or read else None
+
+
+def _list_phrases(text: str) -> list[object]:
+    """Return the whole strings of a list that stands alone or is cut off, or the lines of one."""
+    _, name, rest = text.rpartition('"phrases"')
+    if strings := _STRING.findall(rest if name else text.partition("[")[2]):
+        closed = next(find_objects(f'{{"phrases": [{",".join(strings)}]}}'), {})
+        phrases = closed.get("phrases")
+        return phrases if isinstance(phrases, list) else []
+    return [] if "{" in text else _BULLET.findall(text)
 
 
 def _clean_phrases(read: Iterable[object]) -> Iterator[str]:
     for phrase in read:
+        if isinstance(phrase, dict):
+            phrase = next(iter(phrase.values()), None)  # noqa: PLW2901 - {"phrase": ...}
         if isinstance(phrase, str):
             words = [word for word in phrase.split() if "//" not in word and "www." not in word]
             yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")

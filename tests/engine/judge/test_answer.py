@@ -289,6 +289,10 @@ def test_a_whole_answer_in_another_shape_is_read_whole(content: str) -> None:
         "| 1 | about walls | 5/6 | x |\n| 2 | the wall | **6** | y |\n\nThat is all.",
         '{"i": 1, "score": 5}\n{"i": 2, "score": 6}',
         '{"1": {"score": 5}, "2": {"score": 6}}',
+        "1. 5\n2. 6/6 - he said it",
+        "Tweet # | Score (0-6)\n---|---\n1 | 5\n2 | 6",
+        "- i: 1\n  score: 5\n- i: 2\n  score: 6",
+        '{"candidate_1": 5, "candidate_2": 6}',
     ],
 )
 def test_an_answer_without_a_count_is_read_and_completes_nothing(content: str) -> None:

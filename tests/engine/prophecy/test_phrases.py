@@ -28,7 +28,11 @@ HEADLINE = "Fuel hits a record"
         ('{"phrases": ["FUEL hits a RECORD!", "precio récord"]}', ["precio récord"]),
         ("no json", None),
         ('{"scores": []}', None),
-        ('["pump prices"]', None),
+        ('["pump prices"]', ["pump prices"]),
+        ('{"phrases": ["pump prices", "r\\u00e9cord high", "cut o', ["pump prices", "récord high"]),
+        ('{"phrases": [{"phrase": "pump prices"}, {"phrase": "OPEC"}]}', ["pump prices", "OPEC"]),
+        ("1. pump prices\n2. OPEC", ["pump prices", "OPEC"]),
+        ("I'm sorry, I can't help with that.", None),
     ],
 )
 def test_phrases_are_read_and_cleaned(content: str, phrases: list[str] | None) -> None:
