@@ -110,7 +110,7 @@ class Document:
     attribution: str | None = None  # where it comes from: "export/file#id", "linkedin:post/123"
     tags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
-    engagement: int = 0  # likes plus reposts
+    engagement: int = 0  # likes plus reposts, or reactions to a message
     flags: Flag = Flag.NONE
     # Where known: device, attachments (names), participants, channel, app, domain, ...
     meta: Mapping[str, object] = field(default_factory=dict)
