@@ -44,6 +44,7 @@ _VALUES = (
     "BaseSettings",
     "Error",
     "Exception",
+    "str",
 )
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

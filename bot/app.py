@@ -11,7 +11,7 @@ from bot.archive_loader import ArchiveLoader
 from bot.database import bring_up_to_date, open_with_server
 from bot.evidence import (
     Embedders,
-    LateWeb,
+    LazyWebSearch,
     Rerankers,
     no_embedder,
     open_embedders,
@@ -69,7 +69,7 @@ class App:
     fetcher: "Callable[[], Fetcher]"  # of links that people send
     feed_lookup: "Callable[[], FeedLookup]"
     client: "ChatClient | None" = None  # of the language model
-    web: LateWeb | None = None  # None without a search provider
+    web: LazyWebSearch | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: they are ordered by words alone
     server: EmbeddedServer | None = None  # None for an external database
     # Those of the platforms that are open, by name.

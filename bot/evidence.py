@@ -40,7 +40,9 @@ Rerankers = Callable[[Sequence[Corpus]], Reranker]
 Embedders = Callable[[Corpus], Embedder]
 
 
-def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "LateWeb | None":
+def open_web(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> "LazyWebSearch | None":
     """Return the web, or None if no search provider is set up.
 
     What it needs is opened by its first use and closed by `stack`. Raises SettingsError.
@@ -54,7 +56,7 @@ def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "
         usable_key(FORMS[name], provider_key(settings.secrets, name))
         if name == "searxng":
             searxng_address(settings_of_web)
-    return LateWeb(settings, database, stack)
+    return LazyWebSearch(settings, database, stack)
 
 
 def provider_key(secrets: Secrets, provider: str) -> str | None:
@@ -72,7 +74,7 @@ def search_clients(settings: Settings) -> list["HttpSearch"]:
     ]
 
 
-class LateWeb:
+class LazyWebSearch:
     """The web, opened when it is first asked: most commands never do."""
 
     available = True

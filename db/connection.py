@@ -34,7 +34,7 @@ LOST = (
     ConnectionError,
     EOFError,
 )
-FOREIGN = (
+DRIVER_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -218,7 +218,7 @@ def mapped_storage_errors() -> Iterator[None]:
     """Re-raise driver errors of the enclosed block as StorageError."""
     try:
         yield
-    except FOREIGN as exc:
+    except DRIVER_ERRORS as exc:
         raise storage_error(exc) from exc
 
 

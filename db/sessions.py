@@ -22,7 +22,7 @@ from uuid import uuid4
 import asyncpg
 
 from db.connection import (
-    FOREIGN,
+    DRIVER_ERRORS,
     INTERRUPTED,
     LOST,
     REFUSED_SETTING,
@@ -100,7 +100,7 @@ class CountingConnection(_Connection):
         watch = asyncio.create_task(self._watch_workers(touched))
         try:
             return await ask()
-        except FOREIGN as error:
+        except DRIVER_ERRORS as error:
             if lost := self._lost or await self._explain_error(error, touched):
                 raise lost from error
             raise
@@ -131,7 +131,7 @@ class CountingConnection(_Connection):
         """Return the error that names a corpus and its worker, which is `worker` or is silent."""
         if self.connect is None:
             return None
-        with suppress(*FOREIGN):
+        with suppress(*DRIVER_ERRORS):
             session = await self.connect()
             try:
                 await session.execute(_ANSWER)
@@ -293,7 +293,7 @@ class Sessions:
                 return await cls._open_direct_sessions(url, settings)
             except _Pooled:
                 return await cls._open_pooled_sessions(url, settings)
-        except (*FOREIGN, ValueError) as exc:
+        except (*DRIVER_ERRORS, ValueError) as exc:
             raise _map_connect_error(exc) from exc
 
     @classmethod

@@ -8,7 +8,7 @@ from bot.commands.registry import Command, find_answer, find_page, nothing_yet, 
 from bot.commands.rights import COUNTED, LOOKS
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
-from bot.jobs.content import pictures_of
+from bot.jobs.content import draw_picture
 from bot.replies.buttons import PRIVATE_VIEWS, SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
@@ -275,7 +275,7 @@ async def _draw_picture(request: Request, answer: Answer, app: App) -> Reply:
     stories = await list_stories(answer, app)
     number = next((n for n, story in enumerate(stories, start=1) if story.id == answer.id), None)
     subject = replace(picture_answer(answer), number=number)
-    return replace(await pictures_of(app).reply(subject, request.words), shows=answer)
+    return replace(await draw_picture(app, subject, request.words), shows=answer)
 
 
 PICTURE = Command(

@@ -13,17 +13,18 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, TypeAdapter
 
 from bot.app import App
+from bot.card import Shape, draw_apart
 from bot.i18n.words import Words, words_for
 from bot.query_log import asked_by
 from bot.replies.composition import draft_reply
-from bot.replies.picture import Pictures, PictureSubject
+from bot.replies.picture import PictureSubject, caption_picture, card_of
 from bot.replies.post import (
     PostItem,
     post_buttons,
     post_reply,
     say_nothing_found,
 )
-from bot.reply import Reply
+from bot.reply import Button, Reply
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions
 from db.logs import Asker, Origin
@@ -165,9 +166,7 @@ def _to_named_story(chosen: Chosen) -> NamedStory:
 Draft = Callable[[Delivery, DraftContent], Awaitable[Composition]]
 
 
-async def reply_of(
-    delivery: Delivery, answers: Answers, pictures: Pictures, *, draft: Draft | None = None
-) -> Reply | None:
+async def reply_of(app: App, delivery: Delivery, *, draft: Draft | None = None) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
     `draft` writes the tweet of a draft, and raises PresagioError; without it there is none, and
@@ -176,26 +175,23 @@ async def reply_of(
     ValueError for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
-    reply = await _word_content(content, delivery, answers, words, pictures, draft=draft)
+    reply = await _word_content(app, content, delivery, words, draft=draft)
     return reply and replace(reply, silent=delivery.silent)
 
 
 async def _word_content(
+    app: App,
     content: Content,
     delivery: Delivery,
-    answers: Answers,
     words: Words,
-    pictures: Pictures,
     *,
     draft: Draft | None,
 ) -> Reply | None:
     match content:
         case PostContent():
-            return await _build_post(content, delivery, answers, words, writes=draft is not None)
+            return await _build_post(app, content, delivery, words, writes=draft is not None)
         case PictureContent():
-            return await _build_picture(
-                content, delivery, answers, words, pictures, writes=draft is not None
-            )
+            return await _build_picture(app, content, delivery, words, writes=draft is not None)
         case DraftContent():
             return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
@@ -210,10 +206,11 @@ async def _word_content(
 
 
 async def _build_post(
-    content: PostContent, delivery: Delivery, answers: Answers, words: Words, *, writes: bool
+    app: App, content: PostContent, delivery: Delivery, words: Words, *, writes: bool
 ) -> Reply | None:
     if not delivery.answers:
         return None
+    answers = Answers(app.database)
     first = await answers.get(delivery.chat, delivery.answers[0])
     posted = await answers.posted_with(first) if first else []
     by_id = {answer.id: answer for answer in posted}
@@ -238,11 +235,10 @@ async def _build_post(
 
 
 async def _build_picture(
+    app: App,
     content: PictureContent,
     delivery: Delivery,
-    answers: Answers,
     words: Words,
-    pictures: Pictures,
     *,
     writes: bool,
 ) -> Reply | None:
@@ -257,6 +253,7 @@ async def _build_picture(
         source=story.source,
         number=1,
     )
+    answers = Answers(app.database)
     answers_posted = [await answers.get(delivery.chat, number) for number in posted]
     buttons = post_buttons(
         [answer for answer in answers_posted if answer],
@@ -267,12 +264,12 @@ async def _build_picture(
         writes=writes,
     )
     try:
-        return await pictures.reply(shown, words, buttons=buttons)
+        return await draw_picture(app, shown, words, buttons=buttons)
     except (ExtraMissing, NotDrawn, SettingsError):
         if not posted:
             raise
         post = PostContent(stories=(story,))
-        return await _build_post(post, delivery, answers, words, writes=writes)
+        return await _build_post(app, post, delivery, words, writes=writes)
 
 
 def _about_feed(notice: FeedNotice, words: Words) -> str:
@@ -301,10 +298,26 @@ def _about_feed(notice: FeedNotice, words: Words) -> str:
     )
 
 
-def pictures_of(app: App) -> Pictures:
-    """Return what draws pictures, signed as the settings say."""
-    footer = app.settings.pictures.footer
-    return Pictures(avatar=app.corpora.avatar, isolation=app.isolation, footer=footer)
+async def draw_picture(
+    app: App,
+    subject: PictureSubject,
+    words: Words,
+    *,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+) -> Reply:
+    """Return a picture as a reply, signed as the settings say.
+
+    Raises StorageError, and what `draw_apart` raises.
+    """
+    card = card_of(
+        subject,
+        words,
+        avatar=await app.corpora.avatar(subject.corpus),
+        footer=app.settings.pictures.footer,
+        shape=Shape.CHAT,
+    )
+    picture = await draw_apart(app.isolation, card)
+    return caption_picture(subject, picture, words, buttons=buttons)
 
 
 def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:

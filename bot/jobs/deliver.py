@@ -20,11 +20,10 @@ from bot.adapter import (
     WritingForbidden,
 )
 from bot.app import App
-from bot.jobs.content import Draft, pictures_of, reply_of
+from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
 from bot.pace import Holds
 from bot.reply import Reply
-from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
 from engine.chat import Chat
@@ -78,7 +77,6 @@ class PostSender:
         self.outbox = Outbox(app.database)
         self.posters = {poster.platform: poster for poster in posters}
         self._app = app
-        self._answers = Answers(app.database)
         self._chats = Chats(app.database)
         self._draft = draft
         self._report = report
@@ -131,9 +129,7 @@ class PostSender:
             await self.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
             return None
         try:
-            reply = await reply_of(
-                delivery, self._answers, pictures_of(self._app), draft=self._draft
-            )
+            reply = await reply_of(self._app, delivery, draft=self._draft)
         except _UNMAKEABLE as error:
             logger.warning("%s cannot be made: %s", delivery.key, error)
             self._report(error)

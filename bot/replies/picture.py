@@ -1,11 +1,10 @@
 """The share picture of a hit: what is on it, its caption and its file name."""
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.card import Card, Shape, draw_apart
+from bot.card import Card, Shape
 from bot.card.content import drop_mentions
 from bot.i18n.words import Words
 from bot.replies.limits import cut
@@ -13,7 +12,6 @@ from bot.replies.prophecy import hit_view
 from bot.reply import Button, HitView, ItemView, Reply
 from engine.chat import Answer
 from engine.page.article import first_link
-from engine.process_pool import ProcessPool
 from engine.search import Hit
 from engine.text.address import read_host
 from engine.text.clean import normalise_form
@@ -48,41 +46,27 @@ def picture_answer(answer: Answer) -> PictureSubject:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pictures:
-    """Draws pictures. `avatar` returns the picture of a corpus's voice; it raises StorageError."""
-
-    avatar: Callable[[str], Awaitable[bytes | None]]
-    isolation: ProcessPool
-    footer: str = ""
-
-    async def reply(
-        self, subject: PictureSubject, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
-    ) -> Reply:
-        """Return the picture as a reply, with the headline and the facts as its caption.
-
-        Raises StorageError, and what `draw_apart` raises.
-        """
-        card = card_of(
-            subject,
-            words,
-            avatar=await self.avatar(subject.corpus),
-            footer=self.footer,
-            shape=Shape.CHAT,
-        )
-        hit = hit_view(subject.hit, subject.date, words)
-        item = ItemView(
-            headline=cut(" ".join(subject.headline.split()), _LONGEST_HEADLINE),
-            link=subject.link,
-            hit=replace(hit, rank=subject.number or hit.rank),
-        )
-        return Reply(
-            words=words,
-            items=(item,),
-            picture=await draw_apart(self.isolation, card),
-            picture_name=file_name(subject),
-            buttons=buttons,
-        )
+def caption_picture(
+    subject: PictureSubject,
+    picture: bytes,
+    words: Words,
+    *,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+) -> Reply:
+    """Return a picture as a reply, with the headline and the facts as its caption."""
+    hit = hit_view(subject.hit, subject.date, words)
+    item = ItemView(
+        headline=cut(" ".join(subject.headline.split()), _LONGEST_HEADLINE),
+        link=subject.link,
+        hit=replace(hit, rank=subject.number or hit.rank),
+    )
+    return Reply(
+        words=words,
+        items=(item,),
+        picture=picture,
+        picture_name=file_name(subject),
+        buttons=buttons,
+    )
 
 
 def card_of(

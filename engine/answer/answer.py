@@ -215,9 +215,9 @@ class Answerer:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
             return ModelOutcome(stored, cached=True)
-        hearing = await request_answer(client, request, gathered.corpora, now)
-        reply = hearing.outcome()
-        if reply.answer and self._cache and hearing.whole:
+        attempt = await request_answer(client, request, gathered.corpora, now)
+        reply = attempt.outcome()
+        if reply.answer and self._cache and attempt.whole:
             await self._cache.put(request.key, reply.answer, now=now)
         return reply
 

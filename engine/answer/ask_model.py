@@ -282,18 +282,18 @@ class ModelOutcome:
 
 async def request_answer(
     client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
-) -> "Hearing":
+) -> "AnswerAttempt":
     """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""
-    hearing = Hearing(request)
+    attempt = AnswerAttempt(request)
     question = ModelQuestion(
         prompt=ANSWER, content=request.content, corpora=corpora, purpose=PURPOSE
     )
-    hearing.error = await ask_and_repair(client, question, hearing.hear, now=now)
-    return hearing
+    attempt.error = await ask_and_repair(client, question, attempt.parse, now=now)
+    return attempt
 
 
 @dataclass(slots=True)
-class Hearing:
+class AnswerAttempt:
     """The results so far from the one or two answers to a request."""
 
     request: AnswerRequest
@@ -302,7 +302,7 @@ class Hearing:
     damage: Counter[str] = field(default_factory=Counter)
     error: ModelError | None = None
 
-    def hear(self, answer: ChatAnswer) -> bool:
+    def parse(self, answer: ChatAnswer) -> bool:
         """Read an answer; return True if it is usable, even if it says there is no answer."""
         self.answers.append(answer)
         self.claims = read_claims(answer.content, self.request.texts, self.damage)

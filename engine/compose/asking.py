@@ -62,7 +62,7 @@ async def ask_step(
     `purpose` is the name of the call in the ledger; "" names it after the step.
     Never raises ModelError; raises what the ledger raises.
     """
-    hearing = _Hearing(read, satisfied)
+    attempt = _AnswerAttempt(read, satisfied)
     question = ModelQuestion(
         prompt=prompt,
         content=content,
@@ -71,14 +71,14 @@ async def ask_step(
     )
     try:
         async with asyncio.timeout(step.seconds):
-            hearing.error = await ask_and_repair(step.model, question, hearing.hear, now=now)
+            attempt.error = await ask_and_repair(step.model, question, attempt.parse, now=now)
     except TimeoutError:
-        hearing.late = step.seconds
-    return hearing.to_outcome()
+        attempt.late = step.seconds
+    return attempt.to_outcome()
 
 
 @dataclass(slots=True)
-class _Hearing(Generic[T]):
+class _AnswerAttempt(Generic[T]):
     """The results so far from the one or two answers."""
 
     read: Read[T]
@@ -89,7 +89,7 @@ class _Hearing(Generic[T]):
     error: ModelError | None = None
     late: float = 0.0
 
-    def hear(self, answer: ChatAnswer) -> bool:
+    def parse(self, answer: ChatAnswer) -> bool:
         """Read an answer; keep the one before it if this one is unusable."""
         self.answers.append(answer)
         text = answer.content[:_LONGEST_ANSWER].rpartition("</think>")[2]

@@ -155,7 +155,7 @@ class Suggester:
             return Suggestions()
         answers, heard = list[ChatAnswer](), list[Suggestions]()
 
-        def hear(answer: ChatAnswer) -> bool:
+        def parse(answer: ChatAnswer) -> bool:
             answers.append(answer)
             damage: Counter[str] = Counter()
             pairs = read_pairs(answer.content, terms, damage)
@@ -170,7 +170,7 @@ class Suggester:
         question = ModelQuestion(
             prompt=GLOSSARY, content=write_request(terms), corpora=[corpus], purpose=PURPOSE
         )
-        error = await ask_and_repair(self._client, question, hear, now=now)
+        error = await ask_and_repair(self._client, question, parse, now=now)
         if heard:
             return heard[0]
         if error and not is_unreadable(error):

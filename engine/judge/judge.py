@@ -258,32 +258,34 @@ class Judge:
         stored = await self._cache.get(key)
         if stored is not None:  # already paid for
             return replace(stored, cached=True, usage=None)
-        hearing = await self._ask_model(corpus, request, now)
-        if hearing.miscounted:
-            hearing.join(await self._ask_in_blocks(corpus, request, hearing, now))
-        verdict = replace(hearing.verdict(), prompt_version=JUDGE.version)
+        attempt = await self._ask_model(corpus, request, now)
+        if attempt.miscounted:
+            attempt.join(await self._ask_in_blocks(corpus, request, attempt, now))
+        verdict = replace(attempt.verdict(), prompt_version=JUDGE.version)
         if len(verdict.scores) == len(request.ids):
             await self._cache.put(key, verdict, now=now)
         return verdict
 
-    async def _ask_model(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> "_Hearing":
-        hearing = _Hearing(request)
+    async def _ask_model(
+        self, corpus: Corpus, request: JudgeRequest, now: datetime
+    ) -> "_AnswerAttempt":
+        attempt = _AnswerAttempt(request)
         question = ModelQuestion(
             prompt=JUDGE, content=request.content, corpora=[corpus], purpose=PURPOSE
         )
-        hearing.error = await ask_and_repair(self._client, question, hearing.hear, now=now)
-        return hearing
+        attempt.error = await ask_and_repair(self._client, question, attempt.parse, now=now)
+        return attempt
 
     async def _ask_in_blocks(
-        self, corpus: Corpus, request: JudgeRequest, hearing: "_Hearing", now: datetime
-    ) -> Sequence["_Hearing"]:
+        self, corpus: Corpus, request: JudgeRequest, attempt: "_AnswerAttempt", now: datetime
+    ) -> Sequence["_AnswerAttempt"]:
         """Ask again about what the answer left out, in blocks that are easier to count."""
-        blocks = request.in_blocks(request.lines.keys() - hearing.scores.keys())
+        blocks = request.in_blocks(request.lines.keys() - attempt.scores.keys())
         return await asyncio.gather(*(self._ask_model(corpus, block, now) for block in blocks))
 
 
 @dataclass(slots=True)
-class _Hearing:
+class _AnswerAttempt:
     """The results so far from the answers to a request: one or two, and those about its blocks."""
 
     request: JudgeRequest
@@ -297,7 +299,7 @@ class _Hearing:
     error: ModelError | None = None
     miscounted: bool = False  # the model ended by itself, but read more or fewer candidates
 
-    def hear(self, answer: ChatAnswer) -> bool:
+    def parse(self, answer: ChatAnswer) -> bool:
         """Read an answer; return True if it need not be repaired."""
         ids = (0, *self.request.ids)  # candidates are numbered from 1
         sent = len(self.request.ids)
@@ -318,7 +320,7 @@ class _Hearing:
             logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))
         return bool(self.scores) or self.miscounted
 
-    def join(self, blocks: Sequence["_Hearing"]) -> None:
+    def join(self, blocks: Sequence["_AnswerAttempt"]) -> None:
         """Add what was answered about blocks of the candidates."""
         for block in blocks:
             self.answers += block.answers

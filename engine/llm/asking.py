@@ -183,9 +183,13 @@ class ChatModel(Protocol):
 
 
 async def ask_and_repair(
-    client: ChatModel, question: ModelQuestion, hear: Callable[[ChatAnswer], bool], *, now: datetime
+    client: ChatModel,
+    question: ModelQuestion,
+    parse: Callable[[ChatAnswer], bool],
+    *,
+    now: datetime,
 ) -> ModelError | None:
-    """Ask until `hear` finds an answer usable: at most twice, or once without a repair prompt.
+    """Ask until `parse` finds an answer usable: at most twice, or once without a repair prompt.
 
     Returns the failure of the last call, or None if it was answered, usable or not. An answer
     that was cut off is not requested again, as it would be cut off again. If the endpoint may not
@@ -213,7 +217,7 @@ async def ask_and_repair(
                 continue
             return error
         error = None
-        if hear(answer):
+        if parse(answer):
             break
     return error
 

@@ -288,32 +288,32 @@ class Expander:
         return named or Expansion(late=True)
 
     async def _ask_for_phrases(self, request: PhrasesRequest, now: datetime) -> Expansion:
-        hearing, started = _Hearing(request), self._clock()
+        attempt, started = _AnswerAttempt(request), self._clock()
         question = ModelQuestion(
             prompt=EXPANSION,
             content=request.content,
             corpora=[request.corpus],
             purpose=PURPOSE,
         )
-        error = await ask_and_repair(self._client, question, hearing.hear, now=now)
+        error = await ask_and_repair(self._client, question, attempt.parse, now=now)
         seconds = self._clock() - started
         self._punctuality.took(seconds, answered=error is None)
         if error is not None:
             _log(error)
-        elif hearing.usable:
-            await self._cache.put(request.key, hearing.expansion, now=now)
-        return replace(hearing.expansion, seconds=seconds)
+        elif attempt.usable:
+            await self._cache.put(request.key, attempt.expansion, now=now)
+        return replace(attempt.expansion, seconds=seconds)
 
 
 @dataclass(slots=True)
-class _Hearing:
+class _AnswerAttempt:
     """The result of reading the answer to a request."""
 
     request: PhrasesRequest
     expansion: Expansion = field(default_factory=Expansion)
     usable: bool = False
 
-    def hear(self, answer: ChatAnswer) -> bool:
+    def parse(self, answer: ChatAnswer) -> bool:
         """Read the answer; return True if it is usable."""
         phrases = read_phrases(answer.content, headline=self.request.headline)
         self.usable = phrases is not None

@@ -68,6 +68,14 @@ class Parts:
     def describe(self):
         return self.limit
 
+class Text(str):
+    def render(self): ...
+
+@dataclass
+class Line:
+    first: Text
+    second: Text
+
 @dataclass
 class Hit:
     text: str

@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.subscription_parser import as_typed
-from bot.jobs.content import pictures_of, reply_of
+from bot.jobs.content import reply_of
 from bot.jobs.digest import decide_due_posts
 from bot.reply import Reply
-from db.chat.answers import Answers
 from db.pool import Database
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
@@ -41,12 +40,12 @@ async def wish(news: News, topic: str = "") -> Subscription | None:
 
 async def owed(news: News) -> list[tuple[str | None, Reply]]:
     app = news.bot.app
-    outbox, answers = Outbox(app.database), Answers(app.database)
+    outbox = Outbox(app.database)
     found = []
     now = NOW + DAY
     while leased := await outbox.lease(["test"], now=now, limit=9, lease=timedelta(minutes=1)):
         for one in leased:
-            reply = await reply_of(one.delivery, answers, pictures_of(app))
+            reply = await reply_of(app, one.delivery)
             assert reply
             found.append((one.delivery.thread, reply))
             await outbox.begin(one, now=now)

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from bot.app import App
 from bot.i18n.words import Words, words_for
-from bot.replies.picture import Pictures, PictureSubject
+from bot.replies.picture import PictureSubject
 from bot.replies.receipt import find_receipt, render_receipt
 from bot.reply import Reply
 from bot.request import Person, Place, RepliedMessage, Revision
@@ -122,11 +123,11 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """What pictures are drawn of: headlines, and ranks of their hits."""
     drawn = []
 
-    async def draw(_: Pictures, shown: PictureSubject, words: Words) -> Reply:
+    async def draw(_: App, shown: PictureSubject, words: Words) -> Reply:
         drawn.append((shown.headline, shown.hit.rank))
         return Reply(words=words, picture=b"PNG")
 
-    monkeypatch.setattr(Pictures, "reply", draw)
+    monkeypatch.setattr("bot.commands.why.draw_picture", draw)
     return drawn
 
 

@@ -7,10 +7,7 @@ import pytest
 
 from bot.jobs.content import reply_of
 from bot.jobs.troubles import Troubles
-from bot.replies.picture import Pictures
-from db.chat.answers import Answers
 from db.chat.chats import Access, Chats
-from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.chat import BotOwner
@@ -26,9 +23,9 @@ from engine.errors import (
 from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import Message
 from engine.posting.delivery import LeasedDelivery
+from tests.bot.apps import app_on
 from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
-from tests.isolation import InThisProcess
 
 LEASE = timedelta(minutes=3)
 REFUSED = ModelRefused(
@@ -72,8 +69,7 @@ async def own(storage: Database, language: str = "en") -> None:
 
 
 async def said(storage: Database, leased: LeasedDelivery) -> str:
-    pictures = Pictures(avatar=Corpora(storage).avatar, isolation=InThisProcess())
-    reply = await reply_of(leased.delivery, Answers(storage), pictures)
+    reply = await reply_of(app_on(storage), leased.delivery)
     assert reply is not None
     return reply.text or ""
 

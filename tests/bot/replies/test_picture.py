@@ -5,14 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.card import Shape
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
-from bot.replies.picture import Pictures, PictureSubject, card_of, file_name, picture_answer
+from bot.replies.picture import PictureSubject, caption_picture, card_of, file_name, picture_answer
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
-from tests.isolation import InThisProcess
-from tests.png import read_size
 
 SHOWN = PictureSubject(
     hit=make_hit(text="Coffee will be dear &amp; bad https://t.co/abc123"),
@@ -79,14 +76,9 @@ def test_picture_file_name_is_made_of_date_and_headline(headline: str, name: str
     assert file_name(replace(SHOWN, headline=headline)) == name
 
 
-async def test_the_caption_has_the_headline_and_the_facts() -> None:
-    async def avatar(corpus: str) -> bytes | None:
-        return {"demo": b"not a picture"}.get(corpus)
-
-    reply = await Pictures(avatar=avatar, isolation=InThisProcess()).reply(
-        replace(SHOWN, number=2), words_for("en")
-    )
+def test_the_caption_has_the_headline_and_the_facts() -> None:
+    reply = caption_picture(replace(SHOWN, number=2), b"PNG", words_for("en"))
     (item,) = reply.items
     assert (item.headline, item.link, item.hit.rank) == (SHOWN.headline, SHOWN.link, 2)
-    assert read_size(reply.picture or b"") == Shape.CHAT.size
+    assert reply.picture == b"PNG"
     assert reply.picture_name == "2014-03-01-coffee-prices-soar.png"
