@@ -73,7 +73,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |original(?:e?s)?|screenshots?|fuentes?|enlaces?|autora?|cuenta|capturas?""",
         "when": r"""
             when|where|date|years?|old(?:est)?|newest|before|after|ago|long|cuando|donde|fecha|anos?
-            |viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
+            |happen(?:ed|s)?|tiempo|viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
             real|true|fake|legit|actual|genuine|auth?entic\w*|deleted?|verdad
@@ -87,7 +87,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |staff\w*|ghostwrit\w+|asesor\w*|opposite|contrar[iy]\w*|opuesto""",
         "relation": r"relat\w+|relacion\w*|connect\w+|conexion|expl[ai]\w+",
         "more": r"""
-            more|else|another|others?|next|(?:old|earli|new|lat)er|reci?ent(?:es?)?|keep
+            more|rest|resto|else|another|others?|next|(?:old|earli|new|lat)er|reci?ent(?:es?)?|keep
             |continue|moar|sigue|mas|otr[oa]s?|siguientes?|anterior(?:es)?""",
         "extent": "nothing|all|only|better|worse|nada|ningun[oa]?|todo|solo|mejor(?:es)?|peor",
         "label": "foretold|close|perhaps|anunciado|cercano|quiza",
@@ -185,16 +185,17 @@ _POLITE = re.compile(
 # How people write the words that orders are made of.
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "dont": ("don", "t"), "u": ("you",), "ur": ("your",), "thats": ("that", "s"), "id": ("i", "d"),
+    "q": ("que",),
 }  # fmt: skip
 # Between what a message says to the bot one after another: "ok enough, stop posting".
 _CLAUSES = re.compile(r"[,;.!()\n](?:\s|\Z)|(?<=\?)\s|\s[–—-]\s")
 _ORDERS = re.compile(
-    r"(?:stop|quit|don t|do not|no more|no mas|change|switch|set|speak|talk|answer|reply|post|be"
-    r"|follow|add|forget|delete|erase|wipe|send|show|make|draw|use|search|write|compose|draft"
-    r"|put|(?:un)?subscribe|mute|turn|start|resume|cancel|move"
+    r"(?:stop|quit|remove|drop|don t|do not|no more|no mas|no posts?|change|switch|set|speak|talk"
+    r"|answer|reply|post|be|follow|add|forget|delete|erase|wipe|send|show|make|draw|use|search|write"
+    r"|compose|draft|put|(?:un)?subscribe|mute|turn|start|resume|cancel|move"
     r"|shorter|longer|mas (?:cort|larg)\w+|volve\w*|vuelv\w+|empez\w+|empiez\w+|cancel\w+"
     r"|mov\w+|muev\w+|muestr\w+|pas(?:a|ad|en)|deja(?:le|d|r|n)?\b(?! que)"
-    r"|silencio|callate|basta|no (?:me |nos )?[a-z]+[ea][sn]"
+    r"|silencio|callate|shut up|basta|no (?:me |nos )?[a-z]+[ea][sn]"
     r"|(?:cambi|us|agreg|busc|mand|mostr|borr|olvid|elimin|public|poste|habl|contest|dej|sac|quit"
     r"|redact|silenci|apag|activ|desactiv)(?:a|as|ad|ar|en|e|es|ame|anos|ate)"
     r"|par(?:a|en|ar) (?:de|con)"
@@ -204,8 +205,15 @@ _ORDERS = re.compile(
 )
 # That something is to end: "turn it off", "dejad de".
 _STOP = re.compile(
-    r"stop|quit|no\b|don t|do not|deja(?:d|r|n|s)?\b(?! que)|dejen|par|basta|sac|apag|desactiv"
-    r"|cancel|.*\b(?:any ?more|off)\b"
+    r"stop|quit|remove|drop|no\b|don t|do not|deja(?:d|r|n|s)?\b(?! que)|dejen|par|basta|sac|apag"
+    r"|desactiv|cancel|.*\b(?:any ?more|off)\b"
+)
+# Nothing but that it is to end: "stop", "callate una hora", "enough for today".
+_ENDS_ALL = re.compile(
+    r"(?:stop|para|callate|shut up|basta(?= por\b)|for(?= (?:today|now)\b))"  # "enough" is polite
+    r"(?: (?:ya|now|please|por favor|for|por|una?|an?|the|el|today|tonight|hoy|hours?|horas?|day"
+    r"|dia|rato|while))*"
+    r"|no quiero (?:recibir|ver) mas(?: (?:mensajes|nada))?"
 )
 # "don't post", but not "no more posts".
 _PROHIBITION = re.compile(r"(?:don t|do not|no (?!m(?:ore|as)\b)) ?")
@@ -225,6 +233,20 @@ _TIME = re.compile(  # "7:30", "8 am", "22h"
     r"\b(\d{1,2})(?:[:.h](\d\d)|h)? ?([ap]m)?\b", re.IGNORECASE
 )
 _ADDS_FEED = re.compile(r"(?:add|agreg\w+|anad\w+|follow|segui|sigue a)\b")  # a feed's name follows
+# Days, with a time or left out, and no verb: "except sundays", "los fines de semana no".
+_PLURAL_DAYS = (
+    r"(?:on |los |el )?(?:weekends?|weekdays|\w+days|fines? de semana|finde|domingos|sabados)"
+)
+_ON_SOME_DAYS = re.compile(
+    rf"(?:(?:except|but not|not|menos|salvo|excepto|no) {_PLURAL_DAYS}|{_PLURAL_DAYS} (?:not?|off)"
+    rf"|(?:{_PLURAL_DAYS}|(?:de )?lunes a viernes)(?: only| solo)?(?: at| a las?)?"
+    r" \d{1,2}(?: \d\d)?(?: [ap]m)?)(?: please| por favor)?"
+)
+# "follow the guardian", "agrega infobae": a paper's name in lower case.
+_FOLLOWS = re.compile(
+    r"(?:follow (?:the )?|add |segui a |sigue a |agreg\w+ (?:a )?)(\w{3,})"
+    r"(?: (?:please|pls|porfa|por favor))?"
+)
 # "Set the timezone to New York".
 _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w.'’-]*)*")
 # Whom the bot is to answer: "let ana use you", "dale permiso a ana".
@@ -265,6 +287,8 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
         # "don't post at night", but not "stop posting every night"
         (r"(?:post|publi).{0,120}(?<!every )(?<!las )\b(?:nights?|noches?|madrugada)\b", "",
          "/settings quiet 23:00-08:00"),
+        # "no posts between 11pm and 7am"
+        (r".*\b(?:between|entre) (?:las? )?\d", "", "/settings quiet"),
         (r"(?:shorter|longer|mas cort\w+|mas larg\w+)\b", "/settings answers", ""),
         (r"\b(?:headlines?|titulares?)\b", "/settings headlines on", "/settings headlines off"),
         # "start reading again", "vuelve a leer"
@@ -304,6 +328,11 @@ def read_question(text: str) -> BotQuestion | None:
     # Beside something else that is said, only what is plainly asked about an answer.
     asked = (_read_clause(clause) for clause in clauses if _opens_question(clause))
     return next((other for other in asked if other and other.wanted in _ABOUT_ANSWER), None)
+
+
+def opens_like_question(text: str) -> bool:
+    """Return whether a text begins with a question word."""
+    return not _QUESTION_WORDS.isdisjoint(folded_words(text)[:1])
 
 
 def _opens_question(clause: str) -> bool:
@@ -428,6 +457,7 @@ def _find_detail(words: Sequence[str], *, marked: bool) -> Wanted | None:
     explains = any(word.startswith("expl") for word in words[:2])
     asks = bool(words) and (marked or explains or words[0] in _QUESTION_WORDS)
     points = "pointing" in kinds or any(map(_RANKED.fullmatch, words)) or "he" in words
+    points = points or words[:1] in (["cuantos"], ["cuantas"])  # Spanish leaves out "it"
     said = " ".join(words)
     if _WHY_CHOSEN.match(said) or (explains and _RELATES.search(said)):
         return Wanted.REASON
@@ -455,7 +485,7 @@ def _is_follow_up(words: Sequence[str], *, joined: bool, marked: bool) -> bool:
     """
     if len(words) > _MAX_FOLLOW_UP or any(_is_of_kind(word, "persons") for word in words):
         return False
-    if not marked and not (len(words) <= _MAX_UNMARKED and _YEAR.fullmatch(words[-1])):
+    if not marked and not _YEAR.fullmatch(words[-1]):
         return False
     if _FOLLOW_UP.match(" ".join(words)):
         return True
@@ -519,9 +549,17 @@ def read_instruction(text: str) -> str:
     """Return the command line that does what a text tells the bot to do, or ""."""
     if len(folded_words(text)) > 2 * _MAX_WORDS:  # a web address counts as many words
         return ""
+    if _ENDS_ALL.fullmatch(_strip_politeness(" ".join(folded_words(text)))):
+        return "/unsubscribe"
     first, *others = filter(None, _CLAUSES.split(text)) if text.strip(" .,;!()\n") else [""]
     pieces = (text, first) if not others or is_plain_news(text) else (text, first, *others)
     return next(filter(None, map(_read_order, pieces)), "")
+
+
+def _strip_politeness(order: str) -> str:
+    while polite := _POLITE.match(order):
+        order = order[polite.end() :]
+    return order
 
 
 def _read_order(text: str) -> str:
@@ -529,9 +567,10 @@ def _read_order(text: str) -> str:
     order = " ".join(part for word in folded_words(text) for part in _SPELLINGS.get(word, (word,)))
     if _ASKS_WHY_NOT.match(order):
         return "/preview" if _POSTS.search(order) else ""
-    while polite := _POLITE.match(order):
-        order = order[polite.end() :]
+    order = _strip_politeness(order)
     person = _read_person(order)
+    if _ON_SOME_DAYS.fullmatch(order):
+        return "/subscribe"
     return person or (_find_command(order, text) if _ORDERS.match(order) else "")
 
 
@@ -551,7 +590,11 @@ def _find_command(order: str, text: str) -> str:
         return _read_posting(order, text)
     adds = _ADDS_FEED.match(order) and (first_link(text) or len(order.split()) <= _LONGEST_SUBJECT)
     sources = [*find_links(text)] or names
-    feeds = re.search(r"\bfeeds?\b", order)
+    feeds = re.search(r"\b(?:feeds?|fuentes)\b", order)
+    if feeds and _STOP.match(order):
+        return "/feeds remove"
+    if not sources and (named := _FOLLOWS.fullmatch(order)):
+        sources = [named[1]]
     return (
         f"/feeds add {sources[-1]}" if adds and sources else "/feeds add" if adds and feeds else ""
     )

@@ -78,7 +78,7 @@ _LAUGHTER = re.compile(
 
 # What people say to the bot among others, and expect no search for.
 _TO_ME = re.compile(
-    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
+    r"(?:ur|you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
     r"(?:please )?(?:be quiet|mute|go away)|silencio|basta|stop|sos|eres|est[aá]s|"
     r"te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
     r"\b.{0,40}",
@@ -94,8 +94,10 @@ _ABOUT_ANSWERS = """
 _SPOKEN = SOFT | frozenset(_ABOUT_ANSWERS.split())
 # Before a headline: "now this one: ", "y este? ", "guys!! ".
 _LEAD_IN = re.compile(
-    r"\A¿?(?:(?:and|now|ok|look(?: at)?|see|what about|y|ahora|mir[aá]|ojo|a ver),? ){0,2}"
+    r"\A¿?(?:(?:and|now|ok|look(?: at)?|see|what about|y|ahora|mir[aá]|ojo|a ver|qu[eé] onda con)"
+    r",? ){0,2}"
     r"(?:this|here|est[aeo]|ac[aá]|aqu[ií])(?: (?:one|headline|titular|noticia|nota))?[:?] (?=\S)"
+    r"|\A(?:(?:omg|lol|wow|uh),? )?(?:look|mir[aáe]n?): |\Ajust in: (?-i:(?=[a-z]))"
     r"|\A(?:guys|folks|everyone|lol|omg|wow|gente|chic[oa]s|ojo|breaking)(?::|!{1,3}) "
     r"(?-i:(?=[^\Wa-z]))",
     re.IGNORECASE,
@@ -137,7 +139,8 @@ _FORMS_OF_TALK = (
     ),
     # Appointments: "a las 6 hay reunión", "lunch, 1pm".
     re.compile(
-        r"\ba las? \d{1,2}(?![\d.])|\bat \d{1,2}(?::\d\d)?(?= on\b|\W*\Z)|\b\d{1,2} ?[ap]m\b",
+        r"\ba las? \d{1,2}(?![\d.])|\bat (?:1?\d|2[0-4])(?::\d\d)?(?= on\b|\W*\Z)"
+        r"|\b\d{1,2} ?[ap]m\b",
         re.IGNORECASE,
     ),
     # Cries: "2015!! So late".

@@ -10,6 +10,7 @@ from bot.commands.dialogue_acts import (
     BotQuestion,
     DialogueAct,
     Wanted,
+    opens_like_question,
     read_dialogue_act,
     read_instruction,
     read_question,
@@ -85,6 +86,8 @@ _BESIDE_LINKS = """
 """
 MAX_HEADLINES = 3  # of a message
 _MARGIN_BY_NAME = -4  # points of talk that a headline by the bot's name may have beyond others
+# The same in private, where nobody else is spoken to: a search costs less than a second message.
+_MARGIN_IN_PRIVATE = -8
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 _REMARK_WORDS = """
     ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
@@ -340,6 +343,8 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
 def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
     """Return how a message is answered that neither instructs the bot nor asks for sources."""
     among_others = not request.place.private
+    if plain.kind is Plain.HEADLINE and among_others and _opens_with_thanks(request.text):
+        plain = PlainText(Plain.THANKS)
     if plain.kind is Plain.THANKS and among_others:
         return PlainAnswer(reaction=WELCOME)
     if among_others and (plain.kind is Plain.REMARK or is_said_to_me(request.text)):
@@ -356,6 +361,11 @@ def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
             return PlainAnswer(hint=_hint_at_search(request))
     hint = _hint_for(plain, request)
     return PlainAnswer(searches=not hint, hint=hint)
+
+
+def _opens_with_thanks(text: str) -> bool:
+    """Return whether talk begins with thanks: "thank you so much, made my morning"."""
+    return not _THANKS.isdisjoint(fold_words(text)[:1]) and "?" not in text and is_talk(text)
 
 
 def _is_remark_on_message(request: Request) -> bool:
@@ -385,7 +395,10 @@ def _is_talk_by_name(request: Request) -> bool:
     if request.trigger is not Trigger.ADDRESSED or not request.place.kept or first_link(text):
         return False
     pasted = request.written_at is not None or "\n" in text.strip()
-    return not pasted and is_talk(text, margin=_MARGIN_BY_NAME)
+    asks = text.endswith("?") or opens_like_question(text)
+    private = request.place.private and not asks
+    margin = _MARGIN_IN_PRIVATE if private else _MARGIN_BY_NAME
+    return not pasted and is_talk(text, margin=margin)
 
 
 def _hint_at_search(request: Request) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.commands.dialogue_acts import read_instruction
 from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
 from engine.chat import Listening
@@ -297,3 +298,36 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
     later = NOW + timedelta(hours=25)
     assert await listening.hear(event(again, place=GROUP, trigger=Trigger.OVERHEARD, now=later))
     assert await listening.say(NEWS, place=GROUP, now=later), "who asks is answered"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("callate una hora", "/unsubscribe"),
+        ("ok enough for today", "/unsubscribe"),
+        ("not on weekends please", "/subscribe"),
+        ("de lunes a viernes 7:30", "/subscribe"),
+        ("no mandes nada entre las 23 y las 7", "/settings quiet"),
+        ("follow the guardian", "/feeds add guardian"),
+        ("sacá la nación de mis fuentes", "/feeds remove"),
+    ],
+)
+def test_an_order_is_read_without_its_verb_or_capitals(text: str, command: str) -> None:
+    assert read_instruction(text) == command
+
+
+def test_what_somebody_is_told_by_name_is_no_order_to_the_bot() -> None:
+    assert read_instruction("Pará, Goyo, ¿vos no estabas en Londres?") == ""
+    assert read_instruction("nothing works on sundays") == ""
+
+
+@pytest.mark.parametrize("text", ["stock market falls again", "se cae el peso otra vez"])
+async def test_short_news_in_lower_case_is_searched_for_in_private(bot: Bot, text: str) -> None:
+    await bot.say(text)
+    assert len(bot.engine.calls) == 1
+
+
+async def test_thanks_with_more_to_say_get_a_smiley(bot: Bot) -> None:
+    said = await bot.hear(event("thank you so much, made my morning", place=GROUP))
+    assert said
+    assert not said.text
