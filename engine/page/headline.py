@@ -28,7 +28,7 @@ _SLUG_WORD = re.compile(r"[^\W_]+")
 _FEWEST_SLUG_WORDS = 3
 _FEWEST_IN_ADDRESS = 4  # words of a title
 _LONGEST_SLUG = 200
-_ENDING = re.compile(r"(?:\.[a-z]{2,5})+$", re.IGNORECASE)
+_ENDING = re.compile(r"(?:\.[a-z]{2,5}){1,3}$", re.IGNORECASE)
 _IDENTIFIER = re.compile(
     r"(?=.*\d)[0-9a-f]{6,}|\d{5,}|[a-z]{1,5}\d{4,}|id(?=.*\d)\w{8,}", re.IGNORECASE
 )

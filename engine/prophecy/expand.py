@@ -39,7 +39,8 @@ _MAX_READ = 16_000
 # Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
 _NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
 _WORD = re.compile(r"[^\W_]")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)++"(?=\s*[,\]])')
+# A string, up to its end or that of the answer, and whether it is a name.
+_STRING = re.compile(r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))(\s{0,9}:)?', re.DOTALL)
 _BULLET = re.compile(r"^[ \t]{0,9}(?:\d{1,2}[.)]|[-*•])[ \t]+(\S.*)$", re.MULTILINE)
 # Late answers in a row after which no search waits for the model. One may be chance.
 _LATE = 2
@@ -68,7 +69,9 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
 def _list_phrases(text: str) -> list[object]:
     """Return the whole strings of a list that stands alone or is cut off, or the lines of one."""
     _, name, rest = text.rpartition('"phrases"')
-    if strings := _STRING.findall(rest if name else text.partition("[")[2]):
+    rest = rest if name else text.partition("[")[2]
+    written = ((match[1], match[2]) for match in _STRING.finditer(rest))
+    if strings := [said for said, colon in written if said[1:].endswith('"') and not colon]:
         closed = next(find_objects(f'{{"phrases": [{",".join(strings)}]}}'), {})
         phrases = closed.get("phrases")
         return phrases if isinstance(phrases, list) else []
