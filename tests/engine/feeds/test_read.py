@@ -238,6 +238,6 @@ def test_an_internal_parser_error_makes_the_feed_unreadable(
     def trip(*_: object, **__: object) -> None:
         raise AssertionError("we should not get here!")
 
-    monkeypatch.setattr("engine.feeds.markup.parse_elements", trip)
+    monkeypatch.setattr("engine.feeds.elements.parse_elements", trip)
     with pytest.raises(FeedUnreadable, match="damaged beyond reading"):
         read(rss())

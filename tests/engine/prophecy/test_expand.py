@@ -191,7 +191,7 @@ async def test_the_same_question_is_paid_for_once(bench: Bench) -> None:
         answer("I would rather not."),
         answer(""),
         answer("", finish_reason="length"),
-        answer('{"phrases": "pump prices"}'),
+        answer('{"phrases": 3}'),
         answer('{"phrases": ["pump pri', finish_reason="length"),
     ],
 )
