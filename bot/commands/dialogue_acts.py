@@ -288,7 +288,7 @@ _TOPICS: Sequence[tuple[re.Pattern[str], str, str]] = tuple(
         (r"(?:post|publi).{0,120}(?<!every )(?<!las )\b(?:nights?|noches?|madrugada)\b", "",
          "/settings quiet 23:00-08:00"),
         # "no posts between 11pm and 7am"
-        (r".*\b(?:between|entre) (?:las? )?\d", "", "/settings quiet"),
+        (r"\b(?:between|entre) (?:las? )?\d", "", "/settings quiet"),
         (r"(?:shorter|longer|mas cort\w+|mas larg\w+)\b", "/settings answers", ""),
         (r"\b(?:headlines?|titulares?)\b", "/settings headlines on", "/settings headlines off"),
         # "start reading again", "vuelve a leer"

@@ -16,6 +16,7 @@ from engine.prophecy.headline import read_headline
 from engine.text.clean import fold_case_and_accents
 
 _WORDS = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_LAST_PARTS = 10  # of a title that may be the name of the site; a hostile one has thousands
 _SEPARATORS = re.compile(r"\s{1,9}[|·•»«–—-]\s{1,9}|\s{0,9}[|·•]\s{0,9}")
 _EDGES = " |·•»«-–—:"
 _FEWEST_WORDS = 2
@@ -279,7 +280,7 @@ def _without_names(title: str, names: frozenset[str]) -> str:
     """Return a title without the name of the site at its end or beginning."""
     post = _POST.fullmatch(title.strip())
     text = post[1] if post else title.strip()
-    for match in reversed(list(_SEPARATORS.finditer(text))):
+    for match in reversed(list(_SEPARATORS.finditer(text))[-_LAST_PARTS:]):
         if _fold(text[match.end() :]) in names:
             text = text[: match.start()]
     first = _SEPARATORS.search(text)
