@@ -1,4 +1,5 @@
-"""/corpus, and the choice of an archive: asks where several fit, and answers what waited for it."""
+"""/corpus: the choice of an archive, asked for where several fit, and what its owner changes: its
+name, its description, and whether it stays."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -73,7 +73,8 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
             |original(?:e?s)?|screenshots?|fuentes?|enlaces?|autora?|cuenta|capturas?""",
         "when": r"""
             when|where|date|years?|old(?:est)?|newest|before|after|ago|long|cuando|donde|fecha|anos?
-            |happen(?:ed|s)?|tiempo|viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?|day|month|dia|mes""",
+            |happen(?:ed|s)?|tiempo|viej[oa]s?|antigu[oa]s?|antes|despues|hace|elecci\w+|elections?
+            |day|month|dia|mes""",
         "who": "who|whose|quien(?:es)?",
         "truth": r"""
             real|true|fake|legit|actual|genuine|auth?entic\w*|deleted?|verdad
@@ -568,10 +569,9 @@ def _read_order(text: str) -> str:
     if _ASKS_WHY_NOT.match(order):
         return "/preview" if _POSTS.search(order) else ""
     order = _strip_politeness(order)
-    person = _read_person(order)
     if _ON_SOME_DAYS.fullmatch(order):
         return "/subscribe"
-    return person or (_find_command(order, text) if _ORDERS.match(order) else "")
+    return _read_person(order) or (_find_command(order, text) if _ORDERS.match(order) else "")
 
 
 def _find_command(order: str, text: str) -> str:

@@ -157,11 +157,10 @@ async def show_sources(request: Request, app: App, *, rank: int | None = None) -
     if not isinstance(meant, Answer):
         return nothing_yet(request)
     pages = await list_stories(meant, app)
-    numbered = [(number, page.page) for number, page in enumerate(pages, start=1)]
-    numbered_hits = [(number, hit) for number, hits in numbered for hit in hits[:1]]
-    numbered_hits = numbered_hits or [(hit.rank, hit) for hit in meant.page]
-    numbered_hits = [numbered for numbered in numbered_hits if numbered[0] == rank] or numbered_hits
-    lines = [line for number, hit in numbered_hits for line in _list_source(number, hit, request)]
+    hits = {number: page.page[0] for number, page in enumerate(pages, start=1) if page.page}
+    hits = hits or {hit.rank: hit for hit in meant.page}
+    hits = {rank: hits[rank]} if rank in hits else hits
+    lines = [line for number, hit in hits.items() for line in _list_source(number, hit, request)]
     if not lines:
         return _refuse_ranks(request, ())
     return Reply(words=request.words, text="\n".join(lines), inert=True, shows=meant)

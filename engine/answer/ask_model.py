@@ -126,11 +126,10 @@ def read_claims(
     entries = _read_claims(text)
     if entries is not None:
         found = [_build_claim(entry, sources, texts, damage) for entry, sources in entries]
-    elif "{" in text and not (
-        text := _read_inline_answer(text)
-    ):  # unreadable JSON must not be shown as text
-        return None
     else:
+        text = _read_inline_answer(text) if "{" in text else text
+        if not text:  # unreadable JSON must not be shown as text
+            return None
         damage["prose"] += 1
         found = list(_read_prose_claims(text, texts, damage))
     claims = tuple(claim for claim in found if claim.text)[:_MAX_CLAIMS]

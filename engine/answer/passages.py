@@ -1,4 +1,5 @@
-"""Retrieval of passages for a question: its subject, and the best texts of the corpora."""
+"""Retrieval of passages for a question: its subject, the years that it names ("since 2015"), and
+the best texts of the corpora."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ def read_period(question: str) -> Filters | None:
     """Return the time that a question names in years, or None if it names none."""
     if match := _RANGE.search(question):
         first, last = sorted(int(year) for year in match.groups() if year)
-        return _between(first, last + 1)
+        return _filter_years(first, last + 1)
     starts = [(_SINCE, 0), (_AFTER, 1)]
     ends = [(_BEFORE, 0), (_UNTIL, 1)]
     start, end = (
@@ -43,11 +44,11 @@ def read_period(question: str) -> Filters | None:
     )
     if start is None and end is None:
         years = sorted(int(match[1]) for match in _DURING.finditer(question))
-        return _between(years[0], years[-1] + 1) if years else None
-    return _between(start, end)
+        return _filter_years(years[0], years[-1] + 1) if years else None
+    return _filter_years(start, end)
 
 
-def _between(start: int | None, end: int | None) -> Filters | None:
+def _filter_years(start: int | None, end: int | None) -> Filters | None:
     """Return the filter from the first day of one year to that of another; None if none is left."""
     if start is not None and end is not None and start >= end:
         return None

@@ -86,9 +86,8 @@ _SAYS = re.compile(
     rf"(?:You|{_ASSISTANT}) said|You sent|Enviaste|Has enviado|Du hast gesendet|Vous avez envoyé"
     r"|Hai inviato|Você enviou"
 )
-_MARKED = re.compile(
-    r"^(?:[#>*_`\s-]+|\d+\.\s)+|[*_`]+"
-)  # headings, bold words and lists of Markdown
+# Headings, bold words and lists of Markdown.
+_MARKED = re.compile(r"^(?:[#>*_`\s-]+|\d+\.\s)+|[*_`]+")
 _TITLE = re.compile(r"\w[\w ]*")
 _WEEKDAY = re.compile(rf"{_WORD}{{2,12}}\.?,?\s(?=\d|{_WORD}{{3,12}}\.?\s\d)")
 # "20:11 Ana hello" of LINE: the names come again.
@@ -216,9 +215,9 @@ def _is_talk(lines: Sequence[str]) -> bool:
         if (match := _SPOKEN.match(line))
         and len((name := match[1].strip().casefold()).split()) <= _MOST_WORDS
     )
-    asked = speakers.keys() & (_ASKING | _ASSISTANTS | _BRIEF)
+    sides = speakers.keys() & (_ASKING | _ASSISTANTS | _BRIEF)
     fields = _MAIL & {name.replace(" ", "") for name in speakers}
-    if len(fields) > 1 or len(asked) > 1:
+    if len(fields) > 1 or len(sides) > 1:
         return True
     marked = (line for line, written in zip(bare, lines, strict=True) if line != written)
     headings = {match[0].strip().casefold() for line in marked if (match := _TITLE.search(line))}

@@ -193,13 +193,10 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
         fields[field] = read_count(fields.get(field))
     if isinstance(fields.get("tags"), str):
         fields["tags"] = _WORDS.findall(str(fields["tags"]))
-    if isinstance(user := fields.get("author"), Mapping):
-        names = {str(name).replace("_", "").casefold(): user[name] for name in user}
-        fields["author"] = names.get("username") or names.get("screenname") or names.get("name")
-    elif isinstance(user, str) and (named := _PRINTED.search(user)):
-        fields["author"] = named[1]  # as pandas prints an object
-    written_text = fields.get("text") or row.get("text") or fields.get("title")
-    fields["text"] = _read_text(written_text)
+    if "author" in fields:
+        fields["author"] = _read_author(fields["author"])
+    # What is cut stands beside the whole text, which not all rows have.
+    fields["text"] = _read_text(fields.get("text") or row.get("text") or fields.get("title"))
     written = fields.get("created_at")
     zone = ZoneInfo(layout.timezone) if layout.timezone else None
     moment = read_written_time(written, zone=zone, is_day_first=layout.is_day_first)
@@ -210,6 +207,16 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     elif isinstance(fields["id"], str) and (whole := _REWRITTEN_ID.fullmatch(fields["id"].strip())):
         fields["id"] = whole[1] or whole[2]
     return fields
+
+
+def _read_author(value: object) -> object:
+    """Return the name of an account that a cell holds, by itself, as an object, or as pandas prints
+    an object."""
+    if isinstance(value, Mapping):
+        names = {str(name).replace("_", "").casefold(): value[name] for name in value}
+        return names.get("username") or names.get("screenname") or names.get("name")
+    printed = _PRINTED.search(value) if isinstance(value, str) else None
+    return printed[1] if printed else value
 
 
 def _read_text(value: object) -> object:

@@ -104,7 +104,8 @@ _FIRST_WORDS = {
 _LAST_RANK = 1_000
 # Columns of messages, those that only public posts have, and those that no public post has.
 _OF_MESSAGES = re.compile(
-    r"(?:sender|recipient|receiver|chat|conversation(?!id)|channel|room|message|mensaje|phone|contact)\w*"
+    r"(?:sender|recipient|receiver|chat|conversation(?!id)|channel|room|message|mensaje|phone"
+    r"|contact)\w*"
     r"|role|participants|groupname|direction|(?:is)?from(?:me|name)?|issender|sentby|emisor"
     r"|remitente|destinatario|authorid"
 )
@@ -321,9 +322,9 @@ def _guess_columns(
         field, rank = _field_named(column)
         if not field or field in named or field in dropped or column in used:
             continue
-        # "url" may be that of the account, and "text" is cut where there is a "full_text".
         if fold_name(column) == "type" and not any(says_repost(row.get(column)) for row in rows):
             continue  # it tells posts with pictures from others, or the like
+        # "url" may be that of the account, and "text" is cut where there is a "full_text".
         rank = -1 if column == field not in ("url", "text") else rank
         if not any(row.get(column) for row in rows):
             rank += _LAST_RANK  # it is empty

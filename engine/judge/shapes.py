@@ -62,10 +62,10 @@ def _find_answer(text: str) -> Mapping[str, object] | None:
 def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
     """Return the entries of JSON lines, or of a map whose keys are numbers."""
     return [
-        found
-        for found in objects
-        if (_first(found, _NUMBERS) is not None and _first(found, _SCORES) is not None)
-        or (found and all(map(_NUMBER.fullmatch, found)))
+        entry
+        for entry in objects
+        if (_first(entry, _NUMBERS) is not None and _first(entry, _SCORES) is not None)
+        or (entry and all(map(_NUMBER.fullmatch, entry)))
     ]
 
 

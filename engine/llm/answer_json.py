@@ -10,7 +10,10 @@ _MAX_DEPTH = 3  # of objects around the answer: {"name": ..., "arguments": {...}
 # Models write line ends into strings, and numbers without end.
 _DECODER = json.JSONDecoder(strict=False, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|//|/\*', re.DOTALL)
-_SINGLE_QUOTED = re.compile(r"(?<=[\[{,:\s])'([^'\n]{0,300})'(?=\s*[,:}\]])")
+# A string in double quotes, in which nothing is mended, or one in single quotes.
+_QUOTED = re.compile(
+    r'"(?:[^"\\]|\\.)*+"?|(?<=[\[{,:\s])\'([^\'\n]{0,300})\'(?=\s*[,:}\]])', re.DOTALL
+)
 _OUTSIDE = re.compile(
     r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[\]}])|(?<=[:,\[\s])(None|True|False)\b', re.DOTALL
 )
@@ -50,11 +53,15 @@ def _read_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
 def _unwrap(value: dict[str, object], depth: int = 0) -> Iterator[dict[str, object]]:
     yield value
     for inner in value.values() if depth < _MAX_DEPTH else ():
-        if isinstance(inner, str) and inner.lstrip().startswith("{"):
-            read = _read_at(inner, inner.index("{"))
-            inner = read[0] if read else None  # noqa: PLW2901 - the object that the text is
-        if isinstance(inner, dict):
-            yield from _unwrap(inner, depth + 1)
+        wrapped = _read_object(inner) if isinstance(inner, str) else inner
+        if isinstance(wrapped, dict):
+            yield from _unwrap(wrapped, depth + 1)
+
+
+def _read_object(text: str) -> dict[str, object] | None:
+    """Return the object that a string begins with."""
+    read = _read_at(text, text.index("{")) if text.lstrip().startswith("{") else None
+    return read[0] if read else None
 
 
 def _unquote(text: str) -> str:
@@ -71,7 +78,8 @@ def _unquote(text: str) -> str:
 
 def mend_json(text: str) -> str:
     """Return JSON without comments, single quotes, trailing commas and Python's constants."""
-    text = _SINGLE_QUOTED.sub(lambda entry: json.dumps(entry[1]), _drop_comments(text))
+    text = _QUOTED.sub(lambda entry: entry[0] if entry[1] is None else json.dumps(entry[1]), text)
+    text = _drop_comments(text)
     return _OUTSIDE.sub(lambda part: part[1] or _OF_PYTHON.get(part[2], ""), text)
 
 

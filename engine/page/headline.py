@@ -310,8 +310,8 @@ def _is_of_wall(title: str) -> bool:
 
 def _is_in_address(text: str, url: str) -> bool:
     """Tell whether an address names a title, as that of its article."""
-    words = set(map(_fold, _WORDS.findall(slug_words(url) or "")))
-    return len(words.intersection(map(_fold, _WORDS.findall(text)))) >= _FEWEST_IN_ADDRESS
+    slug, title = (fold_case_and_accents(words) for words in (slug_words(url) or "", text))
+    return len({*_WORDS.findall(slug)} & {*_WORDS.findall(title)}) >= _FEWEST_IN_ADDRESS
 
 
 def _is_bare_wall(text: str, page: Page) -> bool:

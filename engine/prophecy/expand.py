@@ -71,7 +71,8 @@ def _list_phrases(text: str) -> list[object]:
     _, name, rest = text.rpartition('"phrases"')
     rest = rest if name else text.partition("[")[2]
     written = ((match[1], match[2]) for match in _STRING.finditer(rest))
-    if strings := [said for said, colon in written if said[1:].endswith('"') and not colon]:
+    # What is cut off ends in no quotation mark, and what a colon follows is a name.
+    if strings := [string for string, colon in written if string[1:].endswith('"') and not colon]:
         closed = next(find_objects(f'{{"phrases": [{",".join(strings)}]}}'), {})
         phrases = closed.get("phrases")
         return phrases if isinstance(phrases, list) else []
@@ -80,10 +81,9 @@ def _list_phrases(text: str) -> list[object]:
 
 def _clean_phrases(read: Iterable[object]) -> Iterator[str]:
     for phrase in read:
-        if isinstance(phrase, dict):
-            phrase = next(iter(phrase.values()), None)  # noqa: PLW2901 - {"phrase": ...}
-        if isinstance(phrase, str):
-            words = [word for word in phrase.split() if "//" not in word and "www." not in word]
+        text = next(iter(phrase.values()), None) if isinstance(phrase, dict) else phrase
+        if isinstance(text, str):
+            words = [word for word in text.split() if "//" not in word and "www." not in word]
             yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
 
 

@@ -194,11 +194,20 @@ def _date_parts(written: str, order: str) -> tuple[int, int, int]:
     else:
         year = third + 2000 if third < 100 else third
         month, day = (first, second) if order == MONTH_FIRST else (second, first)
-    if year in _PERSIAN:
-        gone = 31 * (month - 1) if month <= 7 else 30 * (month - 1) + 6
-        moment = date.fromordinal(226894 + 365 * (year - 1) + (8 * year + 21) // 33 + gone + day)
+    if year in _PERSIAN and month <= 12 and day <= 31:  # else it is refused as no date
+        moment = _convert_persian(year, month, day)
         return moment.year, moment.month, moment.day
     return (year - 543 if year in _BUDDHIST else year), month, day
+
+
+def _convert_persian(year: int, month: int, day: int) -> date:
+    """Return a day of Iran's calendar in ours.
+
+    Six months of 31 days come first, and 8 of 33 years are leap years, as in this century and the
+    last. 226,894 is the ordinal of the day before the first one.
+    """
+    days = 31 * (month - 1) if month <= 7 else 30 * (month - 1) + 6
+    return date.fromordinal(226_894 + 365 * (year - 1) + (8 * year + 21) // 33 + days + day)
 
 
 def _count_faults(dates: Sequence[str], order: str) -> int:
