@@ -46,12 +46,19 @@ _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _TO, _AND = frozenset(("-", "to", "a", "al")), frozenset((",", "and", "y", "e"))
 # Said instead of options and days.
 _DAY_NAME = r"(?:mon|tue|wed|thu|fri|sat|sun|lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b"
+_WEEKENDS = r"(?:weekends?|fin(?:es)? de semana|findes?)\b"
+# "except on Sundays", "menos el finde"; "not sunak" is a word.
+_EXCEPT = "except"
+_BEFORE_DAYS_OFF = (
+    rf"(?=(?: (?:on|el|los|de)){{0,2}} (?:{_WEEKENDS}|(?:{'|'.join(_FULL_DAYS)})s?\b))"
+)
 _PHRASES = tuple(
     (re.compile(rf"\b(?:{written})", re.IGNORECASE), meant)
     for written, meant in (
         (r"every day|todos los d[ií]as|cada d[ií]a", "mon-sun"),
         (r"(?:on )?(?:every weekday|weekdays(?=\s*$|\s+(?:at\b|\d)))", "mon-fri"),
-        (r"(?:on )?(?:every )?weekends?\b|(?:los )?fines de semana", "sat,sun"),
+        (rf"(?:except|(?:but )?not|menos|salvo|excepto|no){_BEFORE_DAYS_OFF}", _EXCEPT),
+        (rf"(?:on )?(?:every )?(?:(?:los|el) )?{_WEEKENDS}", "sat,sun"),
         (rf"(?:de|cada|todos los|los|el|every|each|on) (?={_DAY_NAME})", ""),
         (r"entre semana|(?:los )?d[ií]as (?:h[aá]biles|laborables|de semana)", "mon-fri"),
         (r"al (?:momento|instante)|enseguida|at once|right away", "instant"),
@@ -102,7 +109,9 @@ SPANISH_THRESHOLDS = {
     "anteriores": "earlier",
 }
 _ENGLISH_WORDS = frozenset(("con", "sin"))  # Spanish options only where Spanish is spoken
-_LISTS = r"must|not|feeds|categories|con|sin(?! evaluar)|fuentes|categor[ií]as"
+_LISTS = (
+    rf"must|not(?!{_BEFORE_DAYS_OFF})|feeds|categories|con|sin(?! evaluar)|fuentes|categor[ií]as"
+)
 # What follows the name of a list, up to another option, is nobody's phrase.
 _LISTED = re.compile(
     rf"(\b(?:{_LISTS})\b.*?(?=\b(?:daily|instant|off|weekdays|best|threshold|silent|unjudged|nothing"
@@ -244,9 +253,12 @@ class _Reader:
                 subscription = self._read_daily(subscription)
                 continue
             if not quoted and _day_named(token.partition("-")[0]) is not None:
-                subscription = self._read_days(subscription)
+                subscription = replace(subscription, weekdays=self._read_days())
                 continue
             self._tokens.popleft()
+            if not quoted and token == _EXCEPT:
+                subscription = replace(subscription, weekdays=self._read_other_days())
+                continue
             option = None if quoted else self._options.get(self._translate_word(token))
             if option is None:
                 raise self._build_usage_error(
@@ -290,7 +302,7 @@ class _Reader:
             days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
         return replace(subscription, weekdays=tuple(sorted(days)))
 
-    def _read_days(self, subscription: Subscription) -> Subscription:
+    def _read_days(self) -> tuple[int, ...]:
         """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
         taken: list[str] = []
         while self._tokens and not self._tokens[0][1]:
@@ -305,7 +317,14 @@ class _Reader:
         for part in filter(str.strip, parts):
             first, last = _split_span(part)
             days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
-        return replace(subscription, weekdays=tuple(sorted(days)))
+        return tuple(sorted(days))
+
+    def _read_other_days(self) -> tuple[int, ...]:
+        """Read days that are left out: return all others."""
+        days = sorted({*EVERY_DAY} - {*self._read_days()})
+        if not days or days == [*EVERY_DAY]:
+            raise self._explain_missing("weekdays")
+        return tuple(days)
 
     def _parse_day(self, name: str, part: str) -> int:
         day = _DAYS_BY_NAME.get(name.strip().lower().translate(_ACCENTS)[:3])
