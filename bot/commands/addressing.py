@@ -5,14 +5,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.commands.dialogue_acts import BotQuestion, Wanted, find_wanted_subject, read_question
+from bot.commands.dialogue_acts import Meaning, follows_up, read_meaning
 from bot.commands.headline_detection import (
     TALK,
     fold_words,
     looks_like_headline,
     talks_to_somebody,
 )
-from bot.commands.plain_text import find_telling_words, is_remark
+from bot.commands.intents import DialogueAct, Intent
+from bot.commands.plain_text import SHOWN_BY, find_telling_words, is_remark, read_request
 from bot.request import Request, Trigger
 from engine.page.article import first_link
 
@@ -52,25 +53,21 @@ def read_address(request: Request) -> Request:
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
         return replace(request, text=command.rstrip())
-    question = read_question(request.text)
-    return _carry_out(question, request) if question else request
+    meaning = read_request(request)
+    return _carry_out(meaning, request) if meaning else request
 
 
-def _carry_out(question: BotQuestion, request: Request) -> Request:
+def _carry_out(meaning: Meaning, request: Request) -> Request:
     """Return a request for what a question wants, if a command or a search finds it."""
     quoted = request.quoted
-    if question.wanted is Wanted.QUOTED and quoted.text and not quoted.mine:
+    if meaning.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
-    commands = {
-        Wanted.MORE: "/more",
-        Wanted.REASON: f"/why {question.rank or ''}".rstrip(),
-        Wanted.TEXTS: f"/find {question.subject}",
-        Wanted.CORPUS: "/corpus",
-        Wanted.MEANING: f"/help {question.subject}",
-    }
-    if request.place.kept:  # inline, only texts are asked for
-        commands[Wanted.ARCHIVE] = f"/ask {request.text}"
-    return replace(request, text=commands.get(question.wanted, request.text))
+    is_question = meaning.intent.act is DialogueAct.QUESTION
+    if not is_question or meaning.intent in SHOWN_BY | {Intent.PRIVACY}:
+        return request
+    if meaning.intent is Intent.ARCHIVE and not request.place.kept:  # inline, texts are asked for
+        return request
+    return replace(request, text=meaning.command or request.text)
 
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
@@ -83,8 +80,9 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    if after.endswith("?") and (subject := find_wanted_subject(before, after)):
-        return replace(request, text=f"/find {subject}", around_name=None)
+    meaning = read_meaning(f"{before} {after}") if after.endswith("?") else None
+    if meaning and meaning.intent is Intent.TEXTS and meaning.command:
+        return replace(request, text=meaning.command, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request
@@ -104,4 +102,6 @@ def goes_on_asking(request: Request) -> bool:
         return False
     if text.endswith("?"):
         return True
-    return request.trigger is Trigger.ADDRESSED and read_question(f"{text}?") is not None
+    return request.trigger is Trigger.ADDRESSED and (
+        follows_up(text) or read_meaning(text) is not None
+    )

@@ -254,6 +254,11 @@ def has_smiley(text: str) -> bool:
     return _SMILEYS.search(text) is not None
 
 
+def is_in_title_case(text: str) -> bool:
+    """Return whether a text is in the title case of English headlines."""
+    return _in_title_case(_WORD.findall(text), fewest=4)
+
+
 def _in_title_case(words: list[str], *, fewest: int = 2) -> bool:
     """Return whether the words are in the title case of English headlines, at least `fewest` longer
     ones."""

@@ -6,26 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.commands.dialogue_acts import (
-    BotQuestion,
-    DialogueAct,
-    Wanted,
-    opens_like_question,
-    read_dialogue_act,
-    read_instruction,
-    read_question,
-)
+from bot.commands.dialogue_acts import Meaning, read_meaning
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
     fold_words,
     has_smiley,
     is_laughter,
+    is_plain_news,
     is_said_to_me,
     is_talk,
     looks_like_headline,
     talks_to_somebody,
 )
+from bot.commands.intents import DialogueAct, Intent
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
 from engine.feeds.decide import same_story, words_of
@@ -59,17 +53,6 @@ _PHRASES = """
     see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
     buen día
 """
-# Questions about what the bot does, and calls for help.
-_HELP_ENGLISH = (
-    r"(?:can|could|will|would) you (?:please )?(?:help|do|tell|explain|find|search|look|answer|"
-    r"understand|speak|read|hear)\b.{0,40}"
-    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:\w+ )?do.{0,20}"
-    r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
-    r"|how (?:does|do) (?:this|it|you)(?: \w+)? (?:work\b|(?:match|find|choose|pick|know)\b.{0,40})"
-    r"(?: \w+)?"
-)
-_MAX_OF_HELP = 7  # words
-_PARTS = re.compile(r"[,.;?!]\s")
 _TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
 _SETTING = (
     r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
@@ -85,6 +68,8 @@ _BESIDE_LINKS = """
     increíble que un una los las en me lo mandaron pasaron vi
 """
 MAX_HEADLINES = 3  # of a message
+# Questions that a command answers which may change something, or takes long: it is only named.
+SHOWN_BY = frozenset((Intent.NO_POSTS, Intent.SETTINGS, Intent.FEEDS))
 _MARGIN_BY_NAME = -4  # points of talk that a headline by the bot's name may have beyond others
 # The same in private, where nobody else is spoken to: a search costs less than a second message.
 _MARGIN_IN_PRIVATE = -8
@@ -100,19 +85,6 @@ _REMARK_WORDS = """
 _REMARKING = frozenset(_REMARK_WORDS.split())
 _PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
 _ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
-_HELP_SPANISH = (
-    r"(?:(?:me|nos) )?(?:pod[eé]s|puedes|podr[ií]as|sab[eé]s|sabes) (?:ayudar|hacer|explicar|"
-    r"decir|buscar|leer|contestar|responder|hablar|entender)\w*.{0,30}"
-    r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
-    r"|para qu[eé] (?:serv[ií]s|sirves)"
-    r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
-    r"|c[oó]mo (?:funcion\w*|te uso|se usa)(?: \w+)?"
-)
-_HELP = re.compile(
-    rf"(?:(?:so|ok|hey|and|y|pero|oye|a ver|che|t[uú]|vos),? ){{0,2}}"
-    rf"(?:{_HELP_ENGLISH}|{_HELP_SPANISH})",
-    re.IGNORECASE,
-)
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
     "why": r"\d{1,3}",
@@ -199,14 +171,7 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
         return PlainText(kind)
     if not words and has_smiley(text):
         return PlainText(Plain.REMARK)
-    return PlainText(Plain.HELP if _calls_for_help(text) else Plain.HEADLINE)
-
-
-def _calls_for_help(text: str) -> bool:
-    """Return whether a text, or a part of what is no news, asks what the bot does."""
-    parts = [text] if looks_like_headline(text) else [text, *_PARTS.split(text)]
-    pleas = (part.strip(" ¿?¡!.\n") for part in parts)
-    return any(len(fold_words(plea)) <= _MAX_OF_HELP and _HELP.fullmatch(plea) for plea in pleas)
+    return PlainText(Plain.HEADLINE)
 
 
 def may_wait(text: str) -> bool:
@@ -314,7 +279,7 @@ class PlainAnswer:
     with no more than a reaction, which may be none."""
 
     searches: bool = False
-    sources: BotQuestion | None = None
+    sources: Meaning | None = None
     hint: str = ""
     reaction: str = ""
 
@@ -328,16 +293,41 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     plain = read_plain(request.text, commands)
     if request.around_name and not request.place.private:
         return _decide_without_act(plain, request)
-    if command := read_instruction(request.text):
-        written = request.words.write_commands(command)
-        return PlainAnswer(hint=request.words.say("This does it: {command}", command=written))
-    question = None if plain.kind is Plain.HELP else read_question(request.text)
-    if question and question.wanted is Wanted.SOURCE:
-        return PlainAnswer(sources=question)
-    if question:  # about a message, but none is replied to
-        replies = request.trigger is Trigger.REPLY
-        return PlainAnswer(hint="" if replies else _hint_for(PlainText(Plain.HELP), request))
+    if plain.kind is not Plain.COMMAND and (meaning := read_request(request)):
+        return _answer_meaning(meaning, request)
     return _decide_without_act(plain, request)
+
+
+def read_request(request: Request) -> Meaning | None:
+    """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
+    if _read_talk(fold_words(request.text)) or request.written_at is not None:
+        return None
+    return read_meaning(request.text, in_reply=request.trigger is Trigger.REPLY)
+
+
+def _answer_meaning(meaning: Meaning, request: Request) -> PlainAnswer:
+    """Return the answer to what a message asks or tells the bot, if that is no command that was
+    carried out at once."""
+    words = request.words
+    match meaning.intent:
+        case Intent.SOURCE:
+            return PlainAnswer(sources=meaning)
+        case Intent.BOT:
+            return PlainAnswer(hint=_hint_for(PlainText(Plain.HELP), request))
+        case Intent.PRIVACY:
+            hint = words.say(
+                "I keep what I was asked and what I answered; {command} deletes it.",
+                command=words.write_commands(meaning.command),
+            )
+        case Intent.DELETE:
+            hint = words.say("I cannot delete what I said; an admin of this chat can.")
+        case _ if meaning.intent.act is DialogueAct.INSTRUCTION or meaning.intent in SHOWN_BY:
+            written = words.write_commands(meaning.command)
+            hint = words.say("This does it: {command}", command=written)
+        case _:  # about a message, but none is replied to
+            replies = request.trigger is Trigger.REPLY
+            hint = "" if replies else _hint_for(PlainText(Plain.HELP), request)
+    return PlainAnswer(hint=hint)
 
 
 def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
@@ -375,7 +365,7 @@ def _is_remark_on_message(request: Request) -> bool:
     if forwarded or split_headlines(text):
         return False
     if request.trigger is Trigger.REPLY:
-        return read_dialogue_act(text) is not DialogueAct.HEADLINE
+        return not (first_link(text) or is_plain_news(text))
     return request.quoted.message is not None and not first_link(text) and is_talk(text)
 
 
@@ -395,8 +385,7 @@ def _is_talk_by_name(request: Request) -> bool:
     if request.trigger is not Trigger.ADDRESSED or not request.place.kept or first_link(text):
         return False
     pasted = request.written_at is not None or "\n" in text.strip()
-    asks = text.endswith("?") or opens_like_question(text)
-    private = request.place.private and not asks
+    private = request.place.private and not text.endswith("?")
     margin = _MARGIN_IN_PRIVATE if private else _MARGIN_BY_NAME
     return not pasted and is_talk(text, margin=margin)
 

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.commands.dialogue_acts import Wanted, read_question
+from bot.commands.dialogue_acts import read_meaning
+from bot.commands.intents import Intent
 from bot.request import (
     Inquiries,
     Person,
@@ -211,8 +212,8 @@ async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> P
     thread = event.get("thread_ts")
     if not thread or thread == event["ts"]:
         return {}
-    question = read_question(written)
-    asks = question is not None and question.wanted in {Wanted.QUOTED, Wanted.ARCHIVE}
+    meaning = read_meaning(written, in_reply=True)
+    asks = meaning is not None and meaning.intent in {Intent.QUOTED, Intent.ARCHIVE}
     if not (asks or _ABOUT_THREAD.fullmatch(written)):
         return {}
     return await myself.message(event["channel"], thread)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.commands.dialogue_acts import read_instruction
+from bot.commands.dialogue_acts import read_meaning
 from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
 from engine.chat import Listening
@@ -303,22 +303,38 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("callate una hora", "/unsubscribe"),
-        ("ok enough for today", "/unsubscribe"),
-        ("not on weekends please", "/subscribe"),
-        ("de lunes a viernes 7:30", "/subscribe"),
+        ("callate una hora", "/settings quiet"),
+        ("ok enough posts for good", "/unsubscribe"),
+        ("not on weekends please", "/subscribe except weekends"),
+        ("no mandes nada los findes", "/subscribe except findes"),
+        ("de lunes a viernes 7:30", "/subscribe daily 7:30 lunes a viernes"),
         ("no mandes nada entre las 23 y las 7", "/settings quiet"),
         ("follow the guardian", "/feeds add guardian"),
+        ("add this https://news.example/rss please", "/feeds add https://news.example/rss"),
         ("sacá la nación de mis fuentes", "/feeds remove"),
+        ("ponete más exigente con lo que mandás", "/settings threshold"),
+        ("set the timezone to New York", "/settings timezone New York"),
     ],
 )
-def test_an_order_is_read_without_its_verb_or_capitals(text: str, command: str) -> None:
-    assert read_instruction(text) == command
+def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) -> None:
+    meaning = read_meaning(text)
+    assert meaning
+    assert meaning.command == command
 
 
-def test_what_somebody_is_told_by_name_is_no_order_to_the_bot() -> None:
-    assert read_instruction("Pará, Goyo, ¿vos no estabas en Londres?") == ""
-    assert read_instruction("nothing works on sundays") == ""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Pará, Goyo, ¿vos no estabas en Londres?",
+        "nothing works on sundays",
+        "jaja https://news.example/a",
+        "/r/politics bans bots",
+        "10/10",
+        "The Tweets That Foretold The Fall Of A Minister",
+    ],
+)
+def test_what_others_are_told_and_what_is_news_asks_nothing_of_the_bot(text: str) -> None:
+    assert read_meaning(text) is None
 
 
 @pytest.mark.parametrize("text", ["stock market falls again", "se cae el peso otra vez"])

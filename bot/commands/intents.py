@@ -1,0 +1,236 @@
+"""Classifies the intent of a message to the bot: naive Bayes over words, learned from examples.
+
+The examples are those of intents.tsv, in English and Spanish; a line more is learned at the next
+start. No language model is called, which would cost a second for each remark in a group.
+"""
+
+import csv
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from math import log
+from typing import TypeVar
+
+from bot.commands.headline_detection import is_laughter
+from engine.text.terms import folded_words
+
+
+class DialogueAct(StrEnum):
+    """What somebody does by saying something."""
+
+    HEADLINE = "headline"
+    QUESTION = "question"  # about what the bot said, holds or does
+    INSTRUCTION = "instruction"  # how the bot is to behave
+    REMARK = "remark"  # all else
+
+
+class Intent(StrEnum):
+    """What a message is meant to bring about."""
+
+    REMARK = "remark"
+    HEADLINE = "headline"
+    TOPIC = "topic"  # a subject alone, which is searched for like a headline
+    # Questions.
+    SOURCE = "source"  # who wrote what was shown, when, and where it stands
+    MORE = "more"  # further texts
+    REASON = "why"  # why they were shown
+    QUOTED = "this"  # about the message that it replies to
+    ARCHIVE = "ask"  # what else was written: a subject or a time is named
+    TEXTS = "texts"  # texts about a subject
+    CORPUS = "corpus"  # what the archives hold
+    LABEL = "label"  # what a word beside a text means
+    BOT = "bot"  # what the bot does, and how
+    PRIVACY = "privacy"  # what it reads and keeps
+    NO_POSTS = "noposts"  # why nothing was posted
+    RECENT_POSTS = "recent"
+    BEST = "top"  # the finds with most votes
+    SETTINGS = "settings"
+    FEEDS = "feeds"
+    # Instructions.
+    COMPOSE = "compose"
+    ENGLISH = "language_en"
+    SPANISH = "language_es"
+    PICTURE = "picture"
+    NO_PICTURES = "picture_off"
+    UNSUBSCRIBE = "unsubscribe"
+    SUBSCRIBE = "subscribe"
+    QUIET = "quiet"
+    TIME_ZONE = "timezone"
+    OTHER_ARCHIVE = "archive"
+    FORGET = "forget"
+    DELETE = "undo"
+    ANSWERS = "answers"
+    READ_ALONG = "headlines_on"
+    READ_NOTHING = "headlines_off"
+    COMMANDS_ONLY = "commands_only"
+    THRESHOLD = "threshold"
+    ADD_FEED = "feeds_add"
+    REMOVE_FEED = "feeds_remove"
+    ALLOW = "allow"
+    REFUSE = "refuse"
+
+    @property
+    def act(self) -> DialogueAct:
+        """What somebody does who has this intent."""
+        if self is Intent.REMARK:
+            return DialogueAct.REMARK
+        if self in (Intent.HEADLINE, Intent.TOPIC):
+            return DialogueAct.HEADLINE
+        return DialogueAct.QUESTION if self in _QUESTIONS else DialogueAct.INSTRUCTION
+
+
+_QUESTIONS = frozenset(
+    (
+        *(Intent.SOURCE, Intent.MORE, Intent.REASON, Intent.QUOTED, Intent.ARCHIVE, Intent.TEXTS),
+        *(Intent.CORPUS, Intent.LABEL, Intent.BOT, Intent.PRIVACY, Intent.NO_POSTS),
+        *(Intent.RECENT_POSTS, Intent.BEST, Intent.SETTINGS, Intent.FEEDS),
+    )
+)
+_REQUESTS = (DialogueAct.QUESTION, DialogueAct.INSTRUCTION)
+# A subject alone has the words of questions about it and the form of none.
+_INTENTS_BY_ACT: Mapping[DialogueAct | Intent, Collection[Intent]] = {
+    **{act: tuple(intent for intent in Intent if intent.act is act) for act in DialogueAct},
+    DialogueAct.HEADLINE: (Intent.HEADLINE,),
+    Intent.TOPIC: (Intent.TOPIC,),
+}
+_SMOOTHING = 0.2
+_MAX_WORDS = 30  # who asks or orders says less; what is longer is read up to here
+_LENGTHS = (1, 2, 3, 4, 5, 8, 11, 16)  # words
+_PREFIX, _STEM = 4, 5  # letters
+# Said beside anything: what stands around them is read as if they were not there.
+_COURTESIES = frozenset(
+    ("please", "pls", "plz", "thanks", "por", "favor", "porfa", "porfi", "gracias")
+)
+_COMMON, _MAX_RARE = 2, 4
+_FEWEST_KINDS, _TIMES_AS_OFTEN = 5, 2  # of a word that belongs to questions
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_Class = TypeVar("_Class", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The likeliest intent to ask or tell the bot something, and how much likelier that is than a
+    remark or news: `certainty` is a difference of log-likelihoods, above 0 if it is."""
+
+    intent: Intent
+    certainty: float
+
+
+class IntentClassifier:
+    """Complement naive Bayes: a feature speaks for a class as far as it is more frequent there than
+    in all others (Rennie et al., "Tackling the Poor Assumptions of Naive Bayes Text Classifiers",
+    2003). First the act is chosen, then the intent among those of the act."""
+
+    def __init__(self, examples: Iterable[tuple[Intent, str]]) -> None:
+        listed = [*examples]
+        self._words = Counter(word for _, text in listed for word in {*list_words(text)})
+        self._counts: dict[str, Counter[Intent]] = defaultdict(Counter)
+        self._totals: Counter[Intent] = Counter()
+        for intent, text in listed:
+            for feature in self._list_features(text):
+                self._counts[feature][intent] += 1
+                self._totals[intent] += 1
+
+    def classify(self, text: str) -> Classification:
+        """Return what a text most likely asks or tells the bot, and how certainly it does."""
+        features = [
+            counts for feature in self._list_features(text) if (counts := self._counts.get(feature))
+        ]
+        acts = self._score(features, _INTENTS_BY_ACT)
+        act = max(_REQUESTS, key=acts.__getitem__)
+        certainty = acts[act] - max(
+            score for other, score in acts.items() if other not in _REQUESTS
+        )
+        intents = self._score(features, {intent: (intent,) for intent in _INTENTS_BY_ACT[act]})
+        return Classification(max(intents, key=intents.__getitem__), certainty)
+
+    def _list_features(self, text: str) -> set[str]:
+        """Return the features of a text, and how many of its words are in one example at most:
+        those are names and subjects rather than words of questions and orders."""
+        rare = sum(self._words[word] < _COMMON for word in list_words(text))
+        return list_features(text) | {f"rare {min(rare, _MAX_RARE)}"}
+
+    def is_frequent_in_questions(self, word: str) -> bool:
+        """Return whether a word without accents is used in questions of many kinds, and more often
+        than in news: "show", "tuits"; not "tariffs"."""
+        counts: Mapping[Intent, int] = self._counts.get(f"word {word}") or {}
+        asked, told = (
+            sum(counts.get(intent, 0) for intent in intents)
+            / sum(self._totals[intent] for intent in intents)
+            for intents in (_INTENTS_BY_ACT[DialogueAct.QUESTION], (Intent.HEADLINE, Intent.TOPIC))
+        )
+        return len(counts) >= _FEWEST_KINDS and asked > _TIMES_AS_OFTEN * told
+
+    def _score(
+        self, features: Iterable[Counter[Intent]], classes: Mapping[_Class, Collection[Intent]]
+    ) -> dict[_Class, float]:
+        """Return the log-likelihood of each class against that of all others."""
+        totals = {
+            name: sum(self._totals[intent] for intent in intents)
+            for name, intents in classes.items()
+        }
+        everything, smoothing = sum(totals.values()), _SMOOTHING * len(self._counts)
+        scores = dict.fromkeys(classes, 0.0)
+        for feature in features:
+            counts = {
+                name: sum(feature[intent] for intent in intents)
+                for name, intents in classes.items()
+            }
+            seen = sum(counts.values())
+            for name, count in counts.items():
+                total = totals[name]
+                within = (count + _SMOOTHING) / (total + smoothing)
+                without = (seen - count + _SMOOTHING) / (everything - total + smoothing)
+                scores[name] += log(within / without)
+        return scores
+
+
+def list_words(text: str) -> list[str]:
+    """Return the first words of a text without accents; numbers and laughter are all alike."""
+    return [_name_word(word) for word in folded_words(text)[:_MAX_WORDS]]
+
+
+def list_features(text: str) -> set[str]:
+    """Return the features of a text: its words without accents, how they begin, which follow one
+    another, and its form."""
+    listed = list_words(text)
+    words = [word for word in listed if word not in _COURTESIES]
+    around = ["<", *words, ">"]
+    features = {f"word {word}" for word in listed}
+    features |= {f"begins {word[:_PREFIX]}" for word in words if len(word) > _PREFIX}
+    features |= {f"pair {first} {second}" for first, second in pairwise(around)}
+    features |= {
+        f"three {first} {second[:_STEM]} {third[:_STEM]}"
+        for (first, second), (_, third) in pairwise(pairwise(around))
+    }
+    features |= {sign for sign in "?¿!" if sign in text}
+    features.add(f"length {sum(len(words) >= length for length in _LENGTHS)}")
+    features.add("lower" if text[:1].islower() else "upper")
+    capitals = sum(word[0].isupper() for word in text.split()[1:])
+    features.add(f"capitals {min(capitals, 3)}")
+    return features
+
+
+def _name_word(word: str) -> str:
+    """Return what stands for a word: years, other numbers and laughter are all alike."""
+    if word[0].isdigit():
+        return "#year" if _YEAR.fullmatch(word) else "#number" if word.isdigit() else "#time"
+    return "#laughter" if is_laughter(word) else word
+
+
+def read_examples() -> Iterator[tuple[Intent, str]]:
+    """Yield the intents and texts of the examples."""
+    lines = files(__package__).joinpath("intents.tsv").read_text(encoding="utf-8").splitlines()
+    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+        yield Intent(row["intent"]), row["text"]
+
+
+@cache
+def load_classifier() -> IntentClassifier:
+    """Return the classifier, trained on the examples at the first call, which takes a second."""
+    return IntentClassifier(read_examples())
