@@ -2,8 +2,8 @@
 
 `python -m bench.dialogue_acts [--writer second] [--crossed] [--wrong]`
 
-bench/labels/dialogue_acts.tsv has what people say to the bot in reply, by its name or in private, in
-the words of two writers who saw neither the examples nor the code; nothing is learned from it.
+bench/labels/dialogue_acts.tsv has what people say to the bot in reply, by its name or in private,
+in the words of two writers who saw neither the examples nor the code; nothing is learned from it.
 `--crossed` measures on the examples in place of that: those of each writer by what is learned from
 all others. `--wrong` prints the lines that are taken for something else.
 """

@@ -100,8 +100,7 @@ def goes_on_asking(request: Request) -> bool:
     text = request.text.strip()
     if first_link(text) or not find_telling_words(text) or talks_to_somebody(text):
         return False
-    if text.endswith("?"):
+    if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
         return True
-    return request.trigger is Trigger.ADDRESSED and (
-        follows_up(text) or read_meaning(text) is not None
-    )
+    meaning = read_meaning(text) if request.trigger is Trigger.ADDRESSED else None
+    return meaning is not None and meaning.intent.act is DialogueAct.QUESTION

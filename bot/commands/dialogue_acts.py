@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 
 from bot.commands.headline_detection import is_in_title_case, is_laughter, looks_like_headline
-from bot.commands.intents import Intent, IntentClassifier, load_classifier
+from bot.commands.intents import Intent, IntentClassifier, count_words, load_classifier
 from bot.replies.dates import write_times
 from engine.page.article import find_links
 from engine.text.terms import FUNCTION_WORDS, folded_words
@@ -113,7 +113,7 @@ def _require_certainty(text: str, *, in_reply: bool) -> float:
     least = _LEAST_CERTAIN
     if in_reply:
         start, each, most = _LEAST_IN_REPLY
-        least = min(start + each * len(folded_words(text)), most)
+        least = min(start + each * count_words(text), most)
     if looks_like_headline(text):
         return max(least, _LEAST_OF_LOWER_NEWS if text[:1].islower() else _LEAST_OF_NEWS)
     return least

@@ -195,6 +195,11 @@ def list_words(text: str) -> list[str]:
     return [_name_word(word) for word in folded_words(text)[:_MAX_WORDS]]
 
 
+def count_words(text: str) -> int:
+    """Return how many words a text has, without courtesies."""
+    return sum(word not in _COURTESIES for word in list_words(text))
+
+
 def list_features(text: str) -> set[str]:
     """Return the features of a text: its words without accents, how they begin, which follow one
     another, and its form."""

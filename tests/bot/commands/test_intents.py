@@ -23,7 +23,7 @@ def test_a_message_has_the_intent_of_examples_with_its_words() -> None:
     for text, intent in (
         ("could you show more", Intent.MORE),
         ("Who wrote it?", Intent.SOURCE),
-        ("quiet please", Intent.QUIET),
+        ("quiet until nine please", Intent.QUIET),
     ):
         classification = classifier.classify(text)
         assert (classification.intent, classification.certainty > 0) == (intent, True)
