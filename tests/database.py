@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,7 +23,7 @@ import asyncpg
 
 from db.embedded.server import FileLock
 from db.migrate import migrate
-from db.pool import PoolSettings, server_settings
+from db.pool import Database, PoolSettings, server_settings
 from db.sessions import give_role
 from tests.emptied import Pristine, settle
 from tests.patience import PATIENCE
@@ -68,6 +68,37 @@ async def execute(url: str, *statements: str) -> None:
             await connection.execute(statement)
     finally:
         await connection.close()
+
+
+async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
+    """Return the rows of one query over a connection of its own."""
+    connection = await asyncpg.connect(url)
+    try:
+        return list(await connection.fetch(query, *values))
+    finally:
+        await connection.close()
+
+
+async def run_sql(database: Database, statement: str, *values: object) -> None:
+    """Run one statement on a connection of a pool."""
+    async with database.connection() as connection:
+        await connection.execute(statement, *values)
+
+
+async def fetch_rows(database: Database, query: str, *values: object) -> list[asyncpg.Record]:
+    """Return the rows of a query on a connection of a pool."""
+    async with database.connection() as connection:
+        return list(await connection.fetch(query, *values))
+
+
+async def fetch_row(database: Database, query: str, *values: object) -> asyncpg.Record | None:
+    async with database.connection() as connection:
+        return await connection.fetchrow(query, *values)
+
+
+async def fetch_value(database: Database, query: str, *values: object) -> Any:
+    async with database.connection() as connection:
+        return await connection.fetchval(query, *values)
 
 
 async def until_blocked(url: str) -> None:

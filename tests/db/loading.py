@@ -11,6 +11,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind
+from tests.database import fetch_rows
 
 START = datetime(2010, 1, 1, tzinfo=UTC)
 
@@ -174,9 +175,8 @@ async def assert_exact(database: Database, corpus: Corpus) -> None:
         assert stored.max_tf == max(stored.frequencies.values(), default=0)
         highest |= Counter(stored.frequencies)
     assert not await Postings(database).count_differences(corpus)
-    async with database.connection() as connection:
-        rows = await connection.fetch(
-            "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id
-        )
+    rows = await fetch_rows(
+        database, "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id
+    )
     bounds = dict(map(tuple, rows))
     assert all(bounds[lexeme] >= tf for lexeme, tf in highest.items())

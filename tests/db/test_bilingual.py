@@ -16,7 +16,7 @@ from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import make_searchable
 from engine.values import Corpus
-from tests.database import Clones, wait_for
+from tests.database import Clones, fetch_rows, wait_for
 from tests.db.loading import document, load, read_back
 from tests.db.reference import Counted, assert_same, ranked, scores
 
@@ -200,10 +200,9 @@ async def test_retrieval_is_exact_over_two_languages(database: Database) -> None
 
 
 async def test_the_configurations_cover_every_language_of_the_server(database: Database) -> None:
-    async with database.connection() as connection:
-        rows = await connection.fetch(
-            "SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace"
-        )
+    rows = await fetch_rows(
+        database, "SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace"
+    )
     corpora = Corpora(database)
     for row in rows:
         corpus = await load(database, row["cfgname"], [document("1", "42")], row["cfgname"])

@@ -22,6 +22,7 @@ from engine.errors import (
     StorageRights,
     StorageUnreachable,
 )
+from tests.database import run_sql
 from tests.db.loading import document, new_corpus
 from tests.patience import PATIENCE, movable_time
 
@@ -154,8 +155,7 @@ async def test_a_number_that_cannot_be_stored_is_named(database: Database) -> No
 
 async def test_a_missing_extension_says_what_to_install(database: Database) -> None:
     with pytest.raises(StorageRights, match="contrib"):
-        async with database.connection() as connection:
-            await connection.execute("CREATE EXTENSION presagio_has_no_such_extension")
+        await run_sql(database, "CREATE EXTENSION presagio_has_no_such_extension")
 
 
 async def test_a_statement_that_takes_too_long_is_cancelled_by_the_client(
@@ -176,8 +176,7 @@ async def test_a_statement_that_takes_too_long_is_cancelled_by_the_server(
 ) -> None:
     database = await Database.open(database_url, PoolSettings(statement_timeout=0.5))
     with pytest.raises(StorageInterrupted, match="in time"):
-        async with database.connection() as connection:
-            await connection.execute("SELECT pg_sleep(600)")
+        await run_sql(database, "SELECT pg_sleep(600)")
     await database.close()
 
 

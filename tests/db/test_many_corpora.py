@@ -24,7 +24,7 @@ from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.search import Filters
 from engine.values import Corpus
-from tests.database import Clones, wait_for
+from tests.database import Clones, fetch_value, wait_for
 from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.patience import PATIENCE
@@ -243,8 +243,7 @@ async def test_four_concurrent_ingests_stay_within_the_lock_limit(many_url: str)
 @pytest.mark.slow  # a database with many corpora
 async def test_concurrent_ingests_leave_exact_statistics(many_url: str) -> None:
     database = await Database.open(many_url)
-    async with database.connection() as connection:
-        allowed = await connection.fetchval("SHOW max_locks_per_transaction")
+    allowed = await fetch_value(database, "SHOW max_locks_per_transaction")
     assert int(allowed) == 64
 
     async def ingest(number: int) -> None:
@@ -268,8 +267,7 @@ async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str
     database = await Database.open(database_url, PoolSettings(size=1, corpora=3))
 
     async def process() -> int:
-        async with database.connection() as connection:
-            return int(await connection.fetchval("SELECT pg_backend_pid()"))
+        return int(await fetch_value(database, "SELECT pg_backend_pid()"))
 
     try:
         index, begun = LexicalIndex(database), await process()

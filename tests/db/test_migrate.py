@@ -23,7 +23,7 @@ from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
-from tests.database import execute, until_blocked, with_database
+from tests.database import execute, run_sql, until_blocked, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.db.news import NOW
 from tests.patience import PATIENCE, movable_time
@@ -134,8 +134,7 @@ async def test_a_failing_migration_leaves_nothing_and_frees_the_lock(
 
 
 async def test_an_edited_migration_is_noticed(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute("UPDATE migration SET checksum = 'other' WHERE version = 1")
+    await run_sql(database, "UPDATE migration SET checksum = 'other' WHERE version = 1")
     with pytest.raises(StorageOutdated, match="Migration 1 differs"):
         await database.migrate()
     with pytest.raises(StorageOutdated, match="Migration 1 differs"):
@@ -143,10 +142,9 @@ async def test_an_edited_migration_is_noticed(database: Database) -> None:
 
 
 async def test_a_database_of_a_newer_version_is_left_alone(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO migration (version, name, checksum) VALUES (9999, 'future', 'x')"
-        )
+    await run_sql(
+        database, "INSERT INTO migration (version, name, checksum) VALUES (9999, 'future', 'x')"
+    )
     with pytest.raises(StorageOutdated, match="newer version"):
         await database.migrate()
     with pytest.raises(StorageOutdated, match="newer version"):

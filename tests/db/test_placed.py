@@ -24,7 +24,7 @@ from engine.errors import StorageInterrupted, UsageError
 from engine.query.filters import Conditions
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
-from tests.database import execute, wait_for, with_database
+from tests.database import execute, fetch_rows, fetch_value, run_sql, wait_for, with_database
 from tests.db.loading import START, document, load
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.database_line import DatabaseLine
@@ -136,8 +136,7 @@ async def _change(database: Database, corpus: Corpus) -> None:
     await documents.stitch_threads(corpus)
     assert await documents.stitch_threads(corpus) == 0
     assert await Retention(database).forget(corpus, before=START.replace(day=9)) == 8
-    async with database.connection() as connection:
-        await connection.execute("UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
+    await run_sql(database, "UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
     old = await Corpora(database).get(corpus.name)
     assert sum([page.seen async for page in Reindexing(database).pages(old)]) == await _count(
         database, corpus
@@ -216,8 +215,7 @@ async def _embed(database: Database, corpus: Corpus, *, exact_up_to: int = 1000)
 async def _nearest(database: Database, corpus: Corpus) -> list[object]:
     """What searches by meaning find, in their order, with everything known of the vectors."""
     index, found, model = Embeddings(database), [], WordModel()
-    async with database.connection() as connection:
-        rows = await connection.fetch(f"SELECT id, external_id FROM {name_partition(corpus.id)}")
+    rows = await fetch_rows(database, f"SELECT id, external_id FROM {name_partition(corpus.id)}")
     names = {row["id"]: row["external_id"] for row in rows}
     space = await index.space(corpus, model.name)
     assert space is not None
@@ -293,8 +291,7 @@ async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Data
     await Placement(citus).move_to_worker(corpus, lambda _: None)
 
     async def reindex() -> None:
-        async with citus.connection() as connection:
-            await connection.execute("UPDATE corpus SET index_version = 1")
+        await run_sql(citus, "UPDATE corpus SET index_version = 1")
         async for _ in Reindexing(citus).pages(await Corpora(citus).get("c")):
             pass
 
@@ -307,11 +304,9 @@ async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Data
         "retention": lambda: Retention(citus).forget(corpus, before=START.replace(day=4)),
     }
     for name, change in ways.items():
-        async with citus.connection() as connection:
-            await connection.execute(_RECOVER)
+        await run_sql(citus, _RECOVER)
         await change()
-        async with citus.connection() as connection:
-            assert await connection.fetchval(_PREPARED), name
+        assert await fetch_value(citus, _PREPARED), name
         assert await statistics_differ(citus, corpus) is None, name
 
 
@@ -341,8 +336,7 @@ async def test_a_worker_that_hangs_or_dies_is_named_and_needs_no_restart(citus: 
                 assert silent == [through]
         finally:
             await _reach(citus, through, name)
-            async with citus.connection() as connection:
-                await connection.execute("SELECT start_metadata_sync_to_all_nodes()")
+            await run_sql(citus, "SELECT start_metadata_sync_to_all_nodes()")
     assert await _find(citus, placed) == found
     assert all(each.citus for each in await Placement(citus).workers())
 

@@ -15,9 +15,9 @@ from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
-from tests.database import CARELESS, execute, with_database
+from tests.database import CARELESS, execute, fetch_value, with_database
 from tests.db.loading import load_texts
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -106,8 +106,7 @@ class TestFewConnections:
         database = await Database.open(limited, PoolSettings(size=20))
 
         async def ask(number: int) -> int:
-            async with database.connection() as connection:
-                return int(await connection.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
+            return int(await fetch_value(database, "SELECT $1::int FROM pg_sleep(.01)", number))
 
         assert await asyncio.gather(*map(ask, range(200))) == list(range(200))
         await database.close()
@@ -125,8 +124,7 @@ class TestFewConnections:
                 async with AsyncExitStack() as more:
                     for _ in range(3):
                         await more.enter_async_context(database.connection())
-        async with database.connection() as connection:  # there is room again
-            assert await connection.fetchval("SELECT 1") == 1
+        assert await fetch_value(database, "SELECT 1") == 1
         await database.close()
         await holder.close()
 
@@ -168,9 +166,7 @@ async def sleep_on_the_server(database: Database) -> None:
 async def is_sleeping(database: Database) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     query += " AND datname = current_database()"
-    async with asyncio.timeout(PATIENCE), database.connection() as connection:
-        while not await connection.fetchval(query):  # noqa: ASYNC110 - the server makes it true
-            await asyncio.sleep(0.01)
+    await until(lambda: fetch_value(database, query))
 
 
 async def test_connections_that_died_while_idle_are_replaced(
@@ -186,8 +182,7 @@ async def test_connections_that_died_while_idle_are_replaced(
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
-                async with database.connection() as connection:
-                    assert await connection.fetchval("SELECT pg_backend_pid()") != process
+                assert await fetch_value(database, "SELECT pg_backend_pid()") != process
                 break
             except StorageInterrupted:  # the news had not arrived yet
                 continue

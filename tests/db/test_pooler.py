@@ -15,7 +15,7 @@ from db.sessions import Pooler, examine_pooler
 from engine.embed.fill import fill_vectors
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
-from tests.database import execute, with_database
+from tests.database import execute, fetch_value, with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.pooler import keeps_statements, pooler
@@ -129,8 +129,7 @@ async def test_sessions_that_pg_dump_has_used_are_refused_and_renewed(
         database = await Database.open(url)
         await database.require_current()
         await execute(url, "SELECT set_config('search_path', 'nowhere', false)")
-        async with database.connection() as connection:
-            lost = await connection.fetchval("SELECT current_schema() IS NULL")
+        lost = await fetch_value(database, "SELECT current_schema() IS NULL")
         if lost:  # newer ones keep a search path for each client
             with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
                 await database.require_current()

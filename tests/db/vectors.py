@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from db.pool import Database
 from engine.vectors import Vector
+from tests.database import fetch_value
 
 DIMENSIONS = 16
 
@@ -43,8 +44,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 async def can_keep_vectors(database: Database) -> bool:
     """Tell whether the server has pgvector 0.7 or newer."""
-    async with database.connection() as connection:
-        version = await connection.fetchval(
-            "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
-        )
+    version = await fetch_value(
+        database, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+    )
     return bool(version) and tuple(map(int, version.split(".")[:2])) >= (0, 7)

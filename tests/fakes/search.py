@@ -15,8 +15,10 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.fakes import stand_in
 from tests.fakes.stand_in import StandIn, Step, answer
 
+dropped = stand_in.dropped
 KEY = "key-for-tests-1"
 PATHS = {
     "exa": "/exa/search",
@@ -45,13 +47,6 @@ def garbage(body: bytes = b"<html>not JSON</html>") -> Step:
         return web.Response(body=body, content_type="application/json")
 
     return step
-
-
-async def dropped(request: web.Request) -> web.StreamResponse:
-    """Cut the connection."""
-    assert request.transport is not None
-    request.transport.close()
-    return web.Response()
 
 
 # What providers say when the credits of an account are spent, and when it asks too fast.

@@ -4,15 +4,34 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, TypeVar
 
 from aiohttp import web
 
 _MAX_BODY = 1 << 26
 
-# A scripted answer to one request. The model and embedding servers define their own kind, which
-# also receives the parsed request.
-Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# A scripted answer to one request, which is its last argument: the model and embedding servers give
+# their steps the parsed request before it.
+Step = Callable[..., Awaitable[web.StreamResponse]]
+Found = TypeVar("Found")
+
+
+class Changes:
+    """Wakes everybody who waits for a condition whenever anything has happened."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def notify(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def until(self, condition: Callable[[], Found | None], within: float | None) -> Found:
+        """The first true value of the condition; TimeoutError after `within` seconds."""
+        async with asyncio.timeout(within):
+            while not (value := condition()):
+                await self._next.wait()
+        return value
 
 
 @dataclass
@@ -47,17 +66,26 @@ class StandIn(ABC):
 def answer(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
     """Any JSON under any status."""
 
-    async def step(_: web.Request) -> web.StreamResponse:
+    async def step(*_: object) -> web.StreamResponse:
         return web.json_response(payload, status=status, headers=headers)
 
     return step
 
 
-def slow(seconds: float = 3600) -> Step:
-    """No answer for so long."""
+def slow(seconds: float = 3600, then: Step | None = None) -> Step:
+    """The same later; by then nobody waits for the empty answer that there is without `then`."""
 
-    async def step(_: web.Request) -> web.StreamResponse:
+    async def step(*given: object) -> web.StreamResponse:
         await asyncio.sleep(seconds)
-        return web.json_response([])
+        return await (then or answer([]))(*given)
 
     return step
+
+
+async def dropped(*given: object) -> web.StreamResponse:
+    """Cut the connection without a word."""
+    request = given[-1]
+    assert isinstance(request, web.Request)
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()

@@ -103,15 +103,6 @@ async def test_a_bot_hears_everything_without_privacy_mode_or_as_administrator(
     assert heard(telegram) == ["small talk", "/p@other_bot x"]
 
 
-async def test_an_absent_bot_receives_only_its_removal(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], privacy_mode=False)
-    group.remove_bot()
-    await alice.says(group, "x")
-    assert [update.kind for update in telegram.updates.values()] == ["my_chat_member"]
-
-
 # Which answer belongs to which update
 
 
@@ -154,17 +145,3 @@ async def test_a_group_answer_without_reply_is_assigned_to_the_latest_event(
 
 
 # Waiting
-
-
-async def test_a_timeout_while_waiting_lists_what_is_there(
-    telegram: TelegramServer, alice: User
-) -> None:
-    chat = telegram.private_chat(alice)
-    asked = await alice.says(chat, "x")
-    with pytest.raises(AssertionError, match=r"the chat shows \['x'\]"):
-        await chat.until(lambda one: one.from_bot, timeout=0.01)
-    with pytest.raises(AssertionError, match="no answer to 'x'"):
-        await asked.answer(timeout=0.01)
-    with pytest.raises(AssertionError, match="no button 'Up'"):
-        await alice.presses(asked, "Up")
-    assert await chat.until(lambda one: one.text == "x") is asked

@@ -22,9 +22,9 @@ from bot.cli.chat import converse
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.telegram import Message as TelegramMessage
 from tests.fakes.telegram import Press
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import Stage, Surroundings, until
+from tests.scenarios.stage import Stage, Surroundings
 
 _STOP = frozenset({"Stop", "Parar"})  # buttons of an announcement
 
@@ -181,7 +181,7 @@ class TelegramTalk(Talk):
 
     async def changed(self) -> Shown:
         answer = self._chat.bot_messages[-1]
-        await until(lambda: answer.edits, PATIENCE)
+        await until(lambda: answer.edits)
         return self._once(_on_telegram(answer))
 
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
@@ -203,7 +203,7 @@ class TelegramTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._chat.bot_messages[-1]
-        await until(lambda: _STOP.isdisjoint(_labels(message)), PATIENCE)
+        await until(lambda: _STOP.isdisjoint(_labels(message)))
         return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:

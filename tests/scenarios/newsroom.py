@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from html import escape
 from typing import Any
 
 from bot.adapter import Poster
@@ -21,7 +20,7 @@ from engine.posting.delivery import PostingMode, Subscription
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
-from tests.fakes.web import WebServer, reply
+from tests.fakes.web import WebServer, feed
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
 FEED = "/feed.xml"
@@ -86,13 +85,7 @@ class Newsroom:
     def publish(self, *headlines: str) -> None:
         """Put headlines into the feed."""
         self.headlines += headlines
-        items = "".join(
-            f"<item><guid>{number}</guid><title>{escape(title)}</title>"
-            f"<link>https://news.example/{number}</link></item>"
-            for number, title in enumerate(self.headlines, start=1)
-        )
-        body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
-        self.web.pages[FEED] = reply(200, body, {"Content-Type": "application/rss+xml"})
+        self.web.pages[FEED] = feed(*self.headlines)
 
     async def subscribe(self, process: Process, platform: str, **wanted: Any) -> Subscription:
         """Let the chat of a platform be told at once, or as `wanted` says."""

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,10 +15,12 @@ from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database
 from tests.bot.command_line import PROGRAM
+from tests.database import fetch_rows
 from tests.db.loading import document, load_at
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
 from tests.fakes.web import WebServer
+from tests.patience import until
 
 HEADLINE = "Coffee prices hit a record high after a bad harvest"
 TWEETS = (
@@ -107,11 +109,14 @@ class Surroundings:
             finally:
                 serving.kill()
 
+    async def until_said(self, beginning: str) -> None:
+        """Wait for a line of `said`."""
+        await until(lambda: any(line.startswith(beginning) for line in self.said))
+
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database says."""
         database = await Database.open(self.database_url)
-        async with database.connection() as connection:
-            found = [tuple(row) for row in await connection.fetch(statement, *values)]
+        found = [tuple(row) for row in await fetch_rows(database, statement, *values)]
         await database.close()
         return found
 
@@ -182,10 +187,3 @@ async def load_tweets(
         for number, text in enumerate(tweets, start=1)
     ]
     await load_at(database_url, name, documents, language)
-
-
-async def until(holds: Callable[[], object], within: float) -> None:
-    """Wait for what another process brings about, which nobody here is told of."""
-    async with asyncio.timeout(within):
-        while not holds():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.05)

@@ -15,7 +15,7 @@ from bot.console.screen import Output
 from bot.settings import load_settings
 from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 # What nobody changes while the backup is taken.
@@ -94,9 +94,7 @@ async def backed_up(stage: Stage, tmp_path: Path) -> BackedUp:
         answer = await (await alice.says(chat, HEADLINE)).answer()
         await (await alice.presses(answer, "👍")).answered()
         await (await alice.says(chat, "/subscribe daily 8:30")).answer()
-        async with asyncio.timeout(PATIENCE):
-            while not await stage.rows("SELECT FROM embedding_state WHERE embedded > 0"):  # noqa: ASYNC110 - a table tells nobody
-                await asyncio.sleep(0.05)
+        await until(lambda: stage.rows("SELECT FROM embedding_state WHERE embedded > 0"))
         file = tmp_path / "presagio.dump"
         async with writing(stage.database_url):
             await back_up(stage.settings(), file, json=False, output=quiet())

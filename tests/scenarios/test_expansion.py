@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.ages import read_years
 from tests.fakes.model import USAGE, Asked, Step, answer, dropped, failure, naming, scoring, slow
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.adapters import ConsoleTalk, Talk, TelegramTalk
 from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
 
@@ -101,9 +101,7 @@ async def test_phrases_that_come_too_late_are_paid_for_and_serve_the_next_search
         assert NEAR not in (await talk.says(FAR)).text
         assert await talk.stage.rows(paid) == []
         gate.set()
-        async with asyncio.timeout(PATIENCE):
-            while not await talk.stage.rows("SELECT FROM expansion"):  # noqa: ASYNC110 - a table tells nobody
-                await asyncio.sleep(0.05)
+        await until(lambda: talk.stage.rows("SELECT FROM expansion"))
         assert NEAR in (await talk.says(FAR)).text
     assert await talk.stage.rows(paid) == [(7000,)]
     assert len(talk.stage.model.expansions) == 1

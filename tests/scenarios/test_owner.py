@@ -1,23 +1,21 @@
 """A bot with an owner: it greets where the owner brings it, and answers nobody else."""
 
-import asyncio
 import re
 
 from bot.commands import standard_commands
 from bot.slack.client import build_manifest
 from tests.ages import read_years
 from tests.fakes.slack import App, SlackServer
-from tests.patience import PATIENCE
+from tests.patience import until
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 
 
 async def code(stage: Surroundings, platform: str) -> str:
     """The code that serve has shown."""
-    async with asyncio.timeout(PATIENCE):
-        while not (found := re.search(rf"{platform}: .*start (\w+)", "\n".join(stage.said))):  # noqa: ASYNC110 - a list of lines
-            await asyncio.sleep(0.01)
-    return found[1]
+    shown = re.compile(rf"{platform}: .*start (\w+)")
+    match = await until(lambda: shown.search("\n".join(stage.said)))
+    return str(match[1])
 
 
 async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bot(

@@ -24,7 +24,7 @@ from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
 from tests.fakes.model import ModelServer, raw, scoring
 from tests.fakes.telegram import Message, TelegramServer, User
-from tests.fakes.web import WebServer, reply
+from tests.fakes.web import WebServer, feed
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import HOUR, Clock
 from tests.scenarios.stage import judged_by_words
@@ -163,8 +163,8 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
     hour = 9 if datetime.now(LONDON).hour >= 12 else 20
 
     async with WebServer() as web:
-        feed = web.url("/feed.xml")
-        publish(web, "Nothing of note has happened today")
+        address = web.url("/feed.xml")
+        web.pages["/feed.xml"] = feed("Nothing of note has happened today")
         async with running("serve", environ=environ):
             greeting = await (await alice.says(home, f"/start {code[1]}")).answer(PATIENCE)
             message = await press_through(telegram, alice, greeting, "Set me up", "English")
@@ -174,7 +174,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
             message = await press_through(telegram, alice, message, london, f"{hour}:00")
             assert "I search the texts of Ana Ruiz." in message.text
             assert "No feed is chosen: I post nothing until there is one." in message.text
-            added = await (await alice.says(home, f"/feeds add {feed}")).answer(PATIENCE)
+            added = await (await alice.says(home, f"/feeds add {address}")).answer(PATIENCE)
             assert added.text.startswith("The Paper was added.")
             shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
             assert shown.text.splitlines()[:3] == [
@@ -186,7 +186,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
         async with working(environ, clock) as jobs:
             await jobs.poll()
             clock.wind(HOUR)
-            publish(web, "Nothing of note has happened today", NEWS)
+            web.pages["/feed.xml"] = feed("Nothing of note has happened today", NEWS)
             await jobs.poll()
             await jobs.search()
             assert await jobs.digest() == 0, "not before its hour"
@@ -211,15 +211,6 @@ async def press_through(
         await person.presses(message, label)
         await telegram.until_called("editMessageText", edited + 1)
     return message
-
-
-def publish(web: WebServer, *headlines: str) -> None:
-    """Put headlines into a feed."""
-    items = "".join(
-        f"<item><guid>{headline}</guid><title>{headline}</title></item>" for headline in headlines
-    )
-    body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
-    web.pages["/feed.xml"] = reply(200, body, {"Content-Type": "application/rss+xml"})
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ import pytest
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.fakes.slack import App, SlackServer
 from tests.network import find_free_port
+from tests.patience import until
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 from tests.scenarios.test_telegram_webhook import HEADER, SECRET
@@ -48,9 +49,7 @@ async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[N
         subprocess.Popen(command, env=environ, stderr=written) as one,  # noqa: ASYNC220 - it starts at once
     ):
         try:
-            async with asyncio.timeout(SECONDS):
-                while not await _listens(port):  # noqa: ASYNC110 - a process tells nobody
-                    await asyncio.sleep(0.05)
+            await until(lambda: _listens(port))
             yield
         finally:
             one.terminate()

@@ -9,13 +9,12 @@ from aiohttp import web
 from bot.conversation.conversation import Conversation
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import (
     HEADLINE,
     Stage,
     asks_for_full_answers,
     judged_by_words,
-    until,
 )
 
 
@@ -58,7 +57,7 @@ async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -
     chat = stage.telegram.private_chat(alice)
     with stage.process() as serving:
         await alice.says(chat, HEADLINE)
-        await until(lambda: stage.model.calls, within=PATIENCE)
+        await until(lambda: stage.model.calls)
         serving.terminate()
         assert await asyncio.to_thread(serving.wait, PATIENCE) == 128 + 15
     assert len(chat.bot_messages) == 1
@@ -102,22 +101,20 @@ async def test_an_answer_after_a_kill_replaces_the_progress_message(
         asked = await alice.says(chat, HEADLINE)
         step = await asked.answer(PATIENCE)
         assert step.text == "Searching …"
-        await until(lambda: stage.telegram.pending, PATIENCE)
+        await until(lambda: stage.telegram.pending)
         await eventually_kept(stage)
         first.kill()
     stage.model.script = [scoring(judged_by_words)]
     with stage.process():
         await stage.telegram.until_acknowledged(PATIENCE)
-        await until(lambda: step.edits, PATIENCE)
+        await until(lambda: step.edits)
     assert [message.text for message in chat.bot_messages] == [step.text]
     assert "foretold" in step.text
 
 
 async def eventually_kept(stage: Stage) -> None:
     """Wait until the database knows the message of a step."""
-    async with asyncio.timeout(PATIENCE):
-        while not await stage.rows("SELECT FROM turn WHERE answered_by IS NOT NULL"):  # noqa: ASYNC110 - nobody is told of it
-            await asyncio.sleep(0.05)
+    await until(lambda: stage.rows("SELECT FROM turn WHERE answered_by IS NOT NULL"))
 
 
 async def test_chat_order_is_kept_and_a_slow_chat_does_not_delay_others(bot: Stage) -> None:

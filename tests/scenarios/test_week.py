@@ -14,7 +14,7 @@ from tests.ages import read_years
 from tests.fakes.model import Asked, Step
 from tests.fakes.slack import App, Message
 from tests.fakes.web import page
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.seats import Seat
 from tests.scenarios.week import news
 from tests.scenarios.week.catalogue import misplaced
@@ -192,10 +192,8 @@ class Play:
             await erin.user.mentions_bot(erin.channel, "Streaming service raises prices in March")
             await self.week.slack.until(lambda: len(erin.said) > said[1], PATIENCE)
         answer = bob.said[-1]
-        await self.week.until(lambda: "before" in answer.text)
-        await self.week.until(
-            lambda: any(13 in read_years(one.visible) for one in erin.said[said[1] :])
-        )
+        await until(lambda: "before" in answer.text)
+        await until(lambda: any(13 in read_years(one.visible) for one in erin.said[said[1] :]))
         assert len(bob.said) == said[0] + 1, "in place of the apology"
 
     # What people do by day

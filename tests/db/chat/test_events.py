@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from db.chat.events import EventClaim, EventClaims
 from db.connection import load_statements
 from db.embedded.server import EmbeddedServer
 from db.lease import LeaseTimes
-from db.pool import Database, PoolSettings
-from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS, Clones
-from tests.patience import PATIENCE
+from db.pool import Database
+from engine.errors import StorageUnreachable
+from tests.database import CARELESS, Clones, fetch_value, run_sql
+from tests.patience import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -83,15 +83,8 @@ async def answered(claims: EventClaims, *event: str) -> None:
         assert await claim.begin_answer()
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await holds():  # noqa: ASYNC110 - the server makes it true
-            await asyncio.sleep(0.02)
-
-
 async def processes_present(database: Database) -> int:
-    async with database.connection() as connection:
-        return int(await connection.fetchval(PRESENT))
+    return int(await fetch_value(database, PRESENT))
 
 
 async def cut_presence(database: Database, claims: EventClaims, until: str = "now()") -> None:
@@ -116,8 +109,7 @@ async def test_the_progress_message_of_a_dead_process_is_handed_on(
     assert successor
     assert successor.step == "m7"
     await claim.shows_step("m8")  # too late: it is no longer its own
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT answered_by FROM turn") == "m7"
+    assert await fetch_value(database, "SELECT answered_by FROM turn") == "m7"
     assert await successor.begin_answer()
     successor.message = "m7"
     await other._settle(*EVENT, successor)
@@ -237,8 +229,7 @@ async def test_an_event_that_cannot_be_settled_was_answered_all_the_same(
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         assert await claim.begin_answer()
-        async with database.connection() as connection:
-            await connection.execute("ALTER TABLE turn RENAME TO elsewhere")
+        await run_sql(database, "ALTER TABLE turn RENAME TO elsewhere")
     assert "test 1 was not settled" in caplog.text
 
 
@@ -262,8 +253,7 @@ async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
 
 
 async def state(database: Database, event_id: str = "1") -> str | None:
-    async with database.connection() as connection:
-        row = await connection.fetchval("SELECT state FROM turn WHERE event_id = $1", event_id)
+    row = await fetch_value(database, "SELECT state FROM turn WHERE event_id = $1", event_id)
     return None if row is None else str(row)
 
 
@@ -277,7 +267,7 @@ async def test_only_unanswered_events_of_a_departed_process_are_taken_over(
         assert await claim.begin_answer()
         await answered(leaving, "test", "done")
         assert not await taken(other, "test", "taken")
-    await eventually(lambda: taken(other, "test", "taken"))
+    await until(lambda: taken(other, "test", "taken"))
     assert not await taken(other, "test", "answering")
     assert not await taken(other, "test", "done")
 
@@ -285,7 +275,7 @@ async def test_only_unanswered_events_of_a_departed_process_are_taken_over(
 async def test_only_one_process_takes_over_an_event_of_a_dead_process(database: Database) -> None:
     async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving)
-    await eventually(lambda: _nobody_present(database))
+    await until(lambda: _nobody_present(database))
     async with EventClaims(database, patience=0) as one, EventClaims(database, patience=0) as two:
         won = await asyncio.gather(*(taken(t) for t in (one, two) * 8))
     assert sorted(won) == [False] * 15 + [True]
@@ -310,7 +300,7 @@ async def test_a_killed_or_frozen_process_loses_its_unanswered_events(
         assert not await taken(claims, "test", "taken")
 
         process.send_signal(trouble)
-        await eventually(lambda: taken(claims, "test", "taken"))
+        await until(lambda: taken(claims, "test", "taken"))
         assert not await taken(claims, "test", "answering")
         assert not await taken(claims, "test", "done")
     finally:
@@ -350,7 +340,7 @@ async def test_an_event_taken_over_by_another_process_is_answered_only_there(
             mine = await held(other)
             return mine is not None
 
-        await eventually(taken_over)
+        await until(taken_over)
         assert not await claim.begin_answer()
     assert await state(database) == "taken", "its end is the other's"
     assert mine
@@ -371,44 +361,11 @@ async def test_the_former_holder_cannot_release_an_event_taken_over(
     async with asyncio.timeout(PATIENCE):
         await there.wait()
     await cut_presence(database, claims)
-    await eventually(lambda: taken(other))
+    await until(lambda: taken(other))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await state(database) == "taken"
-
-
-@pytest.mark.slow
-async def test_claims_survive_a_restart_of_the_server(
-    server_folder: Path,
-) -> None:
-    server = EmbeddedServer(server_folder, extra=CARELESS)
-    await asyncio.to_thread(server.acquire)
-    try:
-        database = await Database.open(server.url("postgres"))
-        await database.migrate()
-        async with EventClaims(database, patience=0) as claims:
-            claim = await held(claims)
-            assert claim
-            await asyncio.to_thread(server.release)  # stops it
-            with pytest.raises(StorageError):
-                await taken(claims, "test", "2")
-            await asyncio.to_thread(server.acquire)
-
-            async def present() -> bool:
-                try:
-                    return await processes_present(database) == 1
-                except StorageError:
-                    return False
-
-            await eventually(present)
-            async with EventClaims(database, patience=0) as other:
-                assert not await taken(other)
-            assert await claim.begin_answer()
-            assert await taken(claims, "test", "2")
-        await database.close()
-    finally:
-        await asyncio.to_thread(server.release)
 
 
 @pytest.mark.slow
@@ -421,18 +378,6 @@ async def test_claims_cannot_be_opened_without_a_database(server_folder: Path) -
     with pytest.raises(StorageUnreachable):
         await EventClaims(database, patience=0).__aenter__()
     assert asyncio.all_tasks() == before
-    await database.close()
-
-
-async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(size=1))
-    async with (
-        asyncio.timeout(PATIENCE),
-        EventClaims(database, patience=0) as one,
-        EventClaims(database, patience=0) as two,
-    ):
-        assert await taken(one)
-        assert not await taken(two)
     await database.close()
 
 
@@ -471,7 +416,7 @@ async def test_an_event_redelivered_while_presence_is_lost_is_not_claimed_again(
     claim = await held(claims)
     assert claim
     await cut_presence(database, claims)
-    await eventually(lambda: _nobody_present(database))
+    await until(lambda: _nobody_present(database))
     assert not await taken(claims)
     assert await claim.begin_answer()
 
@@ -485,7 +430,7 @@ async def test_a_process_number_of_another_database_is_not_this_process(
         async with EventClaims(elsewhere, patience=0):
             async with EventClaims(database, patience=0) as leaving:
                 assert await taken(leaving)
-            await eventually(lambda: _nobody_present(database))
+            await until(lambda: _nobody_present(database))
             async with EventClaims(database, patience=0) as other:
                 assert await taken(other)
         await elsewhere.close()
@@ -503,7 +448,7 @@ async def test_taking_over_an_event_renews_its_age(
         claim = await held(claims)
         return claim is not None
 
-    await eventually(taken_over)
+    await until(taken_over)
     assert claim
     assert await claim.begin_answer()
     await claims.forget(now=NOW)
@@ -527,7 +472,7 @@ async def test_an_event_cancelled_twice_is_released(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await eventually(lambda: taken(other))
+    await until(lambda: taken(other))
 
 
 async def test_a_delivery_after_a_kill_waits_until_the_dead_are_known(

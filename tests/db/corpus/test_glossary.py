@@ -13,6 +13,7 @@ from db.search.lexical import Glossaries
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
 from engine.values import Corpus
+from tests.database import run_sql
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -100,8 +101,7 @@ async def test_a_language_that_comes_later_reads_the_groups_too(
     await Groups(database).add(None, ("car", "coches"), now=NOW)
     known = Glossaries(database)
     await known.of(await Corpora(database).get("one"))
-    async with database.connection() as connection:
-        await connection.execute("INSERT INTO corpus_language VALUES ($1, 'spanish', 1)", corpus.id)
+    await run_sql(database, "INSERT INTO corpus_language VALUES ($1, 'spanish', 1)", corpus.id)
     found = await known.of(await Corpora(database).get("one"))
     assert found.of({"spanish": ("coch",)}) == ("car",)
 

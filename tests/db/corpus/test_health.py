@@ -17,7 +17,7 @@ from db.corpus.health import (
 )
 from db.pool import Database, PoolSettings
 from db.search.shown import DocumentLookup
-from tests.database import execute, until_blocked, with_database
+from tests.database import execute, fetch_value, run_sql, until_blocked, with_database
 from tests.db.loading import START, document, load, load_texts
 from tests.patience import PATIENCE, movable_time
 
@@ -25,8 +25,7 @@ TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship")
 
 
 async def change(database: Database, statement: str) -> None:
-    async with database.connection() as connection:
-        await connection.execute(statement)
+    await run_sql(database, statement)
 
 
 async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Database) -> None:
@@ -134,8 +133,7 @@ async def test_a_database_that_takes_quotes_for_letters_is_known(
 
 
 async def test_the_version_is_that_of_the_server(database: Database) -> None:
-    async with database.connection() as connection:
-        major = int(await connection.fetchval("SHOW server_version_num")) // 10_000
+    major = int(await fetch_value(database, "SHOW server_version_num")) // 10_000
     assert (await server_version(database)).split(".")[0] == str(major)
 
 

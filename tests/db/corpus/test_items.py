@@ -12,6 +12,7 @@ from engine.corpora import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import make_searchable
 from engine.values import Corpus, DateKind, Kind
+from tests.database import fetch_rows
 from tests.db.loading import assert_exact, document
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)
@@ -49,14 +50,12 @@ async def _library(database: Database) -> Corpus:
 
 
 async def _ids(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT external_id FROM document ORDER BY 1")
+    rows = await fetch_rows(database, "SELECT external_id FROM document ORDER BY 1")
     return [row[0] for row in rows]
 
 
 async def _items(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        return [row[0] for row in await connection.fetch("SELECT external_id FROM item ORDER BY 1")]
+    return [row[0] for row in await fetch_rows(database, "SELECT external_id FROM item ORDER BY 1")]
 
 
 async def test_an_item_counts_once(database: Database) -> None:

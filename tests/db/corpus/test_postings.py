@@ -13,6 +13,7 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
+from tests.database import fetch_value, run_sql
 from tests.db.loading import START, assert_exact, document, load, load_texts
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship", "", "canal")
@@ -32,8 +33,7 @@ async def library(database: Database, name: str = "lib", texts: Sequence[str] = 
 async def assert_postings_agree(database: Database, corpus: Corpus) -> int:
     """Check that the postings are those of the documents, and return their number."""
     assert not await Postings(database).count_differences(corpus)
-    async with database.connection() as connection:
-        return int(await connection.fetchval(f"SELECT count(*) FROM postings_{corpus.id}"))
+    return int(await fetch_value(database, f"SELECT count(*) FROM postings_{corpus.id}"))
 
 
 async def has_table(database: Database, corpus: Corpus) -> bool:
@@ -43,8 +43,7 @@ async def has_table(database: Database, corpus: Corpus) -> bool:
 
 
 async def execute(database: Database, statement: str) -> None:
-    async with database.connection() as connection:
-        await connection.execute(statement)
+    await run_sql(database, statement)
 
 
 async def fill(database: Database, corpus: Corpus) -> list[int]:
@@ -109,16 +108,6 @@ async def test_a_text_that_stays_is_not_written_again(database: Database) -> Non
         before = await connection.fetchval(written)
         await connection.execute("UPDATE document SET engagement = 7, search_text = search_text")
         assert await connection.fetchval(written) == before
-
-
-async def test_a_failed_transaction_leaves_postings_unchanged(database: Database) -> None:
-    corpus = await library(database)
-    before = await assert_postings_agree(database, corpus)
-    with pytest.raises(ZeroDivisionError):
-        async with database.transaction() as connection:
-            await connection.execute("DELETE FROM document")
-            raise ZeroDivisionError
-    assert await assert_postings_agree(database, corpus) == before
 
 
 async def test_ingest_stitching_and_forgetting_keep_postings_exact(database: Database) -> None:

@@ -14,6 +14,7 @@ from engine.errors import BudgetExhausted
 from engine.messages import as_message
 from engine.search import Expansion, Verdict
 from engine.values import Usage
+from tests.database import fetch_value
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -159,8 +160,7 @@ class TestUnderWay:
         later = NOW + timedelta(seconds=60)
         assert await self.counted(ledger, now=later) == {}
         await ledger.release(await ledger.reserve(self.planned(), lambda _: None, now=later))
-        async with database.connection() as connection:
-            assert await connection.fetchval("SELECT count(*) FROM model_call_under_way") == 0
+        assert await fetch_value(database, "SELECT count(*) FROM model_call_under_way") == 0
 
     async def test_concurrent_reservations_do_not_exceed_the_limit(
         self, database: Database

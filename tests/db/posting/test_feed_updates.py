@@ -14,6 +14,7 @@ from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
 from engine.messages import as_message
 from engine.posting.delivery import FindState, OwedNotice
+from tests.database import fetch_value
 from tests.db.news import (
     DAY,
     HOUR,
@@ -188,8 +189,7 @@ async def test_a_private_feed_merged_into_a_known_one_keeps_its_history_private(
     private, _ = await brought(database, private, make_headline(STORM, link="https://a.test/?t=1"))
     moved = replace(read(private, now=NOW + HOUR).feed, url=URL)
     assert await feeds.settle(private, Decision(feed=moved), now=NOW + HOUR) == []
-    async with database.connection() as connection:
-        of_feed = await connection.fetchval("SELECT feed_id FROM headline")
+    of_feed = await fetch_value(database, "SELECT feed_id FROM headline")
     assert of_feed == private.id
     assert [feed.url for feed in await feeds.of_chat(chat)] == [URL, OTHER_URL]
 
@@ -231,10 +231,9 @@ async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
         new = await asyncio.gather(*(poll(*numbered) for numbered in enumerate(feeds)))
     assert sum(new) == 13
     assert await count(database, "story") == 13
-    async with database.connection() as connection:
-        largest = await connection.fetchval(
-            "SELECT max(n) FROM (SELECT count(*) AS n FROM headline GROUP BY story_id) x"
-        )
+    largest = await fetch_value(
+        database, "SELECT max(n) FROM (SELECT count(*) AS n FROM headline GROUP BY story_id) x"
+    )
     assert largest == 12
     for process in processes:
         await process.close()

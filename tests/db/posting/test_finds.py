@@ -20,6 +20,7 @@ from engine.posting.delivery import (
     Subscription,
 )
 from tests.bot.prophecies import UNJUDGED, make_prophecy
+from tests.database import run_sql
 from tests.db.news import (
     DAY,
     HOUR,
@@ -81,8 +82,7 @@ async def test_many_chats_are_read_at_once_as_each_would_be_alone(database: Data
     for number, story in enumerate(stories):
         await found(database, story, [tweet(number)])
         await found(database, story, [tweet(number + 10)], corpus="other")
-    async with database.connection() as connection:
-        await connection.execute("UPDATE find SET best = 6")
+    await run_sql(database, "UPDATE find SET best = 6")
     corpora = ["demo", "demo", "other", "nothing"]
     wanted = list(zip(chats, corpora, strict=True))
     finds = Finds(database)
@@ -248,8 +248,7 @@ async def test_a_find_counts_from_when_a_feed_of_the_chat_tells_its_story(
     (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
     _, (story,) = await brought(database, feed, make_headline(STORM))
     find = await found(database, story, [tweet(1)])
-    async with database.connection() as connection:
-        await connection.execute("UPDATE find SET best = 6")
+    await run_sql(database, "UPDATE find SET best = 6")
     later = NOW + 30 * HOUR
     for url in (first, second):
         await feeds.add(two.chat, url, category=None, now=later)

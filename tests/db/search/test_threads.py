@@ -11,6 +11,7 @@ from db.search.shown import DocumentLookup, Threads
 from engine.corpora import Document
 from engine.text.clean import make_searchable
 from engine.values import Flag
+from tests.database import fetch_value
 from tests.db.loading import START, document, load
 
 
@@ -98,8 +99,7 @@ async def test_marks_surround_the_matched_words_of_the_query(
     corpus = await load(database, "c", [stored], "spanish")
     terms = await LexicalIndex(database).terms(corpus, make_searchable(query))
     lexemes = [lexeme for term in terms for lexeme in term.lexemes]
-    async with database.connection() as connection:
-        number = await connection.fetchval("SELECT id FROM document")
+    number = await fetch_value(database, "SELECT id FROM document")
     found = await DocumentLookup(database).mark_words(corpus, [number], lexemes)
     assert found[number].replace("\x02", "[").replace("\x03", "]") == marked
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from tests.fakes.slack.block_kit import interactive_elements
 from tests.fakes.slack.mrkdwn import Link, Seen, read, read_blocks, together
-from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.wire import Json, Refusal
+from tests.fakes.stand_in import Changes
 from tests.patience import PATIENCE
 
 ChannelKind = Literal["channel", "group", "im", "mpim"]

@@ -22,8 +22,9 @@ from tests.fakes.slack.response_url import ResponseUrls
 from tests.fakes.slack.socket_mode import Connection, DisconnectReason, SocketMode
 from tests.fakes.slack.telling import Telling
 from tests.fakes.slack.web_api import Call, Method, WebApi
-from tests.fakes.slack.wire import Changes, Json
+from tests.fakes.slack.wire import Json
 from tests.fakes.slack.workspace import Workspace
+from tests.fakes.stand_in import Changes
 from tests.patience import PATIENCE
 
 

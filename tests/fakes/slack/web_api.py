@@ -10,7 +10,8 @@ from aiohttp import web
 
 from tests.fakes.slack.app import METHOD_SCOPES, App
 from tests.fakes.slack.faults import FaultPlan, before_processing, dropped
-from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.wire import Json, Refusal
+from tests.fakes.stand_in import Changes
 
 Method = Callable[[Json], Json]
 APP_LEVEL = {"apps.connections.open"}

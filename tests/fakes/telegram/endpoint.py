@@ -17,9 +17,7 @@ from tests.fakes.telegram.schema import METHODS, read
 from tests.fakes.telegram.world import World
 
 # What counts against the limits on sending.
-_PACED = frozenset(
-    {"sendMessage", "sendPhoto", "editMessageText", "editMessageCaption", "editMessageReplyMarkup"}
-)
+_PACED = frozenset({"sendMessage", "sendPhoto", "editMessageText", "editMessageReplyMarkup"})
 
 
 @dataclass(slots=True)
@@ -82,7 +80,7 @@ class Endpoint:
             call.error = refused.description
             return _refuse(refused)
         finally:
-            self.world.signal.fire()
+            self.world.signal.notify()
         if fault and fault.error == "drop_connection_after_processing":
             return _cut(request)
         return web.json_response({"ok": True, "result": call.result})
@@ -104,7 +102,7 @@ class Endpoint:
             refusal = bad_request(spoilt[0]) if spoilt else None
         call = Call(method, parameters, self.world.clock())
         self.calls.append(call)
-        self.world.signal.fire()
+        self.world.signal.notify()
         self.errors += problems
         return call, refusal
 

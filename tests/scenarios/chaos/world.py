@@ -14,6 +14,7 @@ from db.pool import Database
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
 from engine.posting.delivery import PostingMode, Subscription
+from tests.database import fetch_rows
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer
 from tests.fakes.slack import SlackServer
@@ -152,8 +153,7 @@ class World:
         """What the database says, as soon as it says anything."""
         while True:
             try:
-                async with self.database.connection() as connection:
-                    return [tuple(row) for row in await connection.fetch(statement)]
+                return [tuple(row) for row in await fetch_rows(self.database, statement)]
             except StorageError:
                 await asyncio.sleep(_LOOK_SECONDS)
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -16,11 +16,12 @@ from aiohttp.typedefs import Handler, Middleware
 
 from db.pool import Database
 from tests.bot.command_line import ROOT
+from tests.database import fetch_rows, run_sql
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.seats import Passing
 from tests.scenarios.week import news
 from tests.scenarios.week.clock import WoundClock
@@ -114,7 +115,7 @@ class Week:
 
     async def code(self, platform: str) -> str:
         """Return the code that makes the owner, as the process has shown it."""
-        await self.until(lambda: re.search(rf"{platform}: .*start", self.log.read_text()))
+        await until(lambda: re.search(rf"{platform}: .*start", self.log.read_text()))
         found = re.search(rf"{platform}: .*start (\w+)", self.log.read_text())
         assert found
         return found[1]
@@ -134,8 +135,7 @@ class Week:
         try:
             yield
         finally:
-            async with server.connection() as connection:
-                await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+            await run_sql(server, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
             await server.close()
             self.database = await Database.open(url)
 
@@ -178,8 +178,7 @@ class Week:
 
     async def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return what the database says."""
-        async with self.database.connection() as connection:
-            return [tuple(row) for row in await connection.fetch(statement)]
+        return [tuple(row) for row in await fetch_rows(self.database, statement)]
 
     async def until_rows(self, statement: str, number: int) -> None:
         """Return when a count has come to a number."""
@@ -190,12 +189,6 @@ class Week:
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             raise AssertionError(f"{found}, not {number}: {statement}") from None
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        """Return when another process has brought something about."""
-        async with asyncio.timeout(PATIENCE):
-            while not seen():  # noqa: ASYNC110 - nobody here is told
-                await asyncio.sleep(_LOOK_SECONDS)
 
 
 @asynccontextmanager

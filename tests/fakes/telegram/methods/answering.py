@@ -31,7 +31,7 @@ def answer_callback_query(world: World, p: Parameters) -> object:
     if len(text) > ANSWER_CHARACTERS:
         raise bad_request("MESSAGE_TOO_LONG")
     press.answers.append(PressAnswer(text, p.get("show_alert", False)))
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 
@@ -48,12 +48,11 @@ def answer_inline_query(world: World, p: Parameters) -> object:
         results,
         p.get("cache_time", 300),
         p.get("is_personal", False),
-        p.get("next_offset", ""),
         p.get("button"),
     )
     query.answers.append(answer)
     _remember(world, query, answer)
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 
