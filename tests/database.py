@@ -70,6 +70,16 @@ async def execute(url: str, *statements: str) -> None:
         await connection.close()
 
 
+async def allow_connections(url: str, *, allowed: bool) -> None:
+    """Let somebody into the database of a URL, or nobody, and throw out who is there."""
+    name = urlsplit(url).path[1:]
+    await execute(
+        with_database(url, "postgres"),
+        f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {allowed}',
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+    )
+
+
 async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
     """Return the rows of one query over a connection of its own."""
     connection = await asyncpg.connect(url)

@@ -144,9 +144,7 @@ async def test_a_document_is_read_in_its_own_language_else_in_that_of_the_corpus
     assert set(stored.frequencies) == lexemes
 
 
-async def test_a_simple_corpus_only_folds_case_and_accents(
-    database: Database,
-) -> None:
+async def test_a_simple_corpus_only_folds_case_and_accents(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "The Running MÁS Ñandú")], "simple")
     terms, found = await ask(database, corpus, "the mas nandu run")
     assert found == {"1"}

@@ -122,9 +122,7 @@ async def lease(database: Database) -> AsyncIterator[Lease]:
         yield entered
 
 
-async def test_exactly_one_process_holds_the_lease_and_another_follows(
-    database: Database,
-) -> None:
+async def test_exactly_one_process_holds_the_lease_and_another_follows(database: Database) -> None:
     leases = [Lease(database, NAME, times=HASTY) for _ in range(6)]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     assert sorted(lease.is_held for lease in leases) == [False] * 5 + [True]
@@ -353,9 +351,7 @@ async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) 
         assert lease.fence == 7
 
 
-async def test_a_holder_continues_with_the_fence_of_a_restored_lease(
-    database: Database,
-) -> None:
+async def test_a_holder_continues_with_the_fence_of_a_restored_lease(database: Database) -> None:
     """What it writes under the number of before would not be stored."""
     async with Lease(database, NAME, times=HASTY, clock=Clock()) as lease:
         await run_sql(database, "UPDATE lease SET fence = 9")

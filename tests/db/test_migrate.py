@@ -81,9 +81,7 @@ asyncio.run(main(sys.argv[1]))
 
 
 @pytest.mark.slow
-async def test_concurrent_processes_run_each_migration_once(
-    empty_url: str,
-) -> None:
+async def test_concurrent_processes_run_each_migration_once(empty_url: str) -> None:
     starters = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-c", _STARTER, empty_url,
@@ -216,9 +214,7 @@ async def migrate_before(name: str, database: Database) -> None:
             await migrate(connection)
 
 
-async def test_migration_drops_file_dates_and_labels_document_dates(
-    empty: Database,
-) -> None:
+async def test_migration_drops_file_dates_and_labels_document_dates(empty: Database) -> None:
     await migrate_before("undated", empty)
     rows = {
         "a": ("epub", '{"dated_by": "file"}'),

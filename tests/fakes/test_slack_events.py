@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from slack_bolt.request.payload_utils import (
-    is_event,
-    is_im_message_event,
-)
+from slack_bolt.request.payload_utils import is_event, is_im_message_event
 
 from tests.fakes.slack import App, Channel, SlackServer, Timing, User
 

@@ -5,16 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
-from telegram import (
-    Bot,
-)
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Forbidden,
-    RetryAfter,
-    TelegramError,
-)
+from telegram import Bot
+from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError
 
 from tests.fakes.telegram import Chat, RateLimits, TelegramServer, User
 

@@ -54,9 +54,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
-async def test_every_kind_of_update_for_such_a_bot_is_generated(
-    telegram: TelegramServer,
-) -> None:
+async def test_every_kind_of_update_for_such_a_bot_is_generated(telegram: TelegramServer) -> None:
     kinds = {name for one in await every_update(telegram) for name in one} - {"update_id"}
     assert kinds == {
         UpdateType.MESSAGE,

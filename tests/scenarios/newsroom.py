@@ -130,11 +130,9 @@ async def newsroom(database_url: str, **environment: str) -> AsyncIterator[Newsr
     ):
         environ = {
             "DATABASE_URL": database_url,
-            "TELEGRAM_BOT_TOKEN": telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+            **telegram.environ,
+            **slack.environ,
             "PRESAGIO_CHAT__ACCESS": "open",
-            "SLACK_BOT_TOKEN": slack.bot_token,
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
             "PRESAGIO_LLM__RETRIES": "0",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',

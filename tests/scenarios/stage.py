@@ -120,17 +120,6 @@ class Surroundings:
         await database.close()
         return found
 
-    async def lose_database(self) -> None:
-        """Let nobody into the database any more, and throw out who is there."""
-        name = (await self.rows("SELECT current_database()"))[0][0]
-        server = await Database.open(self.database_url.replace(f"/{name}", "/postgres"))
-        async with server.connection() as connection:
-            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
-            )
-        await server.close()
-
 
 @dataclass(kw_only=True)
 class Stage(Surroundings):
@@ -140,10 +129,7 @@ class Stage(Surroundings):
 
     @property
     def platform_environ(self) -> Mapping[str, str]:
-        return {
-            "TELEGRAM_BOT_TOKEN": self.telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": self.telegram.root,
-        }
+        return self.telegram.environ
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:

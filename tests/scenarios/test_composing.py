@@ -11,12 +11,7 @@ from tests.fakes.writer import JudgeAndWriter
 from tests.patience import PATIENCE, until
 from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import (
-    HEADLINE,
-    Stage,
-    Surroundings,
-    judged_by_words,
-)
+from tests.scenarios.stage import HEADLINE, Stage, Surroundings, judged_by_words
 
 _STATE = "SELECT state, attempts FROM composition"
 # Instead of waiting until the lease of a killed process is over.

@@ -54,8 +54,7 @@ async def test_chat_events_are_logged_without_message_texts(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = Log(capsys)
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with stage.serving():
         for text in (HEADLINE, "/find coffee", "/nonsense of mine"):
             await (await alice.says(chat, text)).answer()

@@ -140,9 +140,7 @@ async def test_failing_phrases_leave_the_rest_of_the_answer_intact(
     assert model.calls == 1  # nothing was found of the second headline
 
 
-async def test_an_exhausted_budget_requests_no_phrases_and_answers_as_usual(
-    talk: Talk,
-) -> None:
+async def test_an_exhausted_budget_requests_no_phrases_and_answers_as_usual(talk: Talk) -> None:
     talk.stage.environment["PRESAGIO_LLM__DAILY_TOKENS"] = "0"
     async with talk.serving():
         found = (await talk.says(HEADLINE)).text

@@ -185,8 +185,7 @@ def kill_server(data_dir: Path) -> None:
 
 async def is_answered(telegram: TelegramServer, serving: "asyncio.Task[None]") -> None:
     """Return when somebody is told a tweet, or nobody serves any more."""
-    alice = telegram.user("Alice")
-    chat = telegram.private_chat(alice)
+    alice, chat = telegram.alone("Alice")
     while not serving.done():
         message = await alice.says(chat, HEADLINE)
         for _ in range(200):

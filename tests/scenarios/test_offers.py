@@ -38,8 +38,7 @@ async def owned(stage: Stage, data_dir: Path) -> Stage:
 
 
 async def own(stage: Stage) -> tuple[User, Chat]:
-    alice = stage.telegram.user("Alice")
-    home = stage.telegram.private_chat(alice)
+    alice, home = stage.telegram.alone("Alice")
     await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
     return alice, home
 
@@ -247,8 +246,7 @@ async def test_unsupported_and_oversized_files_are_reported(owned: Stage) -> Non
 async def test_another_member_s_file_is_not_read(owned: Stage) -> None:
     owned.environment["PRESAGIO_CHAT__ACCESS"] = "open"
     async with owned.serving():
-        bob = owned.telegram.user("Bob")
-        home = owned.telegram.private_chat(bob)
+        bob, home = owned.telegram.alone("Bob")
         said = await (await bob.sends_file(home, "tweets.zip", EXPORT)).answer()
         assert (said.text, said.buttons) == (UNREAD, [])
         await bob.sends_file(home, "tweets.zip", EXPORT)

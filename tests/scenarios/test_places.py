@@ -83,9 +83,7 @@ async def test_small_talk_is_ignored_but_gets_a_hint_if_addressed_by_name(place:
     assert place.stage.model.calls == 0
 
 
-async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
-    place: Place,
-) -> None:
+async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(place: Place) -> None:
     await load_tweets(place.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
     await place.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
     assert "Whose texts shall I search?" in await place.member.calls(HEADLINE)

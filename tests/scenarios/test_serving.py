@@ -9,11 +9,8 @@ from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage) -> None:
     async with SlackServer() as slack:
-        stage.environment |= {
-            "SLACK_BOT_TOKEN": "xoxb-wrong",
-            "SLACK_APP_TOKEN": "xapp-wrong",
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
-        }
+        wrong = {"SLACK_BOT_TOKEN": "xoxb-wrong", "SLACK_APP_TOKEN": "xapp-wrong"}
+        stage.environment |= slack.environ | wrong
         async with stage.serving():
             await stage.until_said("slack: ")
             alice = stage.telegram.user("Alice")

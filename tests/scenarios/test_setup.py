@@ -156,8 +156,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
     )
     code = re.search(r"/start (\w+)", said)
     assert code, said
-    alice = telegram.user("Alice")
-    home = telegram.private_chat(alice)
+    alice, home = telegram.alone("Alice")
     environ |= {"PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
     # An hour that does not come while this runs, nor in the hour by which its clock is wound.
     hour = 9 if datetime.now(LONDON).hour >= 12 else 20
@@ -231,8 +230,7 @@ async def test_serve_says_what_is_missing_and_the_owner_sends_it(
     telegram: TelegramServer, environ: dict[str, str]
 ) -> None:
     environ |= {"TELEGRAM_BOT_TOKEN": telegram.token}
-    alice = telegram.user("Alice")
-    chat = telegram.private_chat(alice)
+    alice, chat = telegram.alone("Alice")
     async with running("serve", environ=environ) as process:
         assert process.stdout
         said = ""

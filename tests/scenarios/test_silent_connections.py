@@ -13,10 +13,9 @@ import httpx
 import pytest
 
 from tests.bot.command_line import PROGRAM, SECONDS
-from tests.fakes.slack import App, SlackServer
 from tests.network import find_free_port
 from tests.patience import until
-from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 from tests.scenarios.test_telegram_webhook import HEADER, SECRET
 
@@ -75,8 +74,7 @@ async def test_page_and_chats_are_served_despite_silent_connections(
 ) -> None:
     port, log = find_free_port(), tmp_path / "log"
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with confined(stage, log, port):
         with silent(port):
             async with httpx.AsyncClient(timeout=SECONDS) as client:
@@ -108,23 +106,17 @@ async def test_telegram_webhooks_arrive_despite_silent_connections(
     assert_nothing_ran_out(log)
 
 
-@pytest.fixture
-async def signed(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
-        yield stage
-
-
 async def test_slack_requests_arrive_despite_silent_connections(
-    signed: SlackStage, tmp_path: Path
+    slack_stage: SlackStage, tmp_path: Path
 ) -> None:
     port, log = find_free_port(), tmp_path / "log"
-    signed.environment |= {
+    slack_stage.environment |= {
         "SLACK_APP_TOKEN": "",
-        "SLACK_SIGNING_SECRET": signed.slack.signing_secret,
+        "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
         "PRESAGIO_WEB__PORT": str(port),
     }
-    request_url = signed.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
-    async with confined(signed, log, port):
+    request_url = slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
+    async with confined(slack_stage, log, port):
         with silent(port):
             async with asyncio.timeout(SECONDS):
                 await request_url.verify()

@@ -10,17 +10,11 @@ from bot.conversation.conversation import Conversation
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
 from tests.patience import PATIENCE, until
-from tests.scenarios.stage import (
-    HEADLINE,
-    Stage,
-    asks_for_full_answers,
-    judged_by_words,
-)
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, judged_by_words
 
 
 async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: Stage) -> None:
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with stage.serving():
         asked = await alice.says(chat, HEADLINE)
         await asked.answer()
@@ -35,8 +29,7 @@ async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: 
 @pytest.mark.slow  # waits for most of the ten seconds
 async def test_a_stop_does_not_wait_for_a_slow_answer_and_leaves_the_rest(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     clock = asyncio.get_running_loop().time
     async with stage.serving():
         await alice.says(chat, HEADLINE)
@@ -53,8 +46,7 @@ async def test_a_stop_does_not_wait_for_a_slow_answer_and_leaves_the_rest(stage:
 
 async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -> None:
     stage.model.script = [slow(1.0, scoring(judged_by_words))]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     with stage.process() as serving:
         await alice.says(chat, HEADLINE)
         await until(lambda: stage.model.calls)
@@ -65,9 +57,7 @@ async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -
 
 
 @pytest.mark.slow
-async def test_only_unanswered_messages_are_answered_after_a_kill(
-    stage: Stage,
-) -> None:
+async def test_only_unanswered_messages_are_answered_after_a_kill(stage: Stage) -> None:
     """The first process dies while the model thinks; the second gets the same updates."""
     people = [stage.telegram.user(f"P{number}") for number in range(4)]
     chats = [stage.telegram.private_chat(person) for person in people]
@@ -91,12 +81,9 @@ async def test_only_unanswered_messages_are_answered_after_a_kill(
 
 
 @pytest.mark.slow
-async def test_an_answer_after_a_kill_replaces_the_progress_message(
-    stage: Stage,
-) -> None:
+async def test_an_answer_after_a_kill_replaces_the_progress_message(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words))]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     with stage.process() as first:
         asked = await alice.says(chat, HEADLINE)
         step = await asked.answer(PATIENCE)
@@ -151,8 +138,7 @@ async def test_an_update_that_cannot_be_read_holds_up_nobody(bot: Stage) -> None
 
 async def test_update_ids_may_restart_at_a_lower_number(bot: Stage) -> None:
     """Telegram chooses any number after a quiet week."""
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await asks_for_full_answers(alice, chat)
     await bot.telegram.until_acknowledged()
     queue = bot.telegram.world.updates

@@ -63,9 +63,7 @@ async def test_an_invalid_name_is_rejected(database: Database) -> None:
             await new_corpus(database, name)
 
 
-async def test_an_unknown_language_is_refused_and_the_known_are_listed(
-    database: Database,
-) -> None:
+async def test_an_unknown_language_is_refused_and_the_known_are_listed(database: Database) -> None:
     for language in ("klingon", "", "English", "pg_catalog.english", "en"):
         with pytest.raises(UsageError, match=r"english, .*simple, spanish"):
             await new_corpus(database, "c", language)
@@ -295,9 +293,7 @@ async def lexemes(database: Database, words: str) -> str:
     return str(await fetch_value(database, "SELECT to_lexemes('danish', $1)", words))
 
 
-async def test_a_language_missing_from_an_older_server_is_added(
-    database: Database,
-) -> None:
+async def test_a_language_missing_from_an_older_server_is_added(database: Database) -> None:
     """They came from an older server. Stop words, accents and endings are as ever."""
     words = "Der var engang en bryggeri, bryggerier og blåbærgrøden"
     before = await lexemes(database, words)

@@ -22,15 +22,7 @@ from engine.corpora import Document
 from engine.errors import StorageError, StorageInterrupted
 from engine.values import Corpus, Flag, Kind
 from tests.database import fetch_row, fetch_rows, fetch_value, run_sql, until_blocked
-from tests.db.loading import (
-    assert_exact,
-    document,
-    kept,
-    load,
-    load_texts,
-    new_corpus,
-    read_back,
-)
+from tests.db.loading import assert_exact, document, kept, load, load_texts, new_corpus, read_back
 from tests.patience import PATIENCE, movable_time
 
 _ROOT = Path(__file__).parents[3]
@@ -317,9 +309,7 @@ async def test_a_cancelled_batch_leaves_nothing(database: Database) -> None:
     assert await asyncio.wait_for(Documents(database).upsert(corpus, CHANGES), PATIENCE) == (2, 1)
 
 
-async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(
-    database: Database,
-) -> None:
+async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(database: Database) -> None:
     corpus = await load_texts(database, "c", ["zero", "storm"])
     before = await read_back(database, corpus)
     paused = PausedDocuments(database)
@@ -472,9 +462,7 @@ async def test_messages_of_a_chat_are_never_joined(database: Database) -> None:
 # --- after a load ---------------------------------------------------------------------------
 
 
-async def test_settling_empties_pending_lists_and_analyzes_tables(
-    database: Database,
-) -> None:
+async def test_settling_empties_pending_lists_and_analyzes_tables(database: Database) -> None:
     draw = random.Random(1)
     texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=n % 25)) for n in range(400)]
     corpus = await load_texts(database, "c", texts)

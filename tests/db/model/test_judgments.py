@@ -179,9 +179,7 @@ class TestUnderWay:
         assert len([outcome for outcome in outcomes if isinstance(outcome, int)]) == 3
 
 
-async def test_phrases_are_stored_without_their_cost_and_expire(
-    database: Database,
-) -> None:
+async def test_phrases_are_stored_without_their_cost_and_expire(database: Database) -> None:
     expansions = Expansions(database)
     named = Expansion(phrases=("pump prices", "año nuevo"), model="some/model", prompt_version="1")
     await expansions.put("old", named, now=NOW - timedelta(days=91))

@@ -158,9 +158,7 @@ async def test_headlines_of_a_private_feed_share_no_story_with_other_readers(
     assert (await brought(database, c, make_headline(VOTE)))[1] == []  # the same readers
 
 
-async def test_private_news_that_everybody_gets_is_told_in_public_words(
-    database: Database,
-) -> None:
+async def test_private_news_that_everybody_gets_is_told_in_public_words(database: Database) -> None:
     feeds, chat = Feeds(database), await met(database)
     private = await feeds.add(chat, OTHER_URL, now=NOW - DAY)
     secret = make_headline(f"{STORM}, says our source", link="https://p.test/1?token=s3cret")

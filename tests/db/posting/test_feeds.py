@@ -93,9 +93,7 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
 # Claiming
 
 
-async def test_no_feed_is_delayed_after_the_clock_was_set_back(
-    database: Database,
-) -> None:
+async def test_no_feed_is_delayed_after_the_clock_was_set_back(database: Database) -> None:
     await Feeds(database).configure_feeds(
         [ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW
     )
@@ -139,9 +137,7 @@ async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database)
     assert await claim(database, now=NOW + MINUTE) == [feed]
 
 
-async def test_a_late_release_does_not_end_a_newer_claim(
-    database: Database,
-) -> None:
+async def test_a_late_release_does_not_end_a_newer_claim(database: Database) -> None:
     (before,) = await configured(database, URL)
     await settle(database, before, next_poll_at=NOW)
     (claimed,) = await claim(database)

@@ -278,9 +278,7 @@ async def test_a_chat_sees_nothing_that_a_feed_brought_before_it_came(database: 
     assert await seen(database, two) == []
 
 
-async def test_the_category_of_the_chat_overrides_the_configured_one(
-    database: Database,
-) -> None:
+async def test_the_category_of_the_chat_overrides_the_configured_one(database: Database) -> None:
     subscription = await subscribed(database)
     feeds = Feeds(database)
     (feed,) = await configured(database, URL)
@@ -323,9 +321,7 @@ async def reader(database: Database, name: str, corpus: str | None) -> Chat:
     return chat
 
 
-async def test_unsearched_stories_come_oldest_first_up_to_the_limit(
-    database: Database,
-) -> None:
+async def test_unsearched_stories_come_oldest_first_up_to_the_limit(database: Database) -> None:
     stories, finds = Stories(database), Finds(database)
     (feed,) = await configured(database, URL)
     feed, (old,) = await brought(database, feed, make_headline("Old things are told of the town"))

@@ -12,12 +12,7 @@ from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import BATCH, ENOUGH, FillResult, fill_vectors
-from engine.errors import (
-    ModelAnswerInvalid,
-    StorageError,
-    UsageError,
-    VectorsUnsupported,
-)
+from engine.errors import ModelAnswerInvalid, StorageError, UsageError, VectorsUnsupported
 from engine.values import Corpus
 from engine.vectors import NewVector, Vector, source_of
 from tests.database import execute

@@ -113,6 +113,15 @@ class SlackServer:
         await self.stop()
 
     @property
+    def environ(self) -> dict[str, str]:
+        """How a bot reaches it."""
+        return {
+            "SLACK_BOT_TOKEN": self.bot_token,
+            "SLACK_APP_TOKEN": self.app_token,
+            "PRESAGIO_SLACK__API_BASE": self.base_url,
+        }
+
+    @property
     def base_url(self) -> str:
         """For AsyncWebClient(base_url=...); the Socket Mode address follows from it."""
         return f"http://{self.host.address}/api/"

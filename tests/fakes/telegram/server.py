@@ -61,6 +61,11 @@ class TelegramServer:
         """The API root, for clients that add `/bot<token>` themselves."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """How a bot reaches it."""
+        return {"TELEGRAM_BOT_TOKEN": self.token, "PRESAGIO_TELEGRAM__API_BASE": self.root}
+
     async def start(self) -> None:
         """Listen; a server that was stopped comes back under its port."""
         app = web.Application(client_max_size=60 << 20, middlewares=self._middlewares)
@@ -113,6 +118,11 @@ class TelegramServer:
             username=user.username,
             members={user.id: "member", self.bot.id: "member"},
         )
+
+    def alone(self, name: str, *, language: str | None = "en") -> tuple[User, Chat]:
+        """An account that has started the bot, and its private chat."""
+        user = self.user(name, language=language)
+        return user, self.private_chat(user)
 
     def group(
         self,

@@ -25,11 +25,7 @@ class SlackStage(Surroundings):
 
     @property
     def platform_environ(self) -> Mapping[str, str]:
-        return {
-            "SLACK_BOT_TOKEN": self.slack.bot_token,
-            "SLACK_APP_TOKEN": self.slack.app_token,
-            "PRESAGIO_SLACK__API_BASE": self.slack.base_url,
-        }
+        return self.slack.environ
 
     @asynccontextmanager
     async def serving(

@@ -44,9 +44,7 @@ async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: Slac
     assert await slack_bot.rows("SELECT threshold FROM chat") == [("prediction",)]
 
 
-async def test_a_workspace_admin_cannot_change_the_global_glossary(
-    slack_stage: SlackStage,
-) -> None:
+async def test_a_workspace_admin_cannot_change_the_global_glossary(slack_stage: SlackStage) -> None:
     operator = slack_stage.bob
     slack_stage.environment["PRESAGIO_CHAT__ADMINS"] = f'["slack:{operator.id}"]'
     slack_stage.alice.is_admin = True
@@ -118,9 +116,7 @@ async def test_the_owner_reads_names_of_channels_and_commands_of_slack(coffee_ur
             assert "/presagio access changes that." in done.visible
 
 
-async def test_the_owner_is_notified_once_privately_of_a_refused_key(
-    coffee_url: str,
-) -> None:
+async def test_the_owner_is_notified_once_privately_of_a_refused_key(coffee_url: str) -> None:
     async with slack_staged(coffee_url, SlackServer()) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         slack, alice, general = stage.slack, stage.alice, stage.general

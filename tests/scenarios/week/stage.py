@@ -16,7 +16,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from db.pool import Database
 from tests.bot.command_line import ROOT
-from tests.database import fetch_rows, run_sql
+from tests.database import allow_connections, fetch_rows
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
@@ -124,19 +124,12 @@ class Week:
     async def without_database(self) -> AsyncIterator[None]:
         """Let nobody into the database, and throw out who is there, until the block ends."""
         url = self.environ["DATABASE_URL"]
-        name = (await self.rows("SELECT current_database()"))[0][0]
         await self.database.close()
-        server = await Database.open(url.replace(f"/{name}", "/postgres"))
-        async with server.connection() as connection:
-            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
-            )
+        await allow_connections(url, allowed=False)
         try:
             yield
         finally:
-            await run_sql(server, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
-            await server.close()
+            await allow_connections(url, allowed=True)
             self.database = await Database.open(url)
 
     # The papers and their time
@@ -183,10 +176,14 @@ class Week:
     async def until_rows(self, statement: str, number: int) -> None:
         """Return when a count has come to a number."""
         found = None
+
+        async def holds() -> bool:
+            nonlocal found
+            found = (await self.rows(statement))[0][0]
+            return bool(found == number)
+
         try:
-            async with asyncio.timeout(PATIENCE):
-                while (found := (await self.rows(statement))[0][0]) != number:  # noqa: ASYNC110 - as below
-                    await asyncio.sleep(_LOOK_SECONDS)
+            await until(holds)
         except TimeoutError:
             raise AssertionError(f"{found}, not {number}: {statement}") from None
 
@@ -208,11 +205,8 @@ async def week(database_url: str, folder: Path, app: App) -> AsyncIterator[Week]
         environ = {
             "PRESAGIO_CONFIG": str(config),
             "DATABASE_URL": database_url,
-            "TELEGRAM_BOT_TOKEN": telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
-            "SLACK_BOT_TOKEN": slack.bot_token,
-            "SLACK_APP_TOKEN": slack.app_token,
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
+            **telegram.environ,
+            **slack.environ,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
             "PRESAGIO_LLM__DAILY_TOKENS": "-1",
             "PRESAGIO_LLM__DAILY_USD": "-1",

@@ -5,12 +5,7 @@ from typing import Any
 
 from tests.fakes.telegram.errors import Refusal, bad_request
 from tests.fakes.telegram.keyboards import inline_keyboard
-from tests.fakes.telegram.methods.handler import (
-    Handler,
-    Parameters,
-    caption_of,
-    text_of,
-)
+from tests.fakes.telegram.methods.handler import Handler, Parameters, caption_of, text_of
 from tests.fakes.telegram.queries import InlineAnswer, InlineQuery, InlineResult, PressAnswer
 from tests.fakes.telegram.text import Formatted
 from tests.fakes.telegram.world import World
