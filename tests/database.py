@@ -11,9 +11,9 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -87,6 +87,16 @@ async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
         return list(await connection.fetch(query, *values))
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def pool_on(url: str, settings: PoolSettings | None = None) -> AsyncIterator[Database]:
+    """Lend a pool on a database."""
+    database = await Database.open(url, settings or PoolSettings())
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 async def run_sql(database: Database, statement: str, *values: object) -> None:

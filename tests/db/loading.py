@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind
-from tests.database import fetch_rows
+from tests.database import fetch_rows, pool_on
 
 START = datetime(2010, 1, 1, tzinfo=UTC)
 
@@ -56,9 +56,8 @@ async def load_at(
     url: str, name: str, documents: Sequence[Document], language: str = "simple"
 ) -> None:
     """Fill a corpus of the database at a URL."""
-    database = await Database.open(url)
-    await load(database, name, documents, language)
-    await database.close()
+    async with pool_on(url) as database:
+        await load(database, name, documents, language)
 
 
 async def load(

@@ -19,7 +19,7 @@ from db.programs import build_environment, run_client
 from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, UsageError
 from engine.values import Kind
-from tests.database import execute
+from tests.database import execute, pool_on
 from tests.db.loading import assert_exact, document, load
 from tests.db.vectors import can_keep_vectors
 
@@ -38,11 +38,8 @@ SELECT count(*) FROM pg_database
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
-    database = await Database.open(url)
-    try:
+    async with pool_on(url) as database:
         yield database
-    finally:
-        await database.close()
 
 
 async def back_up(url: str, folder: Path) -> Path:

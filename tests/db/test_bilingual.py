@@ -16,7 +16,7 @@ from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import make_searchable
 from engine.values import Corpus
-from tests.database import Clones, fetch_rows, wait_for
+from tests.database import Clones, fetch_rows, pool_on, wait_for
 from tests.db.loading import document, load, read_back
 from tests.db.reference import Counted, assert_same, ranked, scores
 
@@ -39,12 +39,11 @@ def mixed_url(_clones: Clones) -> Iterator[str]:
     """A database with the same mixed corpus thrice, named after the language it was given."""
 
     async def fill(url: str) -> None:
-        database = await Database.open(url)
-        documents = [document(i, t, lang="en", day=1) for i, t in ENGLISH.items()]
-        documents += [document(i, t, lang="es", day=2) for i, t in SPANISH.items()]
-        for language in ("english", "spanish", "simple"):
-            await load(database, language, documents, language)
-        await database.close()
+        async with pool_on(url) as database:
+            documents = [document(i, t, lang="en", day=1) for i, t in ENGLISH.items()]
+            documents += [document(i, t, lang="es", day=2) for i, t in SPANISH.items()]
+            for language in ("english", "spanish", "simple"):
+                await load(database, language, documents, language)
 
     with _clones.clone() as url:
         wait_for(fill(url))
@@ -53,9 +52,8 @@ def mixed_url(_clones: Clones) -> Iterator[str]:
 
 @pytest.fixture
 async def mixed(mixed_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(mixed_url)
-    yield database
-    await database.close()
+    async with pool_on(mixed_url) as database:
+        yield database
 
 
 async def ask(database: Database, corpus: Corpus, headline: str) -> tuple[list[Term], set[str]]:

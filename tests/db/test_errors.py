@@ -22,7 +22,7 @@ from engine.errors import (
     StorageRights,
     StorageUnreachable,
 )
-from tests.database import run_sql
+from tests.database import pool_on, run_sql
 from tests.db.loading import document, new_corpus
 from tests.patience import PATIENCE, movable_time
 
@@ -161,23 +161,21 @@ async def test_a_missing_extension_says_what_to_install(database: Database) -> N
 async def test_a_statement_that_takes_too_long_is_cancelled_by_the_client(
     database_url: str,
 ) -> None:
-    database = await Database.open(database_url, PoolSettings(command_timeout=PATIENCE))
-    with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
-        async with database.connection() as connection:
-            sleeping = asyncio.create_task(connection.execute("SELECT pg_sleep(600)"))
-            await asyncio.sleep(0)  # it has been sent
-            move(PATIENCE)
-            await sleeping
-    await database.close()
+    async with pool_on(database_url, PoolSettings(command_timeout=PATIENCE)) as database:
+        with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
+            async with database.connection() as connection:
+                sleeping = asyncio.create_task(connection.execute("SELECT pg_sleep(600)"))
+                await asyncio.sleep(0)  # it has been sent
+                move(PATIENCE)
+                await sleeping
 
 
 async def test_a_statement_that_takes_too_long_is_cancelled_by_the_server(
     database_url: str,
 ) -> None:
-    database = await Database.open(database_url, PoolSettings(statement_timeout=0.5))
-    with pytest.raises(StorageInterrupted, match="in time"):
-        await run_sql(database, "SELECT pg_sleep(600)")
-    await database.close()
+    async with pool_on(database_url, PoolSettings(statement_timeout=0.5)) as database:
+        with pytest.raises(StorageInterrupted, match="in time"):
+            await run_sql(database, "SELECT pg_sleep(600)")
 
 
 async def test_a_broken_connection_says_what_to_do(database: Database) -> None:

@@ -12,7 +12,7 @@ from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
-from tests.database import execute, fetch
+from tests.database import execute, fetch, pool_on
 from tests.db.loading import load_texts
 from tests.fakes.standby import Pair, pair
 from tests.patience import PATIENCE, until
@@ -29,11 +29,10 @@ def both(run_folder: Path) -> Iterator[Pair]:
 
 @pytest.fixture
 async def database(both: Pair) -> AsyncIterator[Database]:
-    database = await Database.open(both.url, PoolSettings(connect_timeout=4.0))
-    await database.migrate()
-    await load_texts(database, "before", TEXTS)
-    yield database
-    await database.close()
+    async with pool_on(both.url, PoolSettings(connect_timeout=4.0)) as database:
+        await database.migrate()
+        await load_texts(database, "before", TEXTS)
+        yield database
 
 
 async def store(database: Database, name: str) -> None:

@@ -23,7 +23,7 @@ from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
-from tests.database import execute, run_sql, until_blocked, with_database
+from tests.database import execute, pool_on, run_sql, until_blocked, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.db.news import NOW
 from tests.patience import PATIENCE, movable_time
@@ -34,9 +34,8 @@ _ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 async def empty(empty_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(empty_url)
-    yield database
-    await database.close()
+    async with pool_on(empty_url) as database:
+        yield database
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
@@ -69,12 +68,11 @@ import asyncio, sys
 from db.pool import Database
 
 async def main(url):
-    database = await Database.open(url)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(len(await database.migrate()), flush=True)
-    await database.require_current()
-    await database.close()
+    async with pool_on(url) as database:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(len(await database.migrate()), flush=True)
+        await database.require_current()
 
 asyncio.run(main(sys.argv[1]))
 """
@@ -168,10 +166,9 @@ async def test_a_database_with_an_unsuitable_encoding_is_refused(
     create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'"
     await execute(server_url, create)
     try:
-        database = await Database.open(with_database(empty_url, name))
-        with pytest.raises(StorageError, match="in LATIN1") as refused:
-            await database.migrate()
-        await database.close()
+        async with pool_on(with_database(empty_url, name)) as database:
+            with pytest.raises(StorageError, match="in LATIN1") as refused:
+                await database.migrate()
     finally:
         await execute(server_url, f'DROP DATABASE "{name}"')
     assert "--encoding=UTF8" in str(refused.value.fix)

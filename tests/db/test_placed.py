@@ -24,7 +24,15 @@ from engine.errors import StorageInterrupted, UsageError
 from engine.query.filters import Conditions
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
-from tests.database import execute, fetch_rows, fetch_value, run_sql, wait_for, with_database
+from tests.database import (
+    execute,
+    fetch_rows,
+    fetch_value,
+    pool_on,
+    run_sql,
+    wait_for,
+    with_database,
+)
 from tests.db.loading import START, document, load
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.database_line import DatabaseLine
@@ -57,9 +65,8 @@ async def _create(url: str, name: str) -> str:
     for node in workers:
         host, _, port = node.rpartition("@")[2].partition("/")[0].partition(":")
         await execute(made, f"SELECT citus_add_node('{host}', {port})")
-    database = await Database.open(made)
-    await database.migrate()
-    await database.close()
+    async with pool_on(made) as database:
+        await database.migrate()
     return made
 
 
@@ -80,11 +87,10 @@ def citus_url() -> Iterator[str]:
 @pytest.fixture
 async def citus(citus_url: str) -> AsyncIterator[Database]:
     """The database without corpora."""
-    opened = await Database.open(citus_url)
-    yield opened
-    for corpus in await Corpora(opened).list():
-        await Corpora(opened).drop(corpus.name)
-    await opened.close()
+    async with pool_on(citus_url) as opened:
+        yield opened
+        for corpus in await Corpora(opened).list():
+            await Corpora(opened).drop(corpus.name)
 
 
 def _texts(count: int) -> list[Document]:

@@ -13,9 +13,8 @@ from bot.app import open_app
 from bot.cli.serve import OfferedFiles
 from bot.serve import serve
 from bot.settings import Settings, load_settings
-from db.pool import Database
 from tests.bot.command_line import PROGRAM
-from tests.database import fetch_rows
+from tests.database import fetch_rows, pool_on
 from tests.db.loading import document, load_at
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
@@ -115,10 +114,8 @@ class Surroundings:
 
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database says."""
-        database = await Database.open(self.database_url)
-        found = [tuple(row) for row in await fetch_rows(database, statement, *values)]
-        await database.close()
-        return found
+        async with pool_on(self.database_url) as database:
+            return [tuple(row) for row in await fetch_rows(database, statement, *values)]
 
 
 @dataclass(kw_only=True)

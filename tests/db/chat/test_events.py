@@ -18,7 +18,7 @@ from db.embedded.server import EmbeddedServer
 from db.lease import LeaseTimes
 from db.pool import Database
 from engine.errors import StorageUnreachable
-from tests.database import CARELESS, Clones, fetch_value, run_sql
+from tests.database import CARELESS, Clones, fetch_value, pool_on, run_sql
 from tests.patience import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -192,14 +192,14 @@ async def test_a_process_that_a_clock_left_in_the_future_holds_nothing(
 async def test_an_event_cancelled_before_sending_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
-    await cancelled(claims)
+    await cut_off(await begun(claims))
     assert await taken(other)
 
 
 async def test_an_event_cancelled_while_sending_is_not_released(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    await cancelled(claims, sending=True)
+    await cut_off(await begun(claims, sending=True))
     assert await state(database) == "answering"
     assert not await taken(other)
 
@@ -209,7 +209,7 @@ async def test_a_duplicate_that_is_cancelled_gives_nothing_back(
 ) -> None:
     assert await taken(claims)
     for one in (claims, other):
-        await cancelled(one)
+        await cut_off(await begun(one))
         assert await state(database) == "taken"
 
 
@@ -233,8 +233,8 @@ async def test_an_event_that_cannot_be_settled_was_answered_all_the_same(
     assert "test 1 was not settled" in caplog.text
 
 
-async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
-    """Claim the event, begin to send if asked to, and be cut off there."""
+async def begun(claims: EventClaims, *, sending: bool = False) -> "asyncio.Task[None]":
+    """Claim the event, begin to send if asked to, and stay there."""
     there = asyncio.Event()
 
     async def work() -> None:
@@ -247,6 +247,10 @@ async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
     task = asyncio.create_task(work())
     async with asyncio.timeout(PATIENCE):
         await there.wait()
+    return task
+
+
+async def cut_off(task: "asyncio.Task[None]") -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -330,41 +334,22 @@ async def test_a_process_that_lost_its_connection_keeps_its_events(database: Dat
 async def test_an_event_taken_over_by_another_process_is_answered_only_there(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    mine = None
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         await cut_presence(database, claims)  # and it is not noticed again in this test
-
-        async def taken_over() -> bool:
-            nonlocal mine
-            mine = await held(other)
-            return mine is not None
-
-        await until(taken_over)
+        mine = await until(lambda: held(other))
         assert not await claim.begin_answer()
     assert await state(database) == "taken", "its end is the other's"
-    assert mine
     assert await mine.begin_answer()
 
 
 async def test_the_former_holder_cannot_release_an_event_taken_over(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    there = asyncio.Event()
-
-    async def work() -> None:
-        async with claims.claim(*EVENT, now=NOW):
-            there.set()
-            await asyncio.sleep(600)
-
-    task = asyncio.create_task(work())
-    async with asyncio.timeout(PATIENCE):
-        await there.wait()
+    task = await begun(claims)
     await cut_presence(database, claims)
     await until(lambda: taken(other))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cut_off(task)
     assert await state(database) == "taken"
 
 
@@ -372,13 +357,12 @@ async def test_the_former_holder_cannot_release_an_event_taken_over(
 async def test_claims_cannot_be_opened_without_a_database(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
-    database = await Database.open(server.url("postgres"))
-    await asyncio.to_thread(server.release)
-    before = asyncio.all_tasks()
-    with pytest.raises(StorageUnreachable):
-        await EventClaims(database, patience=0).__aenter__()
-    assert asyncio.all_tasks() == before
-    await database.close()
+    async with pool_on(server.url("postgres")) as database:
+        await asyncio.to_thread(server.release)
+        before = asyncio.all_tasks()
+        with pytest.raises(StorageUnreachable):
+            await EventClaims(database, patience=0).__aenter__()
+        assert asyncio.all_tasks() == before
 
 
 async def test_events_are_forgotten_after_a_week(claims: EventClaims) -> None:
@@ -426,14 +410,12 @@ async def test_a_process_number_of_another_database_is_not_this_process(
 ) -> None:
     """Processes are numbered in each database: the same number there is somebody else."""
     with _clones.clone() as url:
-        elsewhere = await Database.open(url)
-        async with EventClaims(elsewhere, patience=0):
+        async with pool_on(url) as elsewhere, EventClaims(elsewhere, patience=0):
             async with EventClaims(database, patience=0) as leaving:
                 assert await taken(leaving)
             await until(lambda: _nobody_present(database))
             async with EventClaims(database, patience=0) as other:
                 assert await taken(other)
-        await elsewhere.close()
 
 
 async def test_taking_over_an_event_renews_its_age(
@@ -441,15 +423,7 @@ async def test_taking_over_an_event_renews_its_age(
 ) -> None:
     async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving, now=NOW - timedelta(days=8))
-    claim = None
-
-    async def taken_over() -> bool:
-        nonlocal claim
-        claim = await held(claims)
-        return claim is not None
-
-    await until(taken_over)
-    assert claim
+    claim = await until(lambda: held(claims))
     assert await claim.begin_answer()
     await claims.forget(now=NOW)
     assert not await taken(other)
@@ -458,20 +432,10 @@ async def test_taking_over_an_event_renews_its_age(
 async def test_an_event_cancelled_twice_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
-    there = asyncio.Event()
-
-    async def work() -> None:
-        async with claims.claim(*EVENT, now=NOW):
-            there.set()
-            await asyncio.sleep(600)
-
-    task = asyncio.create_task(work())
-    await there.wait()
+    task = await begun(claims)
     task.cancel()
     await asyncio.sleep(0)  # it has begun to give the event back
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cut_off(task)
     await until(lambda: taken(other))
 
 

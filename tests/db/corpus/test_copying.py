@@ -9,7 +9,7 @@ from db.connection import Connection
 from db.corpus.documents import copy_records
 from db.pool import Database, PoolSettings
 from engine.errors import StorageInterrupted
-from tests.database import fetch_value
+from tests.database import fetch_value, pool_on
 from tests.fakes.database_line import DatabaseLine
 from tests.patience import PATIENCE
 
@@ -44,9 +44,8 @@ async def line(database_url: str) -> AsyncIterator[DatabaseLine]:
 async def far(line: DatabaseLine) -> AsyncIterator[Database]:
     """A pool whose connections go over the line."""
     # Undoing what a silent line carries may take as long as any command.
-    opened = await Database.open(line.url, PoolSettings(command_timeout=2))
-    yield opened
-    await opened.close()
+    async with pool_on(line.url, PoolSettings(command_timeout=2)) as opened:
+        yield opened
 
 
 async def copied(connection: Connection, rows: Rows, *, seconds: float = 60) -> None:

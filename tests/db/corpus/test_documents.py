@@ -5,7 +5,6 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -25,7 +24,6 @@ from tests.database import fetch_row, fetch_rows, fetch_value, run_sql, until_bl
 from tests.db.loading import assert_exact, document, kept, load, load_texts, new_corpus, read_back
 from tests.patience import PATIENCE, movable_time
 
-_ROOT = Path(__file__).parents[3]
 _numbers = itertools.count()
 
 

@@ -13,7 +13,7 @@ from db.search.lexical import Glossaries
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
 from engine.values import Corpus
-from tests.database import run_sql
+from tests.database import pool_on, run_sql
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,9 +27,8 @@ async def corpus(database: Database) -> Corpus:
 
 @pytest.fixture
 async def other_process(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
+    async with pool_on(database_url) as opened:
+        yield opened
 
 
 async def aliases(

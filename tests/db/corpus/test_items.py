@@ -94,15 +94,11 @@ async def test_vectors_of_removed_and_changed_parts_are_deleted(database: Databa
     corpus, documents = await _library(database), Documents(database)
     await documents.upsert(corpus, [_item("a", "storm", "rain", "fog")])
     async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO embedding_model (name, dimensions) VALUES ('m', 2);"
-            "CREATE TABLE embedding_1 (corpus_id int, document_id bigint)"
+        model = await connection.fetchval(
+            "INSERT INTO embedding_model (name, dimensions) VALUES ('m', 2) RETURNING id"
         )
-        model = await connection.fetchval("SELECT id FROM embedding_model")
-        await connection.execute(f"ALTER TABLE embedding_1 RENAME TO vectors_{model}")
-        await connection.execute(f"ALTER TABLE vectors_{model} RENAME TO embedding_{model}")
         await connection.execute(
-            f"INSERT INTO embedding_{model} SELECT corpus_id, id FROM document"
+            f"CREATE TABLE embedding_{model} AS SELECT corpus_id, id AS document_id FROM document"
         )
         await connection.execute(
             "INSERT INTO embedding_state (model_id, corpus_id, embedded) VALUES ($1, $2, 3)",

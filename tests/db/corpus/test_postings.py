@@ -42,10 +42,6 @@ async def has_table(database: Database, corpus: Corpus) -> bool:
         return bool(await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", name))
 
 
-async def execute(database: Database, statement: str) -> None:
-    await run_sql(database, statement)
-
-
 async def fill(database: Database, corpus: Corpus) -> list[int]:
     return [page async for page in Postings(database).pages(corpus)]
 
@@ -96,7 +92,7 @@ async def test_postings_follow_every_statement(database: Database, statement: st
     corpus = await library(database)
     other = await library(database, "other", ["canal of another corpus"])
     await load_texts(database, "tweets", ["canal of a third"])
-    await execute(database, statement.format(corpus.id))
+    await run_sql(database, statement.format(corpus.id))
     for one in (corpus, other):
         await assert_postings_agree(database, one)
 
@@ -149,7 +145,7 @@ async def test_a_corpus_placed_since_this_process_read_it_gets_none_here(
     database: Database,
 ) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
-    await execute(database, "UPDATE corpus SET placed_postings = false")
+    await run_sql(database, "UPDATE corpus SET placed_postings = false")
     assert await fill(database, corpus) == []
     assert not await has_table(database, corpus)
 
@@ -160,7 +156,7 @@ async def test_an_interrupted_fill_resumes_where_it_stopped(database: Database) 
     assert await anext(pages) == 3
     await pages.aclose()
     # Documents before and after this place change meanwhile.
-    await execute(
+    await run_sql(
         database,
         "UPDATE document SET search_text = 'short' WHERE external_id IN ('1', '8');"
         "DELETE FROM document WHERE external_id IN ('0', '9')",
@@ -198,7 +194,7 @@ async def test_catching_up_fills_missing_postings(database: Database) -> None:
 async def test_a_library_without_postings_gets_them(database: Database) -> None:
     """As one from before there were postings."""
     corpus = await library(database)
-    await execute(
+    await run_sql(
         database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
     )
     old = await Corpora(database).get("lib")
@@ -210,7 +206,7 @@ async def test_a_library_without_postings_gets_them(database: Database) -> None:
 
 async def test_an_empty_corpus_without_postings_gets_its_table(database: Database) -> None:
     corpus = await library(database, texts=[])
-    await execute(
+    await run_sql(
         database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
     )
     assert await fill(database, await Corpora(database).get("lib")) == []
@@ -238,5 +234,5 @@ async def test_dropping_the_corpus_drops_them(database: Database) -> None:
 async def test_any_damage_is_found(database: Database, damage: str) -> None:
     corpus = await library(database)
     assert await statistics_differ(database, corpus) is None
-    await execute(database, damage.format(corpus.id))
+    await run_sql(database, damage.format(corpus.id))
     assert await statistics_differ(database, corpus) == "1 postings missing or wrong"

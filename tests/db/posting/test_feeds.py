@@ -34,6 +34,11 @@ async def claim(database: Database, *, now: datetime = NOW, limit: int = 100) ->
     return await Feeds(database).claim_due(now=now, limit=limit, lease=MINUTE)
 
 
+async def known(database: Database) -> list[tuple[str, str | None, bool]]:
+    found = [one.feed for one in await Feeds(database).health(now=NOW)]
+    return [(feed.url, feed.category, feed.configured) for feed in found]
+
+
 async def settle(database: Database, feed: Feed, **changes: object) -> None:
     after = replace(feed, polled_at=NOW, **changes)  # type: ignore[arg-type]  # of several types
     assert await Feeds(database).settle(feed, Decision(feed=after), now=NOW) is not None
@@ -44,20 +49,15 @@ async def settle(database: Database, feed: Feed, **changes: object) -> None:
 
 async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -> None:
     feeds = Feeds(database)
-
-    async def known() -> list[tuple[str, str | None, bool]]:
-        feeds_known = [one.feed for one in await feeds.health(now=NOW)]
-        return [(feed.url, feed.category, feed.configured) for feed in feeds_known]
-
     await feeds.configure_feeds([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
-    assert await known() == [(URL, None, True), (OTHER_URL, None, True)]
+    assert await known(database) == [(URL, None, True), (OTHER_URL, None, True)]
     await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
-    assert await known() == [(URL, "tech", True)]
+    assert await known(database) == [(URL, "tech", True)]
     await feeds.configure_feeds([], now=NOW)
-    assert await known() == []
+    assert await known(database) == []
     assert await claim(database) == []
     await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL)], now=NOW)
-    assert await known() == [(OTHER_URL, None, True)]
+    assert await known(database) == [(OTHER_URL, None, True)]
     assert await count(database, "feed") == 2  # nothing of its past is lost by a slip
 
 
@@ -254,11 +254,6 @@ async def test_feeds_that_nobody_follows_are_forgotten_after_a_while(database: D
     assert await count(database, "feed") == 1
     await feeds.forget(before=NOW + SECOND)
     assert (await count(database, "feed"), await count(database, "headline")) == (0, 0)
-
-
-async def known(database: Database) -> list[tuple[str, str | None, bool]]:
-    found = [one.feed for one in await Feeds(database).health(now=NOW)]
-    return [(feed.url, feed.category, feed.configured) for feed in found]
 
 
 async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:

@@ -73,14 +73,6 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
     assert await subscriptions.active() == [whole, stored]
 
 
-async def test_a_default_subscription_is_loaded_as_stored(database: Database) -> None:
-    chat = await met(database)
-    plain = Subscription(chat=chat)
-    assert await Subscriptions(database).set(plain, now=NOW) == replace(
-        plain, since=NOW, timed_from=NOW
-    )
-
-
 async def test_posts_are_due_from_their_time_setting_and_stories_from_the_mode(
     database: Database,
 ) -> None:

@@ -15,7 +15,7 @@ from engine.embed.fill import BATCH, ENOUGH, FillResult, fill_vectors
 from engine.errors import ModelAnswerInvalid, StorageError, UsageError, VectorsUnsupported
 from engine.values import Corpus
 from engine.vectors import NewVector, Vector, source_of
-from tests.database import execute
+from tests.database import execute, pool_on
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 
@@ -266,12 +266,9 @@ async def test_a_server_without_pgvector_says_so_and_is_left_as_it_was(
         await execute(
             database_url, f"ALTER DATABASE \"{name}\" SET extension_control_path = '/nowhere'"
         )
-    fresh = await Database.open(database_url)
-    try:
+    async with pool_on(database_url) as fresh:
         with pytest.raises(VectorsUnsupported, match="Searches go on by words"):
             await Embeddings(fresh).prepare("words", 16)
         corpus = await load_texts(fresh, "c", ["one"])
         assert await Embeddings(fresh).space(corpus, "words") is None
         assert await Embeddings(fresh).models() == []
-    finally:
-        await fresh.close()

@@ -33,7 +33,7 @@ from engine.corpora import Document
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.values import Corpus, Flag
-from tests.database import Clones, execute, wait_for
+from tests.database import Clones, execute, pool_on, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
 from tests.db.reference import CLOSE, Counted, assert_same, ranked, scores
 
@@ -78,10 +78,9 @@ def large_url(_clones: Clones, strategy: str) -> Iterator[str]:
     """A database with 2,000 synthetic documents in the corpus "large"."""
 
     async def fill(url: str) -> None:
-        database = await Database.open(url)
-        corpus = await load(database, "large", synthetic(2000, seed=1))
-        assert corpus.postings == (strategy == "postings")
-        await database.close()
+        async with pool_on(url) as database:
+            corpus = await load(database, "large", synthetic(2000, seed=1))
+            assert corpus.postings == (strategy == "postings")
         await execute(url, "ANALYZE")
 
     with _clones.clone() as url:
@@ -91,9 +90,8 @@ def large_url(_clones: Clones, strategy: str) -> Iterator[str]:
 
 @pytest.fixture
 async def large(large_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(large_url)
-    yield database
-    await database.close()
+    async with pool_on(large_url) as database:
+        yield database
 
 
 # What "large" holds with either strategy, read once: no test changes it.
