@@ -7,7 +7,6 @@ from itertools import product
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from db.corpus.corpora import Corpora, name_partition
@@ -26,6 +25,7 @@ from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
 from tests.database import (
     execute,
+    fetch,
     fetch_rows,
     fetch_value,
     pool_on,
@@ -44,13 +44,9 @@ HEADLINES = ("rust rain seven", "a bridge of rust", "rain 13", "nothing of this"
 
 
 async def _worker_urls(url: str) -> list[str]:
-    connection = await asyncpg.connect(url)
-    try:
-        rows = await connection.fetch(
-            "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid"
-        )
-    finally:
-        await connection.close()
+    rows = await fetch(
+        url, "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid"
+    )
     role, _, _ = url.removeprefix("postgresql://").partition("@")
     return [f"postgresql://{role}@{row['nodename']}:{row['nodeport']}/postgres" for row in rows]
 

@@ -79,6 +79,13 @@ async def slack_stage(coffee_url: str, installed: App) -> AsyncIterator[SlackSta
 
 
 @pytest.fixture
+def owned_workspace(slack_stage: SlackStage) -> SlackStage:
+    """The same with a bot that is to have an owner."""
+    slack_stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    return slack_stage
+
+
+@pytest.fixture
 async def slack_bot(slack_stage: SlackStage) -> AsyncIterator[SlackStage]:
     """The same with a bot that listens."""
     async with slack_stage.serving():

@@ -10,7 +10,7 @@ from bot.adapter import Poster
 from bot.app import App, open_app
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
-from bot.settings import load_settings
+from bot.settings import Settings, load_settings
 from bot.settings.model import FeedSettings
 from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
@@ -49,6 +49,19 @@ class Process:
     posters: Sequence[Poster]
 
 
+@asynccontextmanager
+async def working(settings: Settings, clock: Clock) -> AsyncIterator[Process]:
+    """The jobs of a process with these settings, by a clock."""
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
+        fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
+        posters = create_posters(settings, Chats(app.database))
+        for poster in posters:
+            stack.push_async_callback(poster.close)
+        jobs = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
+        yield Process(app, jobs, posters)
+
+
 @dataclass
 class Newsroom:
     """Stand-ins, and the first process."""
@@ -72,15 +85,7 @@ class Newsroom:
         """Another process on the same database."""
         feeds = tuple(FeedSettings(url=self.web.url(path), category="news") for path in self.feeds)
         settings = load_settings(environ=self.environ).model_copy(update={"feeds": feeds})
-        app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
-        fetcher = await self.stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database))
-        for poster in posters:
-            self.stack.push_async_callback(poster.close)
-        jobs = await self.stack.enter_async_context(
-            open_jobs(app, fetcher, posters, now=self.clock)
-        )
-        return Process(app, jobs, posters)
+        return await self.stack.enter_async_context(working(settings, self.clock))
 
     def publish(self, *headlines: str) -> None:
         """Put headlines into the feed."""

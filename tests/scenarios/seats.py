@@ -3,6 +3,7 @@
 Nothing else may be said in the chat meanwhile.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ class Passing:
     at: float
     chat: str
     who: str
-    button: str
-    words: str
+    button: str = ""
+    words: str = ""
     command: str = ""
 
 
@@ -31,8 +32,8 @@ class Passing:
 class Seat(ABC, Generic[Said]):
     """Where a person sits. `seconds` tells the time of the week."""
 
-    seconds: Callable[[], float]
-    passing: list[Passing]
+    seconds: Callable[[], float] = time.time
+    passing: list[Passing] = field(default_factory=list)
     asked: Said | None = field(default=None, init=False)  # the person's latest message
 
     @property
@@ -110,15 +111,9 @@ class TelegramSeat(Seat[telegram.Message]):
         press = await self.user.presses(carrying[-1], button)
         words = (await press.answered(PATIENCE)).text
         await self.server.until_acknowledged(PATIENCE)
-        where = self.chat.title
+        who, where = self.user.first_name, self.chat.title
         self.passing.append(
-            Passing(
-                at=self.seconds(),
-                chat=where,
-                who=self.user.first_name,
-                button=button,
-                words=words,
-            )
+            Passing(at=self.seconds(), chat=where, who=who, button=button, words=words)
         )
         new = self._new(before, min(len(self.said) - before, 1), button)
         return (new[-1] if new else carrying[-1]).text
@@ -166,15 +161,9 @@ class SlackSeat(Seat[slack.Message]):
     async def commands(self, text: str) -> str:
         name, _, rest = text.removeprefix("/").partition(" ")
         before = len(self.said)
+        where = f"#{self.channel.name}"
         self.passing.append(
-            Passing(
-                at=self.seconds(),
-                chat=f"#{self.channel.name}",
-                who=self.user.name,
-                button="",
-                words="",
-                command=text,
-            )
+            Passing(at=self.seconds(), chat=where, who=self.user.name, command=text)
         )
         if name == "prophecy":
             await self.user.commands(self.channel, f"/{name}", rest)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -112,6 +113,12 @@ class Surroundings:
         """Wait for a line of `said`."""
         await until(lambda: any(line.startswith(beginning) for line in self.said))
 
+    async def code(self, platform: str) -> str:
+        """The code for the owner that serve has shown."""
+        shown = re.compile(rf"{platform}: .*start (\w+)")
+        match = await until(lambda: shown.search("\n".join(self.said)))
+        return str(match[1])
+
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database says."""
         async with pool_on(self.database_url) as database:
@@ -159,6 +166,13 @@ async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
 async def asks_for_full_answers(person: User, chat: Chat) -> Message:
     """Have answers repeat their headline; return the bot's reply to that."""
     return await (await person.says(chat, "/settings answers full")).answer()
+
+
+async def own(stage: Stage, person: User) -> Chat:
+    """Let somebody own the bot; return where they talk with it."""
+    home = stage.telegram.private_chat(person)
+    await (await person.says(home, f"/start {await stage.code('telegram')}")).answer()
+    return home
 
 
 async def load_tweets(

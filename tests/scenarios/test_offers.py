@@ -13,9 +13,9 @@ from bot.cli.ingest import open_sources
 from tests.fakes.documents import word
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import Chat, Message, User
-from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios import stage as stages
+from tests.scenarios.slack.stage import own_workspace, slack_staged
 from tests.scenarios.stage import Stage
-from tests.scenarios.test_owner import code
 
 POSTS = [
     {"id": str(number), "created_at": f"201{number}-05-01T12:00:00Z", "text": text}
@@ -38,9 +38,8 @@ async def owned(stage: Stage, data_dir: Path) -> Stage:
 
 
 async def own(stage: Stage) -> tuple[User, Chat]:
-    alice, home = stage.telegram.alone("Alice")
-    await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
-    return alice, home
+    alice = stage.telegram.user("Alice")
+    return alice, await stages.own(stage, alice)
 
 
 def labels(message: Message) -> list[str]:
@@ -274,10 +273,9 @@ async def test_loading_files_on_slack_needs_the_files_read_scope(
             "PRESAGIO_CHAT__ACCESS": "owner",
             "PRESAGIO_DATA_DIR": str(tmp_path),
         }
-        alice, home = stage.alice, stage.slack.im(stage.alice)
+        alice = stage.alice
         async with stage.serving():
-            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-            await stage.slack.until(lambda: stage.slack.bot_messages)
+            home = await own_workspace(stage)
             await alice.shares_file(home, "posts.json", content=EXPORT)
             await stage.slack.until(lambda: len(stage.slack.bot_messages) == 2)
             offer = stage.slack.bot_messages[-1]

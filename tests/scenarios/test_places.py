@@ -1,6 +1,5 @@
 """What every adapter must do among several people: in groups, channels, topics and threads."""
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,14 +29,7 @@ def on_telegram(stage: Stage) -> Place:
     )
 
     def seat(user: Any, topic: Any = None) -> TelegramSeat:
-        return TelegramSeat(
-            seconds=time.time,
-            passing=[],
-            server=stage.telegram,
-            user=user,
-            chat=forum,
-            topic=topic,
-        )
+        return TelegramSeat(server=stage.telegram, user=user, chat=forum, topic=topic)
 
     return Place(stage, seat(alice), seat(bob), seat(alice, forum.topic("News")))
 
@@ -48,14 +40,7 @@ async def on_slack(stage: SlackStage) -> Place:
     root = await stage.alice.says(stage.general, "about the news")
 
     def seat(user: Any, thread: Any = None) -> SlackSeat:
-        return SlackSeat(
-            seconds=time.time,
-            passing=[],
-            server=stage.slack,
-            user=user,
-            channel=stage.general,
-            thread=thread,
-        )
+        return SlackSeat(server=stage.slack, user=user, channel=stage.general, thread=thread)
 
     return Place(stage, seat(stage.alice), seat(stage.bob), seat(stage.alice, root))
 

@@ -7,26 +7,21 @@ import re
 import select
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.app import open_app
-from bot.jobs.wiring import Jobs, open_jobs
-from bot.platforms import create_posters
 from bot.settings import load_settings
-from db.chat.chats import Chats
-from engine.fetch.client import Fetcher
 from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
 from tests.fakes.model import ModelServer, raw, scoring
 from tests.fakes.telegram import Message, TelegramServer, User
 from tests.fakes.web import WebServer, feed
 from tests.patience import PATIENCE
-from tests.scenarios.newsroom import HOUR, Clock
+from tests.scenarios.newsroom import HOUR, Clock, working
 from tests.scenarios.stage import judged_by_words
 
 HEADLINE = "Thought of rust and rain"
@@ -182,7 +177,9 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
                 "When nothing was foretold, I say nothing.",
             ]
         known, clock = len(home.bot_messages), Clock()
-        async with working(environ, clock) as jobs:
+        written = tmp_path / "settings" / "presagio" / "config.toml"
+        async with working(load_settings(written, environ=environ), clock) as process:
+            jobs = process.jobs
             await jobs.poll()
             clock.wind(HOUR)
             web.pages["/feed.xml"] = feed("Nothing of note has happened today", NEWS)
@@ -210,20 +207,6 @@ async def press_through(
         await person.presses(message, label)
         await telegram.until_called("editMessageText", edited + 1)
     return message
-
-
-@asynccontextmanager
-async def working(environ: dict[str, str], clock: Clock) -> AsyncIterator[Jobs]:
-    """Run the jobs of a process that the setup has configured, by hand and by another clock."""
-    written = Path(environ["XDG_CONFIG_HOME"]) / "presagio" / "config.toml"
-    settings = load_settings(written, environ=environ)
-    async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
-        fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database))
-        for poster in posters:
-            stack.push_async_callback(poster.close)
-        yield await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
 
 
 async def test_serve_says_what_is_missing_and_the_owner_sends_it(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from db.connection import load_statements
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories
@@ -193,10 +193,9 @@ async def test_a_private_feed_merged_into_a_known_one_keeps_its_history_private(
 
 
 async def test_one_entry_polled_by_two_processes_is_one_headline(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     (feed,) = await configured(database, URL)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
     decision = read(feed, make_headline(STORM), make_headline(VOTE))
     settled = await asyncio.gather(
         *(Feeds(process).settle(feed, decision, now=NOW) for process in processes)
@@ -204,16 +203,13 @@ async def test_one_entry_polled_by_two_processes_is_one_headline(
     assert sorted(len(stories or ()) for stories in settled) == [0, 0, 0, 2]
     assert settled.count(None) == 3
     assert (await count(database, "headline"), await count(database, "story")) == (2, 2)
-    for process in processes:
-        await process.close()
 
 
 async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     urls = [f"https://{number}.test/feed" for number in range(12)]
     feeds = await configured(database, *urls)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
 
     async def poll(number: int, feed: Feed) -> int:
         words = (STORM, STORM_AGAIN)[number % 2]
@@ -233,8 +229,6 @@ async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
         database, "SELECT max(n) FROM (SELECT count(*) AS n FROM headline GROUP BY story_id) x"
     )
     assert largest == 12
-    for process in processes:
-        await process.close()
 
 
 async def test_stories_are_looked_up_by_an_index(database: Database) -> None:

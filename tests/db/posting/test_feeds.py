@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from db.chat.chats import Chats
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
@@ -62,9 +62,8 @@ async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -
 
 
 async def test_concurrent_starts_configure_the_same_feeds(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
     wanted = [ConfiguredFeed(url=f"https://{number}.test") for number in range(20)]
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(
@@ -72,8 +71,6 @@ async def test_concurrent_starts_configure_the_same_feeds(
                 processes * 2, (wanted, wanted[::-1]) * 4, strict=True))
         )  # fmt: skip
     assert len(await Feeds(database).health(now=NOW)) == 20
-    for process in processes:
-        await process.close()
 
 
 async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
@@ -110,10 +107,11 @@ async def test_no_feed_is_delayed_after_the_clock_was_set_back(database: Databas
     assert len(await claim(database, now=set_back + 30 * MINUTE)) == 2
 
 
-async def test_no_two_processes_claim_the_same_feed(database: Database, database_url: str) -> None:
+async def test_no_two_processes_claim_the_same_feed(
+    database: Database, processes: list[Database]
+) -> None:
     urls = [f"https://{number}.test" for number in range(60)]
     await Feeds(database).configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
 
     async def drain(process: Database) -> list[str]:
         taken: list[str] = []
@@ -124,8 +122,6 @@ async def test_no_two_processes_claim_the_same_feed(database: Database, database
     taken = await asyncio.gather(*map(drain, processes))
     everything = [url for one in taken for url in one] + await drain(processes[0])
     assert sorted(everything) == sorted(urls)
-    for process in processes:
-        await process.close()
 
 
 async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database) -> None:

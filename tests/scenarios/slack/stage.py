@@ -61,6 +61,14 @@ async def slack_staged(database_url: str, slack: SlackServer) -> AsyncIterator[S
         assert slack.host.broken == []
 
 
+async def own_workspace(stage: SlackStage) -> Channel:
+    """Let Alice own the bot; return where she talks with it."""
+    home = stage.slack.im(stage.alice)
+    await stage.alice.commands(home, "/presagio", f"start {await stage.code('slack')}")
+    await home.until(lambda message: "You own this bot now." in message.visible)
+    return home
+
+
 async def opens_share(stage: SlackStage, answer: Message) -> None:
     """Press "Share", behind which the picture waits."""
     await stage.alice.clicks(answer, "Share")

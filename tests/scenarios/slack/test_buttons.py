@@ -1,5 +1,7 @@
 """What people press."""
 
+import pytest
+
 from tests.fakes.slack import Message
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
@@ -49,26 +51,18 @@ async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: Slac
     await slack_bot.replies(2)
 
 
-async def test_the_more_button_shows_further_tweets_in_the_thread(slack_bot: SlackStage) -> None:
+@pytest.mark.parametrize(
+    ("button", "said", "alone"), [("More", "4. ", False), ("Why?", "El modelo lo leyó como ", True)]
+)
+async def test_more_comes_into_the_thread_and_why_only_to_who_asks(
+    slack_bot: SlackStage, button: str, said: str, alone: bool
+) -> None:
     answer = await answered(slack_bot)
-    await slack_bot.bob.clicks(answer, "More")
-    first, more = await slack_bot.replies(2)
-    assert more.thread_ts == answer.thread_ts
-    assert more.ephemeral_to is None
-    assert "4. " in more.visible
-    assert "1. " not in more.visible
-    assert "👍" in labels(more)
-    assert slack_bot.model.calls == 1
-    assert first is answer
-
-
-async def test_the_why_button_explains_only_to_the_person_who_asks(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    await slack_bot.bob.clicks(answer, "Why?")
-    _, why = await slack_bot.replies(2)
-    assert why.ephemeral_to is slack_bot.bob
-    assert why.thread_ts == answer.thread_ts
-    assert "El modelo lo leyó como " in why.visible, "bob speaks Spanish"
+    await slack_bot.bob.clicks(answer, button)
+    _, shown = await slack_bot.replies(2)
+    assert shown.thread_ts == answer.thread_ts
+    assert shown.ephemeral_to is (slack_bot.bob if alone else None)
+    assert said in shown.visible
 
 
 async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:
