@@ -34,6 +34,21 @@ class Changes:
         return value
 
 
+async def listen(app: web.Application, port: int = 0) -> tuple[web.AppRunner, int]:
+    """Serve on a port of 127.0.0.1, a free one by default; return what ends that, and the port."""
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    return runner, runner.addresses[0][1]
+
+
+def cut(request: web.Request) -> web.Response:
+    """Cut the connection without a word."""
+    if request.transport:
+        request.transport.abort()
+    return web.Response()
+
+
 @dataclass
 class StandIn(ABC):
     """Listens on a free port of 127.0.0.1. Use `async with`."""
@@ -52,10 +67,7 @@ class StandIn(ABC):
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=_MAX_BODY)
         app.add_routes(self.routes())
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
+        self._runner, self._port = await listen(app)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -86,6 +98,4 @@ async def dropped(*given: object) -> web.StreamResponse:
     """Cut the connection without a word."""
     request = given[-1]
     assert isinstance(request, web.Request)
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()
+    return cut(request)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from aiohttp import web
 
+from tests.fakes.stand_in import listen
 from tests.fakes.telegram import Chat, TelegramServer, User
 from tests.patience import PATIENCE
 
@@ -143,10 +144,9 @@ async def receive() -> AsyncIterator[Callable[[list[int]], Any]]:
         receiver = Receiver(statuses)
         app = web.Application()
         app.router.add_post("/hook", receiver.receive)
-        runners.append(web.AppRunner(app))
-        await runners[-1].setup()
-        await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
-        receiver.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}/hook"
+        runner, port = await listen(app)
+        runners.append(runner)
+        receiver.url = f"http://127.0.0.1:{port}/hook"
         return receiver
 
     yield start
@@ -190,6 +190,3 @@ async def test_a_webhook_and_polls_exclude_each_other(
     assert len(await client.updates()) == 1
     await client("deleteWebhook", drop_pending_updates=True)
     assert (await client.updates(), receiver.got) == ([], [])
-
-
-# Trouble

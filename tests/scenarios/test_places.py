@@ -81,9 +81,6 @@ async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(place:
     assert await place.stage.rows("SELECT corpus FROM chat") == [("luis",)]
 
 
-MOON, PRICES = "What did she say about the harvest moon?", "What did she say about prices?"
-
-
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
     assert "write it in one" in await place.admin.commands("/subscribe topic daily 9")
     own = await place.aside.calls("/subscribe topic daily 9:00 silent on")

@@ -9,6 +9,7 @@ from typing import Self
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tests.fakes.stand_in import listen
 from tests.fakes.telegram.chats import Chat, Status
 from tests.fakes.telegram.endpoint import Call, Endpoint
 from tests.fakes.telegram.faults import Fault, Trouble
@@ -70,10 +71,7 @@ class TelegramServer:
         """Listen; a server that was stopped comes back under its port."""
         app = web.Application(client_max_size=60 << 20, middlewares=self._middlewares)
         app.router.add_route("*", "/{path:.*}", self._endpoint.serve)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self._port = self._runner.addresses[0][1]
+        self._runner, self._port = await listen(app, self._port)
         self._webhook = asyncio.create_task(self.world.webhook.run())
 
     async def stop(self) -> None:
