@@ -189,11 +189,11 @@ class TelegramTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._chat.bot_messages[-1]
-        await until(lambda: _STOP.isdisjoint(_labels(message)))
+        await until(lambda: _STOP.isdisjoint(message.labels))
         return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:
-        carrying = [message for message in self._chat.bot_messages if button in _labels(message)]
+        carrying = [message for message in self._chat.bot_messages if button in message.labels]
         before = self._writes()
         press: Press = await self._alice.presses(carrying[-1], button)
         await press.answered()
@@ -201,7 +201,7 @@ class TelegramTalk(Talk):
         (word,) = press.answers
         if self._writes() == before:
             self._passing += 1
-            return Shown(word.text, _labels(carrying[-1]))
+            return Shown(word.text, carrying[-1].labels)
         edited = self._telegram.calls[-1].method.startswith("edit")
         return _on_telegram(carrying[-1] if edited else self._chat.bot_messages[-1])
 
@@ -217,12 +217,8 @@ class TelegramTalk(Talk):
         return self._writes() + self._passing
 
 
-def _labels(message: TelegramMessage) -> list[str]:
-    return [button.text for button in message.buttons]
-
-
 def _on_telegram(message: TelegramMessage) -> Shown:
-    return Shown(message.text, _labels(message), message.photo.content if message.photo else None)
+    return Shown(message.text, message.labels, message.photo.content if message.photo else None)
 
 
 class SlackTalk(Talk):
@@ -279,7 +275,7 @@ class SlackTalk(Talk):
         return await self._next()
 
     async def _press(self, button: str) -> Shown:
-        carrying = [one for one in self._said() if button in _on_slack(one).buttons]
+        carrying = [one for one in self._said() if button in one.labels]
         edits = len(carrying[-1].earlier_texts)
         await self._alice.clicks(carrying[-1], button)
         shown = await self._next()
@@ -288,7 +284,7 @@ class SlackTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._said()[-1]
-        await self._slack.until(lambda: _STOP.isdisjoint(_on_slack(message).buttons), PATIENCE)
+        await self._slack.until(lambda: _STOP.isdisjoint(message.labels), PATIENCE)
         await self._slack.quiet()
         return self._whole(message)
 
@@ -317,7 +313,7 @@ class SlackTalk(Talk):
 
 
 def _on_slack(message: SlackMessage) -> Shown:
-    return Shown(message.visible, [button["text"]["text"] for button in message.buttons.values()])
+    return Shown(message.visible, message.labels)
 
 
 class ConsoleTalk(Talk):

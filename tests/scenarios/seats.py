@@ -54,9 +54,9 @@ class Seat(ABC, Generic[Said]):
         return await self.says(text)
 
     @property
-    @abstractmethod
     def buttons(self) -> list[str]:
         """The labels below the latest message."""
+        return self.said[-1].labels
 
     @abstractmethod
     async def presses(self, button: str) -> str:
@@ -101,13 +101,9 @@ class TelegramSeat(Seat[telegram.Message]):
     async def calls(self, text: str) -> str:
         return await self.says(f"@{self.server.bot.username} {text}".strip())
 
-    @property
-    def buttons(self) -> list[str]:
-        return [button.text for button in self.said[-1].buttons]
-
     async def presses(self, button: str) -> str:
         before = len(self.said)
-        carrying = [one for one in self.said if button in [each.text for each in one.buttons]]
+        carrying = [one for one in self.said if button in one.labels]
         press = await self.user.presses(carrying[-1], button)
         words = (await press.answered(PATIENCE)).text
         await self.server.until_acknowledged(PATIENCE)
@@ -154,10 +150,6 @@ class SlackSeat(Seat[slack.Message]):
         self.asked = await self.user.mentions_bot(self.channel, text, thread=self.thread)
         return await self._answered(before, 1, text)
 
-    @property
-    def buttons(self) -> list[str]:
-        return _labels(self.said[-1])
-
     async def commands(self, text: str) -> str:
         name, _, rest = text.removeprefix("/").partition(" ")
         before = len(self.said)
@@ -173,7 +165,7 @@ class SlackSeat(Seat[slack.Message]):
 
     async def presses(self, button: str) -> str:
         before = len(self.said)
-        carrying = [one for one in self.said if button in _labels(one)][-1]
+        carrying = [one for one in self.said if button in one.labels][-1]
         edits = len(carrying.earlier_texts)
         await self.user.clicks(carrying, button)
         await self._until(
@@ -210,7 +202,3 @@ class SlackSeat(Seat[slack.Message]):
             said = [one.visible for one in self.said]
             raise AssertionError(f"{did!r} was not answered; the chat shows {said}") from None
         await self.server.quiet(PATIENCE)
-
-
-def _labels(message: slack.Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]

@@ -42,10 +42,6 @@ async def own(stage: Stage) -> tuple[User, Chat]:
     return alice, await stages.own(stage, alice)
 
 
-def labels(message: Message) -> list[str]:
-    return [button.text for button in message.buttons]
-
-
 async def test_the_owner_s_archive_is_loaded_when_wanted(
     owned: Stage, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,7 +52,7 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(
         offer = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
         holds = "My tweets 2024.jsonl (1 KB) holds tweets."
         assert offer.text == f"{holds} Shall I add it as the archive tweets?"
-        assert labels(offer) == ["Add it", "No"]
+        assert offer.labels == ["Add it", "No"]
         await (await alice.presses(offer, "Add it")).answered()
         await owned.telegram.until_acknowledged()
         assert offer.text.startswith("Added. tweets holds 3 texts now.")
@@ -135,7 +131,7 @@ async def test_files_are_taken_whatever_their_name(
         alice, home = await own(owned)
         offer = await (await alice.sends_file(home, name, content)).answer()
         assert holds in offer.text
-        assert labels(offer) == ["Add it", "No"]
+        assert offer.labels == ["Add it", "No"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bo
         await telegram.until_acknowledged()
         greeting = group.bot_messages[-1]
         assert greeting.text.startswith("There is always a tweet. I look in the old tweets of")
-        assert [button.text for button in greeting.buttons] == ["Set me up"]
+        assert greeting.labels == ["Set me up"]
         answer = await (await bob.says(group, f"/prophecy {HEADLINE}")).answer()
         assert answer.text.startswith(HEADLINE)
         cost = (await (await alice.says(home, "/usage")).answer()).text

@@ -32,7 +32,6 @@ from tests.database import fetch_rows, run_sql
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Chat as TelegramChat
-from tests.fakes.telegram import Message
 from tests.fakes.web import Asked, reply
 from tests.fakes.writer import JudgeAndWriter
 from tests.patience import PATIENCE, until
@@ -652,12 +651,12 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
         message = await room.group.until(lambda one: one.from_bot)
         reader = room.telegram.user("Carol")
         room.group.members[reader.id] = "member"
-        own = _labels(message)
+        own = message.labels
         rest = ["Why?", "Picture", "Write about it"]
         assert own == ["👍", "👎", "2 👍", "2 👎", *rest]
         await reader.presses(message, "2 👍")
         await room.telegram.until_called("editMessageReplyMarkup")
-        assert _labels(message) == ["👍", "👎", "2 👍 1", "2 👎", *rest]
+        assert message.labels == ["👍", "👎", "2 👍 1", "2 👎", *rest]
         known = len(room.group.bot_messages)
         await reader.presses(message, "Why?")
         why = await room.group.until(lambda one: one.from_bot and one is not message)
@@ -673,10 +672,6 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
     }
     assert ("deliver", RunOutcome.DONE) in {(outcome.job, outcome.outcome) for outcome in outcomes}
     assert said == [], "an open bot needs no owner"
-
-
-def _labels(message: Message) -> list[str]:
-    return [button.text for button in message.buttons]
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

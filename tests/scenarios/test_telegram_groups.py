@@ -150,7 +150,7 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(
     shown = "1. 👍 {} 1. 👎 {}" if full else "👍 {} 👎 {}"
 
     def counts() -> str:
-        return " ".join(button.text for button in answer.buttons[:2])
+        return " ".join(answer.labels[:2])
 
     assert counts() == (shown.format(0, 0) if full else "👍 👎")
     up, down = answer.buttons[0].data, answer.buttons[1].data

@@ -18,7 +18,7 @@ async def test_several_headlines_are_answered_in_one_message(bot: Stage) -> None
     alice, chat = bot.telegram.alone("Alice")
     following = "Coffee harvest fails in the third country"
     answer = await (await alice.says(chat, f"{HEADLINE}\n{following}")).answer()
-    assert [button.text for button in answer.buttons] == ["1. More", "2. More"]
+    assert answer.labels == ["1. More", "2. More"]
     assert answer.text.index(HEADLINE) < answer.text.index(following)
     await (await alice.presses(answer, "2. More")).answered()
     await bot.telegram.until_acknowledged()
@@ -58,9 +58,8 @@ async def test_a_full_answer_repeats_the_headline_and_has_votes_for_each_tweet(b
     answer = await (await alice.says(chat, HEADLINE)).answer()
     assert answer.text.startswith(HEADLINE)
     assert answer.text.count("before ·") == 3
-    labels = [button.text for button in answer.buttons]
-    assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
-    assert labels[-4:] == ["More", "Why?", "Picture", "Write about it"]
+    assert answer.labels[:2] == ["1. 👍 0", "1. 👎 0"]
+    assert answer.labels[-4:] == ["More", "Why?", "Picture", "Write about it"]
 
 
 async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:

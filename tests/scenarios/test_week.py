@@ -12,7 +12,7 @@ import pytest
 
 from tests.ages import read_years
 from tests.fakes.model import Asked, Step
-from tests.fakes.slack import App, Message
+from tests.fakes.slack import App
 from tests.fakes.web import page
 from tests.patience import PATIENCE, until
 from tests.scenarios.seats import Seat
@@ -260,7 +260,7 @@ class Play:
         await erin.presses("👍")
         answer = erin.said[-1]
         await frank.user.clicks(answer, "👍 1")
-        await self.week.slack.until(lambda: "👍 2" in _labels(answer), PATIENCE)
+        await self.week.slack.until(lambda: "👍 2" in answer.labels, PATIENCE)
         await frank.calls("Zebras xylophone quietly")
         assert frank.asked
         answer = frank.said[-1]
@@ -345,10 +345,6 @@ class Play:
         await carol.commands("/history")
         await carol.commands("/unsubscribe")
         await people.luz_with_neighbours.says("/subscribe")
-
-
-def _labels(message: Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]
 
 
 def _list_misplaced(text: str, language: str) -> list[str]:

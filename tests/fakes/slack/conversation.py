@@ -86,6 +86,10 @@ class Message:
         return {part["action_id"]: part for _, part in interactive_elements(self.blocks)}
 
     @property
+    def labels(self) -> list[str]:
+        return [button["text"]["text"] for button in self.buttons.values()]
+
+    @property
     def root_ts(self) -> str:
         return self.thread_ts or self.ts
 

@@ -72,6 +72,4 @@ async def own_workspace(stage: SlackStage) -> Channel:
 async def opens_share(stage: SlackStage, answer: Message) -> None:
     """Press "Share", behind which the picture waits."""
     await stage.alice.clicks(answer, "Share")
-    await stage.slack.until(
-        lambda: any(button["text"]["text"] == "Picture" for button in answer.buttons.values())
-    )
+    await stage.slack.until(lambda: "Picture" in answer.labels)

@@ -9,10 +9,6 @@ from tests.scenarios.stage import HEADLINE
 OTHERS = "2 … 3: 👍 👎"
 
 
-def labels(message: Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]
-
-
 async def answered(bot: SlackStage) -> Message:
     await bot.alice.mentions_bot(bot.general, HEADLINE)
     (answer,) = await bot.replies(1)
@@ -23,13 +19,13 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
     answer = await answered(slack_bot)
     text = answer.text
     slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
-    assert labels(answer) == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
+    assert answer.labels == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
     await slack_bot.alice.clicks(answer, "👍")
-    await slack.until(lambda: "👍 1" in labels(answer))
+    await slack.until(lambda: "👍 1" in answer.labels)
     await dan.clicks(answer, "👍 1")
-    await slack.until(lambda: "👍 2" in labels(answer))
+    await slack.until(lambda: "👍 2" in answer.labels)
     await dan.clicks(answer, "👎")
-    await slack.until(lambda: labels(answer)[:2] == ["👍 1", "👎 1"])
+    await slack.until(lambda: answer.labels[:2] == ["👍 1", "👎 1"])
     await slack_bot.replies(1)
     assert answer.text == text
     votes = await slack_bot.rows("SELECT person, value FROM vote ORDER BY value")
@@ -38,15 +34,15 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
 
 async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
-    slack, bob, own = slack_bot.slack, slack_bot.bob, labels(answer)
+    slack, bob, own = slack_bot.slack, slack_bot.bob, answer.labels
     await bob.clicks(answer, OTHERS)
     _, ballot = await slack_bot.replies(2)
     assert ballot.ephemeral_to is bob
-    assert labels(ballot) == ["2 👍", "2 👎", "3 👍", "3 👎"]
+    assert ballot.labels == ["2 👍", "2 👎", "3 👍", "3 👎"]
     await bob.clicks(ballot, "3 👎")
-    await slack.until(lambda: "3 👎 1" in labels(ballot))
+    await slack.until(lambda: "3 👎 1" in ballot.labels)
     assert ballot.visible.startswith("Tus votos sobre los demás:\n2. ")
-    assert labels(answer) == own
+    assert answer.labels == own
     assert await slack_bot.rows("SELECT rank, value FROM vote") == [(3, -1)]
     await slack_bot.replies(2)
 
