@@ -31,7 +31,7 @@ from bot.app import open_app
 from bot.settings import load_settings
 from engine.embed.store import SCALES
 from tests.db.loading import document
-from tests.db.vectors import can_keep_vectors
+from tests.db.vectors import require_vectors
 from tests.scenarios.stage import load_tweets
 
 pytestmark = pytest.mark.slow
@@ -74,8 +74,7 @@ def test_chunks_are_found_exactly_by_both_ways(
 async def test_the_shipped_scale_matches_its_measurement(database_url: str) -> None:
     database = await opened(database_url, size=2)
     try:
-        if not await can_keep_vectors(database):
-            pytest.skip("this server has no pgvector 0.7 or newer")
+        await require_vectors(database)
         found = scales.texts(scales.DEMO, 60)
         scale = await scales.measured(database, "tfidf", "demo", "english", found)
     finally:

@@ -3,11 +3,8 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
-import textwrap
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,30 +19,28 @@ from tests.database import CARELESS, fetch_rows, fetch_value, run_sql
 from tests.fakes.database_line import DatabaseLine
 from tests.fakes.standby import pair
 from tests.patience import PATIENCE, until
+from tests.programs import python, read_line
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "leader"
 # A holder that is late by less than `holds` keeps the lease: tests wait for events, not for these.
 HASTY = LeaseTimes(renewal=0.05, retry=0.05)
 SHORT = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
 
 # Says whether it holds the lease each time that changes.
-OTHER_PROCESS = textwrap.dedent(
-    """
-    import asyncio, sys
-    from db.lease import Lease, LeaseTimes
-    from db.pool import Database
+OTHER_PROCESS = """
+import asyncio, sys
+from db.lease import Lease, LeaseTimes
+from db.pool import Database
 
-    async def main():
-        times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
-        async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
-            while True:
-                print("holds" if lease.is_held else "waits", flush=True)
-                await lease.wait_for_change()
+async def main():
+    times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
+    async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
+        while True:
+            print("holds" if lease.is_held else "waits", flush=True)
+            await lease.wait_for_change()
 
-    asyncio.run(main())
-    """
-)
+asyncio.run(main())
+"""
 
 
 class Clock:
@@ -93,27 +88,6 @@ async def end_sessions(database: Database) -> None:
             " WHERE datname = current_database() AND query ~ 'UPDATE lease|FROM lease|INTO lease'"
             " AND pid <> pg_backend_pid()"
         )
-
-
-@contextmanager
-def other_process(url: str) -> Iterator["subprocess.Popen[bytes]"]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", OTHER_PROCESS, url],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-async def said(process: "subprocess.Popen[bytes]") -> bytes:
-    assert process.stdout is not None
-    return await asyncio.to_thread(process.stdout.readline)
 
 
 @pytest.fixture
@@ -174,8 +148,8 @@ async def test_a_holder_that_loses_its_connection_keeps_the_lease(
 
 
 async def test_a_killed_holder_is_replaced(database: Database, database_url: str) -> None:
-    with other_process(database_url) as process:
-        assert await said(process) == b"holds\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"holds\n"
         async with Lease(database, NAME, times=SHORT) as lease:
             assert not lease.is_held
             process.send_signal(signal.SIGKILL)
@@ -186,13 +160,13 @@ async def test_a_killed_holder_is_replaced(database: Database, database_url: str
 async def test_a_frozen_holder_is_replaced_and_finds_out_when_it_goes_on(
     database: Database, database_url: str
 ) -> None:
-    with other_process(database_url) as process:
-        assert await said(process) == b"holds\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"holds\n"
         async with Lease(database, NAME, times=SHORT) as lease:
             process.send_signal(signal.SIGSTOP)
             await until_changed(lease, held=True)
             process.send_signal(signal.SIGCONT)
-            assert await said(process) == b"waits\n"
+            assert await read_line(process) == b"waits\n"
             assert lease.is_held
 
 

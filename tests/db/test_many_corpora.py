@@ -26,7 +26,7 @@ from engine.search import Filters
 from engine.values import Corpus
 from tests.database import Clones, fetch_value, pool_on, wait_for
 from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, can_keep_vectors, require_vectors
 from tests.patience import PATIENCE
 
 MANY, FEW = 300, 3
@@ -176,8 +176,7 @@ async def _told(database: Database) -> None:
 
 async def _compared(database: Database) -> None:
     corpus = await _full(database)
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     embeddings, model = Embeddings(database), WordModel()
     await fill_vectors(embeddings, model, corpus, progress=lambda *_: None)
     space = await embeddings.space(corpus, "words")

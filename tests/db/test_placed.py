@@ -34,7 +34,7 @@ from tests.database import (
     with_database,
 )
 from tests.db.loading import START, document, load
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.fakes.database_line import DatabaseLine
 
 _URL = os.environ.get("PRESAGIO_TEST_CITUS_URL")
@@ -253,8 +253,7 @@ async def _nearest(database: Database, corpus: Corpus) -> list[object]:
 async def test_vectors_of_a_placed_corpus_find_the_same_and_follow_its_texts(
     citus: Database, database: Database, exact_up_to: int
 ) -> None:
-    if not await can_keep_vectors(citus):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(citus)
     corpora = {each: await load(each, "c", _texts(50)) for each in (citus, database)}
     for opened, corpus in corpora.items():
         await _embed(opened, corpus, exact_up_to=exact_up_to)

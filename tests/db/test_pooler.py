@@ -17,7 +17,7 @@ from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
 from tests.database import execute, fetch_value, pool_on, with_database
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.fakes.pooler import keeps_statements, pooler
 from tests.patience import PATIENCE
 
@@ -165,8 +165,7 @@ async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) ->
 
 
 async def test_an_index_of_vectors_is_built_in_a_transaction(pooled: Database) -> None:
-    if not await can_keep_vectors(pooled):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(pooled)
     corpus = await load_texts(pooled, "c", [f"w{n} w{n % 7}" for n in range(60)])
     for limit, indexed in ((10, True), (100, False)):
         embeddings = Embeddings(pooled, exact_up_to=limit, times=LeaseTimes(renewal=0.05))

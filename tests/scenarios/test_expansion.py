@@ -26,24 +26,12 @@ ENGLISH = (
     ("Our mayor is a crook and will end in jail.", "Condenan al alcalde", "crooked mayor jail"),
     ("That bridge is held up by paint.", "Se derrumba el puente viejo", "bridge falls paint"),
     ("Nobody checks the dam.", "Cede la presa tras las lluvias", "dam never checked"),
-    ("They print money like wallpaper.", "La inflación bate un récord", "print money"),
-    ("Bees are leaving us.", "Desaparecen las abejas", "bees gone"),
-    ("The bank has no cash, only carpets.", "Quiebra la caja de ahorros", "bank without cash"),
-    ("School roofs leak on our children.", "Cierran escuelas por goteras", "leaking school roof"),
-    ("Fishing here ends in ten years.", "Prohíben la pesca de la sardina", "end of fishing"),
-    ("The lighthouse lamp is broken again.", "El faro queda a oscuras", "broken lighthouse"),
 )
 SPANISH = (
     ("El ferri se hundirá un día.", "A boat goes down off the coast", "ferri hundido"),
     ("El alcalde acabará en la cárcel.", "Court sentences town leader", "alcalde a la cárcel"),
     ("Ese puente aguanta por la pintura.", "Crossing collapses at night", "puente caído pintura"),
     ("Nadie revisa la presa.", "Floods follow wall failure", "presa sin revisar"),
-    ("Imprimen billetes como papel pintado.", "Prices soar again", "imprimen billetes"),
-    ("Las abejas se van.", "Pollinators vanish", "abejas desaparecen"),
-    ("El banco no tiene efectivo.", "Savings house fails", "banco sin efectivo"),
-    ("Gotea el techo de la escuela.", "Classes cancelled after leaks", "techo escuela gotea"),
-    ("La pesca se acaba en diez años.", "Sardine catch is outlawed", "fin de la pesca"),
-    ("La lámpara del faro está rota.", "Shipping light goes dark", "lámpara del faro rota"),
 )
 
 

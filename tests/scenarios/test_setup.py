@@ -81,6 +81,17 @@ def environ(telegram: TelegramServer, database_url: str, tmp_path: Path) -> dict
     }
 
 
+async def set_up(
+    archive: Path, model: ModelServer, telegram: TelegramServer, environ: dict[str, str]
+) -> str:
+    return await run(
+        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
+        *("--model-url", model.base_url, "--model", "stand-in/model"),
+        *("--telegram-token", telegram.token),
+        environ=environ,
+    )
+
+
 @pytest.mark.slow
 async def test_setup_and_serve_lead_to_the_first_answer(
     telegram: TelegramServer,
@@ -91,12 +102,7 @@ async def test_setup_and_serve_lead_to_the_first_answer(
 ) -> None:
     archive = write_tweets(tmp_path / "archive.jsonl", range(40))
     begun = time.monotonic()
-    said = await run(
-        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
-        *("--model-url", model.base_url, "--model", "stand-in/model"),
-        *("--telegram-token", telegram.token),
-        environ=environ,
-    )
+    said = await set_up(archive, model, telegram, environ)
     folder = tmp_path / "settings" / "presagio"
     assert (folder / "presagio.env").stat().st_mode & 0o777 == 0o600
     assert telegram.token not in (folder / "config.toml").read_text()
@@ -143,12 +149,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
     archive = write_tweets(tmp_path / "archive.jsonl", range(40))
     foretold = write_tweets(tmp_path / "more.jsonl", range(40, 41), text=FORETOLD)
     archive.write_bytes(archive.read_bytes() + foretold.read_bytes())
-    said = await run(
-        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
-        *("--model-url", model.base_url, "--model", "stand-in/model"),
-        *("--telegram-token", telegram.token),
-        environ=environ,
-    )
+    said = await set_up(archive, model, telegram, environ)
     code = re.search(r"/start (\w+)", said)
     assert code, said
     alice, home = telegram.alone("Alice")

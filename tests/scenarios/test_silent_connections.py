@@ -110,12 +110,7 @@ async def test_slack_requests_arrive_despite_silent_connections(
     slack_stage: SlackStage, tmp_path: Path
 ) -> None:
     port, log = find_free_port(), tmp_path / "log"
-    slack_stage.environment |= {
-        "SLACK_APP_TOKEN": "",
-        "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
-        "PRESAGIO_WEB__PORT": str(port),
-    }
-    request_url = slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
+    request_url = slack_stage.use_requests(port)
     async with confined(slack_stage, log, port):
         with silent(port):
             async with asyncio.timeout(SECONDS):

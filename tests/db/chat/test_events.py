@@ -1,11 +1,7 @@
 """Events are taken once, by processes that live, die, freeze and lose their connection."""
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,39 +16,37 @@ from db.pool import Database
 from engine.errors import StorageUnreachable
 from tests.database import CARELESS, Clones, fetch_value, pool_on, run_sql
 from tests.patience import PATIENCE, until
+from tests.programs import python, read_line
 
-ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EVENT = ("test", "1")
 PRESENT = "SELECT count(*) FROM lease WHERE lease_holds(expires_at, seconds)"
 
 # Takes three events, brings two of them further, and waits to be killed.
-OTHER_PROCESS = textwrap.dedent(
-    """
-    import asyncio, sys
-    from datetime import UTC, datetime
-    from db.pool import Database
-    from db.chat.events import EventClaims
-    from db.lease import LeaseTimes
+OTHER_PROCESS = """
+import asyncio, sys
+from datetime import UTC, datetime
+from db.pool import Database
+from db.chat.events import EventClaims
+from db.lease import LeaseTimes
 
-    async def main():
-        now = datetime(2024, 6, 1, tzinfo=UTC)
-        database = await Database.open(sys.argv[1])
-        times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
-        async with EventClaims(database, times=times, patience=0) as claims:
-            async with claims.claim("test", "done", now=now) as claim:
-                assert await claim.begin_answer()
-            async with (
-                claims.claim("test", "answering", now=now) as claim,
-                claims.claim("test", "taken", now=now),
-            ):
-                assert await claim.begin_answer()
-                print("ready", flush=True)
-                await asyncio.sleep(600)
+async def main():
+    now = datetime(2024, 6, 1, tzinfo=UTC)
+    database = await Database.open(sys.argv[1])
+    times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
+    async with EventClaims(database, times=times, patience=0) as claims:
+        async with claims.claim("test", "done", now=now) as claim:
+            assert await claim.begin_answer()
+        async with (
+            claims.claim("test", "answering", now=now) as claim,
+            claims.claim("test", "taken", now=now),
+        ):
+            assert await claim.begin_answer()
+            print("ready", flush=True)
+            await asyncio.sleep(600)
 
-    asyncio.run(main())
-    """
-)
+asyncio.run(main())
+"""
 
 
 @pytest.fixture
@@ -293,24 +287,14 @@ async def _nobody_present(database: Database) -> bool:
 async def test_a_killed_or_frozen_process_loses_its_unanswered_events(
     database: Database, database_url: str, claims: EventClaims, trouble: signal.Signals
 ) -> None:
-    process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
-        [sys.executable, "-c", OTHER_PROCESS, database_url],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    try:
-        assert await asyncio.to_thread(process.stdout.readline) == b"ready\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"ready\n"
         assert not await taken(claims, "test", "taken")
 
         process.send_signal(trouble)
         await until(lambda: taken(claims, "test", "taken"))
         assert not await taken(claims, "test", "answering")
         assert not await taken(claims, "test", "done")
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 async def test_a_process_that_lost_its_connection_keeps_its_events(database: Database) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import BATCH, ENOUGH, FillResult, fill_vectors
@@ -20,13 +19,6 @@ from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 
 TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(3 * BATCH)]
-
-
-@pytest.fixture
-async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 async def filled(

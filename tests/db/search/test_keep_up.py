@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from db.corpus.corpora import Corpora
-from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary
@@ -17,7 +16,7 @@ from engine.errors import StorageError
 from engine.values import Corpus
 from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import document, load, load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel
 
 HOUR = 3601.0
 
@@ -31,13 +30,6 @@ class Clock:
     def __call__(self) -> float:
         self.now += 1
         return self.now
-
-
-@pytest.fixture
-async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 @dataclass

@@ -17,7 +17,7 @@ from engine.values import Corpus
 from engine.vectors import CorpusWords, NewVector, Scale, Vector, source_of
 from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.patience import PATIENCE
 
 TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(2 * ENOUGH)]
@@ -70,8 +70,7 @@ class Process:
 
 @pytest.fixture(autouse=True)
 async def _small_ranges(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     monkeypatch.setattr("engine.embed.store.RANGE", 8)
     monkeypatch.setattr(Counting, "settled", 0)
 

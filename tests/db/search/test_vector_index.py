@@ -18,7 +18,7 @@ from engine.values import Corpus
 from engine.vectors import NewVector
 from tests.database import fetch_value
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.patience import PATIENCE, until
 
 TEXTS = [f"w{n} w{n % 7} w{n % 11}" for n in range(60)]
@@ -26,8 +26,7 @@ TEXTS = [f"w{n} w{n % 7} w{n % 11}" for n in range(60)]
 
 @pytest.fixture
 async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     return indexing(database)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tests.fakes.slack import Channel, Message, SlackServer, User
+from tests.fakes.slack import Channel, Message, RequestUrl, SlackServer, User
 from tests.scenarios.stage import Surroundings, surroundings
 
 
@@ -38,6 +38,15 @@ class SlackStage(Surroundings):
             yield
         if self.counted is not None:  # what was under way has been finished
             assert len(self.slack.bot_messages) == self.counted
+
+    def use_requests(self, port: int) -> RequestUrl:
+        """Have events come over signed requests to a port."""
+        self.environment |= {
+            "SLACK_APP_TOKEN": "",
+            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            "PRESAGIO_WEB__PORT": str(port),
+        }
+        return self.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
 
     async def reply(self, channel: Channel) -> Message:
         """The bot's first message in a channel."""
