@@ -20,7 +20,7 @@ from tests.fakes.model import ModelServer
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.chaos import omens
 from tests.scenarios.chaos.hurried import HurriedClock
 from tests.scenarios.chaos.omens import Omen
@@ -162,9 +162,7 @@ class World:
     ) -> None:
         """Wait for what other processes bring about. AssertionError when it takes too long."""
         try:
-            async with asyncio.timeout(seconds):
-                while not await holds():  # noqa: ASYNC110 - they tell nobody here
-                    await asyncio.sleep(_LOOK_SECONDS)
+            await until(holds, within=seconds)
         except TimeoutError:
             missing = sorted(self.missing())[:5] if self.chats else ()
             raise AssertionError(f"not within {seconds:g} s: {what}; missing {missing}") from None

@@ -1,9 +1,7 @@
 """Both platforms, a model, two papers, a database, and the process that serves, which dies."""
 
 import asyncio
-import os
 import re
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,13 +13,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from db.pool import Database
-from tests.bot.command_line import ROOT
 from tests.database import allow_connections, fetch_rows
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
 from tests.patience import PATIENCE, until
+from tests.scenarios.chaos.processes import start_module
 from tests.scenarios.seats import Passing
 from tests.scenarios.week import news
 from tests.scenarios.week.clock import WoundClock
@@ -89,13 +87,8 @@ class Week:
         """Start a process; return when it listens on both platforms."""
         known = len(self.telegram.called("getUpdates"))
         with self.log.open("ab") as log:
-            self._serving = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.scenarios.week.clock", str(self.clock.file)),
-                cwd=ROOT,
-                env=os.environ | self.environ,
-                stdout=log,
-                stderr=log,
-            )
+            module = "tests.scenarios.week.clock"
+            self._serving = await start_module(log, self.environ, module, str(self.clock.file))
         await self.telegram.until_called("getUpdates", known + 1, PATIENCE)
         await self.slack.until_connected(within=PATIENCE)
 
