@@ -198,15 +198,9 @@ def test_a_worker_that_does_not_answer_is_named(said: str) -> None:
 
 
 SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
-
-
 SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)
-
-
 # The numbers of these are given by the expressions that are put into their braces.
 COMPOSED = {"described"}
-
-
 # Parts of statements, which give their parameters their numbers.
 READ = load_statements("search")["read"]
 

@@ -189,7 +189,6 @@ ANSWER = ModelAnswer(
     damage={"prose": 1},
 )
 
-
 _numbers = itertools.count(1)
 
 

@@ -52,9 +52,7 @@ async def test_another_kind_or_language_is_a_conflict(
 ) -> None:
     await new_corpus(database, "c", "simple")
     with pytest.raises(CorpusConflict, match="already holds tweets in simple"):
-        await Corpora(database).ensure(
-            "c", kind=kind, language=language, author=None, url_template=None
-        )
+        await new_corpus(database, "c", language, kind)
 
 
 async def test_an_invalid_name_is_rejected(database: Database) -> None:
@@ -166,7 +164,7 @@ async def test_a_corpus_dropped_while_another_writes_to_it_is_gone_or_whole(
 async def test_corpora_of_other_kinds_are_not_there(database: Database) -> None:
     everything = Corpora(database)
     for name, kind in {"tweets": Kind.TWEETS, "chats": Kind.PERSONAL}.items():
-        await everything.ensure(name, kind=kind, language="english", author=None, url_template=None)
+        await new_corpus(database, name, "english", kind)
     public = Corpora(database, kinds=[Kind.TWEETS])
     assert [corpus.name for corpus in await everything.list()] == ["chats", "tweets"]
     assert [corpus.name for corpus in await public.list()] == ["tweets"]
@@ -213,18 +211,12 @@ async def test_the_display_name_is_that_of_the_only_author(
 
 
 FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
-
-
 _COMMENT = re.compile(r"--(?! name:).*")
-
-
 # What is read only to be written is read there as well, of one corpus by its number.
 _READ = re.compile(
     r"\b(?:FROM|JOIN|USING)\s+document\b"
     r"(?!\s+(?:\w\s+)?WHERE\s+(?:\w\.)?corpus_id = \{corpus\})"
 )
-
-
 _WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
 
 
@@ -304,9 +296,7 @@ async def test_a_language_missing_from_an_older_server_is_added(database: Databa
             "DROP TEXT SEARCH DICTIONARY presagio_danish_stop"
         )
     with pytest.raises(UsageError, match="no text-search language 'danish'"):
-        await Corpora(database).ensure(
-            "d", kind=Kind.TWEETS, language="danish", author=None, url_template=None
-        )
+        await new_corpus(database, "d", "danish")
     assert await add_languages(database) == ["danish"]
     assert await add_languages(database) == []
     assert await lexemes(database, words) == before

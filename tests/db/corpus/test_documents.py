@@ -113,9 +113,7 @@ async def test_a_changed_document_is_updated_in_place(database: Database) -> Non
 async def test_the_platform_is_set_only_if_the_document_names_it(
     database: Database, kind: Kind
 ) -> None:
-    corpus = await Corpora(database).ensure(
-        "c", kind=kind, language="simple", author=None, url_template=None
-    )
+    corpus = await new_corpus(database, kind=kind)
     named = replace(document("2", "rain"), platform="web")
     await Documents(database).upsert(corpus, [document("1", "storm"), named])
     rows = await fetch_rows(database, "SELECT platform FROM document ORDER BY external_id")

@@ -13,7 +13,7 @@ from engine.search import Filters, ItemPlace
 from engine.text.clean import make_searchable
 from engine.values import Corpus, DateKind, Kind
 from tests.database import fetch_rows
-from tests.db.loading import assert_exact, document
+from tests.db.loading import assert_exact, document, new_corpus
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)
 
@@ -44,9 +44,7 @@ def _item(name: str, *texts: str, digest: int = 1) -> Document:
 
 
 async def _library(database: Database) -> Corpus:
-    return await Corpora(database).ensure(
-        "lib", kind=Kind.LIBRARY, language="english", author=None, url_template=None
-    )
+    return await new_corpus(database, "lib", "english", Kind.LIBRARY)
 
 
 async def _ids(database: Database) -> list[str]:
