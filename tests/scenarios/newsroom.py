@@ -98,6 +98,11 @@ class Newsroom:
         subscription = Subscription(chat=chat, **{"mode": PostingMode.INSTANT} | wanted)
         return await Subscriptions(process.app.database).set(subscription, now=self.clock())
 
+    def daily(self, hours: int) -> dict[str, Any]:
+        """What is wanted by who is told daily, for the first time in so many hours."""
+        at = (self.clock() + hours * HOUR).time().replace(second=0, microsecond=0)
+        return {"mode": PostingMode.DAILY, "at": at}
+
     async def chat(self, process: Process, platform: str) -> Chat:
         external_id = str(self.group.id) if platform == "telegram" else self.channel.id
         return await Chats(process.app.database).meet(

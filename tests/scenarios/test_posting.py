@@ -94,8 +94,7 @@ async def test_a_daily_post_holds_the_best_of_the_day(
     room: Newsroom, process: Process, platform: str
 ) -> None:
     """A post of two stories, at the hour of the chat, once."""
-    hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour)
+    await room.subscribe(process, platform, **room.daily(3))
     other = "Record coffee harvest, record prices, growers say"
     await room.news(process, HEADLINE, other, DULL)
     assert await process.jobs.digest() == 0
@@ -124,10 +123,8 @@ async def test_the_first_poll_brings_no_news(room: Newsroom, process: Process) -
 async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
     room: Newsroom, process: Process
 ) -> None:
-    hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    daily = {"mode": PostingMode.DAILY, "at": hour}
-    await room.subscribe(process, "telegram", **daily)
-    await room.subscribe(process, "slack", **daily, say_nothing_found=True)
+    await room.subscribe(process, "telegram", **room.daily(3))
+    await room.subscribe(process, "slack", **room.daily(3), say_nothing_found=True)
     await room.news(process, "Tea prices will rise")  # judged 4 of 6
     room.clock.wind(2 * HOUR)
     assert await process.jobs.digest() == 1
@@ -147,10 +144,7 @@ async def test_days_of_which_nothing_was_judged_are_told_once_and_taken_up(
         if why == "none set up":
             del room.environ["PRESAGIO_LLM__BASE_URL"]
         process = await room.process()
-        hour = (room.clock() + 6 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(
-            process, "telegram", mode=PostingMode.DAILY, at=hour, say_nothing_found=True
-        )
+        await room.subscribe(process, "telegram", **room.daily(6), say_nothing_found=True)
         await process.jobs.poll()
         for headline in ("Tea prices will rise", "They raise the taxes again", HEADLINE):
             room.clock.wind(HOUR)
@@ -188,18 +182,6 @@ async def test_unjudged_finds_are_posted_only_to_chats_that_want_them(coffee_url
         assert room.said("telegram") == []
         (message,) = room.said("slack")
         assert "not judged" in shown(message)
-
-
-async def test_a_model_that_is_back_judges_what_waited(room: Newsroom) -> None:
-    judge = room.model.script
-    room.model.script = [failure(503)]
-    process = await room.process()
-    await room.subscribe(process, "telegram")
-    await room.news(process)
-    assert await process.jobs.digest() == 0
-    room.model.script = judge
-    await process.jobs.search()
-    assert await process.jobs.digest() == 1
 
 
 async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_url: str) -> None:
@@ -549,6 +531,13 @@ async def test_a_delivery_being_sent_is_settled_despite_a_database_error_elsewhe
     assert len(room.said("slack")) == 1
 
 
+async def poll_for_hours(room: Newsroom, process: Process, hours: int) -> None:
+    for _ in range(hours):
+        room.clock.wind(HOUR)
+        await process.jobs.poll()
+        await room.deliver(process)
+
+
 async def test_the_owner_is_notified_of_a_failing_feed_instead_of_the_group(
     room: Newsroom, process: Process
 ) -> None:
@@ -562,10 +551,7 @@ async def test_the_owner_is_notified_of_a_failing_feed_instead_of_the_group(
     await room.subscribe(process, "telegram")
     await process.jobs.poll()
     room.web.pages[FEED] = reply(503, "down")
-    for _ in range(60):
-        room.clock.wind(HOUR)
-        await process.jobs.poll()
-        await room.deliver(process)
+    await poll_for_hours(room, process, 60)
     assert room.said("telegram") == []
     (notice,) = home.bot_messages
     assert "The feed The Paper has failed since" in notice.text
@@ -579,18 +565,12 @@ async def test_followers_are_notified_once_when_a_feed_fails_and_recovers(
     await process.jobs.poll()
     good = room.web.pages[FEED]
     room.web.pages[FEED] = reply(503, "down")
-    for _ in range(60):
-        room.clock.wind(HOUR)
-        await process.jobs.poll()
-        await room.deliver(process)
+    await poll_for_hours(room, process, 60)
     assert len(room.said("telegram")) == 1
     assert "The feed The Paper has failed since" in shown(room.said("telegram")[0])
     assert "503" not in shown(room.said("telegram")[0]), "details are for operators"
     room.web.pages[FEED] = good
-    for _ in range(30):
-        room.clock.wind(HOUR)
-        await process.jobs.poll()
-        await room.deliver(process)
+    await poll_for_hours(room, process, 30)
     assert len(room.said("telegram")) == 2
     assert "The feed The Paper can be read again." in shown(room.said("telegram")[1])
 
@@ -624,8 +604,7 @@ async def test_a_serving_bot_delivers_queued_posts_and_counts_votes_on_them(
     room: Newsroom, process: Process
 ) -> None:
     """A post of two stories, on each of which its readers vote by itself."""
-    hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour)
+    await room.subscribe(process, "telegram", **room.daily(3))
     other = "Record coffee harvest, record prices, growers say"
     await room.news(process, HEADLINE, other)
     room.clock.wind(3 * HOUR)
@@ -670,9 +649,7 @@ async def test_a_daily_post_brings_a_draft_once(room: Newsroom, platform: str) -
     model = JudgeAndWriter(scoring(judged_by_words))
     room.model.script = [model]
     process = await room.process()
-    hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    daily = {"mode": PostingMode.DAILY, "at": hour, "compose": True}
-    await room.subscribe(process, platform, **daily)
+    await room.subscribe(process, platform, **room.daily(3), compose=True)
     await room.news(process, HEADLINE)
     room.clock.wind(3 * HOUR + MINUTE)
     assert await process.jobs.digest() == 1
@@ -694,9 +671,7 @@ async def test_a_daily_post_brings_a_draft_once(room: Newsroom, platform: str) -
 async def test_a_draft_that_fails_does_not_hold_up_its_post(
     room: Newsroom, process: Process
 ) -> None:
-    hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    daily = {"mode": PostingMode.DAILY, "at": hour, "compose": True}
-    await room.subscribe(process, "telegram", **daily)
+    await room.subscribe(process, "telegram", **room.daily(3), compose=True)
     await room.news(process, HEADLINE)
     room.clock.wind(3 * HOUR + MINUTE)
     await process.jobs.digest()
