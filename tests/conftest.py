@@ -34,6 +34,7 @@ from tests.database import (
     Clones,
     clones,
     execute,
+    pool_on,
     types_asked_once,
     wait_for,
     with_database,
@@ -258,9 +259,8 @@ def direct_url(database_url: str, server_url: str) -> str:
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An open pool on a database with all tables and nothing in them."""
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
+    async with pool_on(database_url) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

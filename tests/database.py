@@ -11,11 +11,11 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,10 +23,10 @@ import asyncpg
 
 from db.embedded.server import FileLock
 from db.migrate import migrate
-from db.pool import PoolSettings, server_settings
+from db.pool import Database, PoolSettings, server_settings
 from db.sessions import give_role
-from tests.emptied import Pristine, settle
-from tests.patience import PATIENCE
+from tests.emptied import Pristine, connected, settle
+from tests.patience import until
 
 T = TypeVar("T")
 
@@ -62,23 +62,63 @@ def with_database(url: str, database: str) -> str:
 
 async def execute(url: str, *statements: str) -> None:
     """Run statements one by one, outside any transaction."""
-    connection = await asyncpg.connect(url)
-    try:
+    async with connected(url) as connection:
         for statement in statements:
             await connection.execute(statement)
+
+
+async def allow_connections(url: str, *, allowed: bool) -> None:
+    """Let somebody into the database of a URL, or nobody, and throw out who is there."""
+    name = urlsplit(url).path[1:]
+    await execute(
+        with_database(url, "postgres"),
+        f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {allowed}',
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+    )
+
+
+async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
+    """Return the rows of one query over a connection of its own."""
+    async with connected(url) as connection:
+        return list(await connection.fetch(query, *values))
+
+
+@asynccontextmanager
+async def pool_on(url: str, settings: PoolSettings | None = None) -> AsyncIterator[Database]:
+    """Lend a pool on a database."""
+    database = await Database.open(url, settings or PoolSettings())
+    try:
+        yield database
     finally:
-        await connection.close()
+        await database.close()
+
+
+async def run_sql(database: Database, statement: str, *values: object) -> None:
+    """Run one statement on a connection of a pool."""
+    async with database.connection() as connection:
+        await connection.execute(statement, *values)
+
+
+async def fetch_rows(database: Database, query: str, *values: object) -> list[asyncpg.Record]:
+    """Return the rows of a query on a connection of a pool."""
+    async with database.connection() as connection:
+        return list(await connection.fetch(query, *values))
+
+
+async def fetch_row(database: Database, query: str, *values: object) -> asyncpg.Record | None:
+    async with database.connection() as connection:
+        return await connection.fetchrow(query, *values)
+
+
+async def fetch_value(database: Database, query: str, *values: object) -> Any:
+    async with database.connection() as connection:
+        return await connection.fetchval(query, *values)
 
 
 async def until_blocked(url: str) -> None:
     """Wait until somebody waits for a lock in a database."""
-    connection = await asyncpg.connect(url)
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not await connection.fetchval(_BLOCKED):  # noqa: ASYNC110 - a server tells nobody
-                await asyncio.sleep(0.02)
-    finally:
-        await connection.close()
+    async with connected(url) as connection:
+        await until(lambda: connection.fetchval(_BLOCKED))
 
 
 @contextmanager
@@ -258,32 +298,22 @@ async def _create_template(server_url: str) -> str:
         f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'"
         " LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'",
     )
-    connection = await asyncpg.connect(with_database(server_url, name))
-    try:
+    async with connected(with_database(server_url, name)) as connection:
         await migrate(connection)
-    finally:
-        await connection.close()
     return name
 
 
 async def _ready_for_pooler(url: str) -> None:
     """Give the role what `presagio init` gives it behind a pooler. No copy of a database has it."""
-    connection = await asyncpg.connect(url)
-    try:
+    async with connected(url) as connection:
         await give_role(connection, server_settings(PoolSettings()))
-    finally:
-        await connection.close()
 
 
 async def drop_stale(server_url: str) -> None:
-    connection = await asyncpg.connect(server_url)
-    try:
-        for row in await connection.fetch("SELECT datname FROM pg_database"):
-            match = re.match(rf"{_PREFIX}_(\d+)_", row["datname"])
-            if match and int(match[1]) < time.time() - _STALE_SECONDS:
-                await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
-    finally:
-        await connection.close()
+    for row in await fetch(server_url, "SELECT datname FROM pg_database"):
+        match = re.match(rf"{_PREFIX}_(\d+)_", row["datname"])
+        if match and int(match[1]) < time.time() - _STALE_SECONDS:
+            await execute(server_url, f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
 
 
 def copy_with_owners(source: Path, target: Path) -> None:

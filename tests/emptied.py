@@ -5,7 +5,8 @@ undone: a database whose definitions differ from the template's, or that has gro
 keeping.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import asyncpg
@@ -98,6 +99,16 @@ _DEFINITIONS = "SELECT ARRAY[{}]".format(
 )
 
 
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Lend a connection of its own, outside any transaction."""
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Pristine:
     """What tells a template from a database that a test has changed."""
@@ -109,12 +120,9 @@ class Pristine:
     @classmethod
     async def of(cls, url: str) -> "Pristine":
         """Read the template at `url`."""
-        connection = await asyncpg.connect(url)
-        try:
+        async with connected(url) as connection:
             empty = await _write_restore(connection)
             return cls(empty, await _definitions(connection), await _size(connection))
-        finally:
-            await connection.close()
 
     async def restore(self, session: asyncpg.Connection) -> bool:
         """Empty the database of a session and tell whether it is like the template again."""
@@ -130,11 +138,8 @@ class Pristine:
 
 async def settle(url: str) -> None:
     """Bring a database with rows of tests into the state in which its clones are given back."""
-    connection = await asyncpg.connect(url)
-    try:
+    async with connected(url) as connection:
         await connection.execute(await _write_restore(connection))
-    finally:
-        await connection.close()
 
 
 async def _write_restore(connection: asyncpg.Connection) -> str:

@@ -1,10 +1,18 @@
 """Programs that some tests need and `make setup` does not install."""
 
+import asyncio
 import os
 import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
 _NAMES = {"chromium": ("chromium", "chromium-browser")}
 # Those without which a test fails; read before the environment is emptied for the tests.
 _REQUIRED = frozenset(os.environ.get("PRESAGIO_TEST_PROGRAMS", "").split())
@@ -23,3 +31,20 @@ def require_program(name: str) -> str:
     if name in _REQUIRED:
         pytest.fail(f"needs {name}, which .ci/programs installs")
     pytest.skip(f"needs {name}")
+
+
+@contextmanager
+def python(program: str, *arguments: str) -> "Iterator[subprocess.Popen[bytes]]":
+    """Run a text as a program that uses this project, until the block ends."""
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def read_line(process: "subprocess.Popen[bytes]") -> bytes:
+    assert process.stdout is not None
+    return await asyncio.to_thread(process.stdout.readline)

@@ -22,7 +22,7 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest
 from engine.values import Kind
-from tests.database import Clones, wait_for
+from tests.database import Clones, pool_on, wait_for
 from tests.patience import PATIENCE
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -39,26 +39,24 @@ def demo_url(_clones: Clones) -> Iterator[str]:
 
 
 async def load_demo(url: str) -> None:
-    database = await Database.open(url)
-    corpus = await Corpora(database).ensure(
-        "demo", kind=Kind.TWEETS, language="english", author=None, url_template=None
-    )
-    documents = Documents(database)
-    loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
-    async with SourceReader() as reader:
-        [source] = await reader.open_all(str(EXAMPLES / "demo.jsonl"))
-        report = await loader.load(source)
-    await loader.finish()
-    await documents.settle(corpus)
-    assert (report.rejected, report.inserted > 400) == (0, True)
-    await database.close()
+    async with pool_on(url) as database:
+        corpus = await Corpora(database).ensure(
+            "demo", kind=Kind.TWEETS, language="english", author=None, url_template=None
+        )
+        documents = Documents(database)
+        loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
+        async with SourceReader() as reader:
+            [source] = await reader.open_all(str(EXAMPLES / "demo.jsonl"))
+            report = await loader.load(source)
+        await loader.finish()
+        await documents.settle(corpus)
+        assert (report.rejected, report.inserted > 400) == (0, True)
 
 
 @pytest.fixture
 async def demo(demo_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(demo_url)
-    yield database
-    await database.close()
+    async with pool_on(demo_url) as database:
+        yield database
 
 
 async def ask(database: Database, message: str, *, limit: int = 3) -> Prophecy:
@@ -130,9 +128,7 @@ async def test_words_never_seen_find_nothing(demo: Database, message: str) -> No
     assert all(term.document_frequency == 0 for term in prophecy.terms)
 
 
-async def test_a_misspelt_word_finds_its_neighbour_and_the_receipt_says_so(
-    demo: Database,
-) -> None:
+async def test_a_misspelt_word_finds_its_neighbour_and_the_receipt_says_so(demo: Database) -> None:
     prophecy = await ask(demo, "containr")
     assert {term.neighbour_of for term in prophecy.terms} == {None, "containr"}
     assert any("container" in hit.candidate.text.lower() for hit in prophecy.hits)

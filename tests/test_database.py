@@ -9,44 +9,33 @@ import asyncpg
 import pytest
 
 from tests.behind_pooler import NOT_BEHIND
-from tests.database import KEEPER, Clones, drop_stale, execute
+from tests.database import KEEPER, Clones, drop_stale, execute, fetch
 from tests.scenarios.stage import load_tweets
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 async def names(url: str) -> set[str]:
-    connection = await asyncpg.connect(url)
-    try:
-        return {row["datname"] for row in await connection.fetch("SELECT datname FROM pg_database")}
-    finally:
-        await connection.close()
+    return {row["datname"] for row in await fetch(url, "SELECT datname FROM pg_database")}
 
 
 async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: Clones) -> None:
     async def seen(url: str) -> list[list[tuple[object, ...]]]:
-        connection = await asyncpg.connect(url)
-        try:
-            return [
-                [tuple(row) for row in await connection.fetch(query)]
-                for query in (
-                    "SELECT * FROM migration ORDER BY version",
-                    "SELECT * FROM glossary_version",
-                    "SELECT * FROM search_log_key",
-                    "SELECT external_id FROM document UNION SELECT name FROM corpus ORDER BY 1",
-                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%' ORDER BY 1",
-                    "SELECT pid FROM pg_stat_activity"
-                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                    f" AND application_name <> '{KEEPER}'",
-                    "SELECT sequencename::text FROM pg_sequences"
-                    " WHERE last_value IS NOT NULL ORDER BY 1",
-                    "SELECT relname, reltuples FROM pg_class"
-                    " WHERE relname IN ('migration', 'migration_pkey', 'document') ORDER BY 1",
-                    "SELECT attname FROM pg_stats WHERE schemaname = 'public' ORDER BY 1",
-                )
-            ]
-        finally:
-            await connection.close()
+        queries = (
+            "SELECT * FROM migration ORDER BY version",
+            "SELECT * FROM glossary_version",
+            "SELECT * FROM search_log_key",
+            "SELECT external_id FROM document UNION SELECT name FROM corpus ORDER BY 1",
+            "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%' ORDER BY 1",
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            f" AND application_name <> '{KEEPER}'",
+            "SELECT sequencename::text FROM pg_sequences WHERE last_value IS NOT NULL ORDER BY 1",
+            "SELECT relname, reltuples FROM pg_class"
+            " WHERE relname IN ('migration', 'migration_pkey', 'document') ORDER BY 1",
+            "SELECT attname FROM pg_stats WHERE schemaname = 'public' ORDER BY 1",
+        )
+        return [[tuple(row) for row in await fetch(url, query)] for query in queries]
 
     with _clones.clone() as new:
         fresh = await seen(new)
@@ -68,17 +57,14 @@ async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: 
 
 async def test_a_filled_database_is_handed_on_with_what_filled_it(_coffee: Clones) -> None:
     async def held(url: str) -> list[list[tuple[object, ...]]]:
-        connection = await asyncpg.connect(url)
-        try:
-            names = await connection.fetch(
-                "SELECT oid::regclass::text AS name FROM pg_class"
-                " WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1"
-            )
-            queries = [f"SELECT t::text FROM {row['name']} t ORDER BY 1" for row in names]
-            queries.append("SELECT sequencename::text, last_value FROM pg_sequences ORDER BY 1")
-            return [[tuple(row) for row in await connection.fetch(each)] for each in queries]
-        finally:
-            await connection.close()
+        tables = await fetch(
+            url,
+            "SELECT oid::regclass::text AS name FROM pg_class"
+            " WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1",
+        )
+        queries = [f"SELECT t::text FROM {row['name']} t ORDER BY 1" for row in tables]
+        queries.append("SELECT sequencename::text, last_value FROM pg_sequences ORDER BY 1")
+        return [[tuple(row) for row in await fetch(url, each)] for each in queries]
 
     with _coffee.lend() as first:
         before = await held(first)

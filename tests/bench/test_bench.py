@@ -5,6 +5,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,12 +31,12 @@ from bot.app import open_app
 from bot.settings import load_settings
 from engine.embed.store import SCALES
 from tests.db.loading import document
-from tests.db.vectors import can_keep_vectors
+from tests.db.vectors import require_vectors
 from tests.scenarios.stage import load_tweets
 
 pytestmark = pytest.mark.slow
 
-Rows = list[dict[str, object]]
+Rows = list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -73,8 +74,7 @@ def test_chunks_are_found_exactly_by_both_ways(
 async def test_the_shipped_scale_matches_its_measurement(database_url: str) -> None:
     database = await opened(database_url, size=2)
     try:
-        if not await can_keep_vectors(database):
-            pytest.skip("this server has no pgvector 0.7 or newer")
+        await require_vectors(database)
         found = scales.texts(scales.DEMO, 60)
         scale = await scales.measured(database, "tfidf", "demo", "english", found)
     finally:
@@ -166,23 +166,28 @@ def test_chat_bench_answers_every_concurrent_question_on_each_platform(
     assert all(row["worked_ms"] for row in rows if "p50_ms" in row)
 
 
-def test_phrases_are_measured_with_and_without(
-    database_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    printed: Callable[[], Rows],
-) -> None:
-    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
-    monkeypatch.setenv("DATABASE_URL", database_url)
+def expand(folder: Path, **more: str) -> None:
+    """Run the bench of phrases on files with these contents."""
     files = {
         "headlines": json.dumps({"qid": "a", "headline": "Brent climbs past a hundred"}),
         "qrels": "a\t1\t6\na\t2\t0",
         "expansions": json.dumps({"qid": "a", "phrases": ["pump and wages"]}),
-    }
+    } | more
     for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    named = [part for name in files for part in (f"--{name}", str(tmp_path / name))]
+        (folder / name).write_text(text, encoding="utf-8")
+    named = [part for name in files for part in (f"--{name}", str(folder / name))]
     expansion.main(["--corpus", "demo", "--candidates", "5", "--seconds", "", *named])
+
+
+@pytest.fixture
+def village(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
+    monkeypatch.setenv("DATABASE_URL", database_url)
+
+
+@pytest.mark.usefixtures("village")
+def test_phrases_are_measured_with_and_without(tmp_path: Path, printed: Callable[[], Rows]) -> None:
+    expand(tmp_path)
     off, auto = printed()
     assert (off["expansion"], off["recall"], off["calls"]) == ("off", 0, 1)
     assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
@@ -194,24 +199,11 @@ def test_phrases_are_measured_with_and_without(
     assert 400 < tokens[0] < tokens[1]
 
 
+@pytest.mark.usefixtures("village")
 def test_recorded_model_answers_replace_the_labels(
-    database_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    printed: Callable[[], Rows],
+    tmp_path: Path, printed: Callable[[], Rows]
 ) -> None:
-    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    files = {
-        "headlines": json.dumps({"qid": "a", "headline": "Brent climbs past a hundred"}),
-        "qrels": "a\t1\t6\na\t2\t0",
-        "judgments": "a\t2\t4",
-        "expansions": json.dumps({"qid": "a", "phrases": ["pump and wages"]}),
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    named = [part for name in files for part in (f"--{name}", str(tmp_path / name))]
-    expansion.main(["--corpus", "demo", "--candidates", "5", "--seconds", "", *named])
+    expand(tmp_path, judgments="a\t2\t4")
     _, auto = printed()
     assert (auto["recall"], auto["P@3"], auto["shown"], auto["labelled 3+"]) == (1, 0, 1, 0)
 
@@ -303,12 +295,10 @@ def test_the_work_of_each_server_is_reported(
     assert rows["one server", "search"]["cpu_ms_server"]
 
 
-def test_every_round_reads_every_feed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_round_reads_every_feed(printed: Callable[[], Rows]) -> None:
     feeds.main(["--quick"])
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    *rounds, share = rows
+    *rounds, share = printed()
     assert len(rounds) == 4
-    slow = rounds[2]
-    assert slow["slow_last_s"] >= 1.0
+    assert rounds[2]["slow_last_s"] >= 1.0
     assert rounds[1]["megabytes"] == pytest.approx(rounds[2]["megabytes"], rel=0.01)
     assert 0 < share["share"] < 0.1

@@ -92,8 +92,6 @@ def build():
 
 
 GUIDE = ROOT / "docs" / "logs.md"
-
-
 WITHOUT_FIELDS = {"stopped"}
 
 

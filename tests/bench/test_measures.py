@@ -152,17 +152,8 @@ def test_recall_is_reported_at_several_depths_with_the_upper_bound() -> None:
     assert (none.best, none.recall_at[80]) == (0, None)
 
 
-@pytest.fixture
-def headlines(tmp_path: Path) -> Path:
-    return tmp_path / "headlines.jsonl"
-
-
-@pytest.fixture
-def qrels(tmp_path: Path) -> Path:
-    return tmp_path / "qrels.tsv"
-
-
-def test_headlines_are_read_in_order_with_kind_and_date(headlines: Path) -> None:
+def test_headlines_are_read_in_order_with_kind_and_date(tmp_path: Path) -> None:
+    headlines = tmp_path / "headlines.jsonl"
     headlines.write_text(
         '\ufeff{"qid": "b", "headline": "Wall built", "kind": "real", "date": "2022-09-23"}\n'
         "\n"
@@ -180,7 +171,8 @@ def test_headlines_are_read_in_order_with_kind_and_date(headlines: Path) -> None
     assert [one.matchable for one in found] == [True, True, False]
 
 
-def test_qrels_are_read_by_headline_and_ids_stay_text(qrels: Path) -> None:
+def test_qrels_are_read_by_headline_and_ids_stay_text(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.tsv"
     qrels.write_text("a\t9007199254740993\t6\na\t007\t0\n\nb\t7\t4\n", encoding="utf-8")
     assert read_qrels(qrels) == {"a": {"9007199254740993": 6, "007": 0}, "b": {"7": 4}}
 
@@ -197,22 +189,6 @@ def test_qrels_are_read_by_headline_and_ids_stay_text(qrels: Path) -> None:
         ('{"qid": "a", "headline": "x", "date": "yesterday"}', "ISO date"),
         ('{"qid": "a", "headline": "x", "date": "2020-01-01 10:00"}', "no zone"),
         ('{"qid": "first", "headline": "x"}', "twice"),
-    ],
-)
-def test_an_unusable_headline_is_named_with_file_and_line(
-    headlines: Path, line: str, reason: str
-) -> None:
-    headlines.write_text('{"qid": "first", "headline": "x"}\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(InputError) as error:
-        read_headlines(headlines)
-    assert f"{headlines}, line 2" in str(error.value)
-    assert reason in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
         ("a\t2", "tabs"),
         ("a 2 3", "tabs"),
         ("a\t0\t2\t3", "tabs"),
@@ -223,14 +199,18 @@ def test_an_unusable_headline_is_named_with_file_and_line(
         ("a\t1\t3", "twice"),
     ],
 )
-def test_an_unusable_judgment_is_named_with_file_and_line(
-    qrels: Path, line: str, reason: str
+def test_an_unusable_headline_or_judgment_is_named_with_file_and_line(
+    tmp_path: Path, line: str, reason: str
 ) -> None:
-    qrels.write_text("a\t1\t3\n" + line + "\n", encoding="utf-8")
+    of_json = line.startswith(("{", "["))
+    good = '{"qid": "first", "headline": "x"}' if of_json else "a\t1\t3"
+    file = tmp_path / "file"
+    file.write_text(f"{good}\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
-        read_qrels(qrels)
-    assert f"{qrels}, line 2" in str(error.value)
+        (read_headlines if of_json else read_qrels)(file)
+    assert f"{file}, line 2" in str(error.value)
     assert reason in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("read", [read_headlines, read_qrels])

@@ -11,6 +11,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind
+from tests.database import fetch_rows, pool_on
 
 START = datetime(2010, 1, 1, tzinfo=UTC)
 
@@ -55,9 +56,8 @@ async def load_at(
     url: str, name: str, documents: Sequence[Document], language: str = "simple"
 ) -> None:
     """Fill a corpus of the database at a URL."""
-    database = await Database.open(url)
-    await load(database, name, documents, language)
-    await database.close()
+    async with pool_on(url) as database:
+        await load(database, name, documents, language)
 
 
 async def load(
@@ -174,9 +174,8 @@ async def assert_exact(database: Database, corpus: Corpus) -> None:
         assert stored.max_tf == max(stored.frequencies.values(), default=0)
         highest |= Counter(stored.frequencies)
     assert not await Postings(database).count_differences(corpus)
-    async with database.connection() as connection:
-        rows = await connection.fetch(
-            "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id
-        )
+    rows = await fetch_rows(
+        database, "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id
+    )
     bounds = dict(map(tuple, rows))
     assert all(bounds[lexeme] >= tf for lexeme, tf in highest.items())

@@ -23,6 +23,7 @@ from engine.posting.delivery import (
 from engine.search import Hit
 from engine.text.address import link_key
 from tests.bot.prophecies import make_hit, make_prophecy
+from tests.database import fetch_value
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (
@@ -138,8 +139,7 @@ async def some_chosen(database: Database, number: int, *, corpus: str = "demo") 
 
 
 async def count(database: Database, table: str) -> int:
-    async with database.connection() as connection:
-        return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))
+    return int(await fetch_value(database, f"SELECT count(*) FROM {table}"))
 
 
 async def decide_daily(

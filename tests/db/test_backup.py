@@ -2,24 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
 import pytest
 
 from db.backup import back_up_database, dump_tables, restore_database
 from db.corpus.corpora import Corpora
 from db.migrate import Migration, list_migrations
-from db.pool import Database
 from db.programs import build_environment, run_client
 from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, UsageError
 from engine.values import Kind
-from tests.database import execute
+from tests.database import execute, fetch, pool_on
 from tests.db.loading import assert_exact, document, load
 from tests.db.vectors import can_keep_vectors
 
@@ -36,33 +32,20 @@ SELECT count(*) FROM pg_database
 """
 
 
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    database = await Database.open(url)
-    try:
-        yield database
-    finally:
-        await database.close()
-
-
 async def back_up(url: str, folder: Path) -> Path:
     file = folder / "presagio.dump"
-    async with opened(url) as database:
+    async with pool_on(url) as database:
         await back_up_database(database, file, progress=lambda _: None)
     return file
 
 
 async def restore(url: str, file: Path) -> dict[str, int]:
-    async with opened(url) as database:
+    async with pool_on(url) as database:
         return await restore_database(database, file, progress=lambda _: None)
 
 
 async def fetch_value(url: str, query: str) -> Any:
-    connection = await asyncpg.connect(url)
-    try:
-        return await connection.fetchval(query)
-    finally:
-        await connection.close()
+    return (await fetch(url, query))[0][0]
 
 
 async def dump_script(url: str) -> list[str]:
@@ -77,7 +60,7 @@ async def dump_script(url: str) -> list[str]:
 
 
 async def fill(url: str) -> None:
-    async with opened(url) as database:
+    async with pool_on(url) as database:
         await load(database, "lib", [document("1", "a ship and a canal")], kind=Kind.LIBRARY)
         await load(database, "kept", [document("1", "a ship\n\\.\nand a canal")])
         await execute(url, "SELECT setval('document_id_seq', 77)")
@@ -101,7 +84,7 @@ async def test_a_restored_database_is_the_one_that_was_backed_up(
     assert await restore(empty_url, file) == {"kept": 1, "lib": 1}
     assert await dump_script(empty_url) == await dump_script(database_url)
     assert await fetch_value(empty_url, ROLES) == 0
-    async with opened(empty_url) as database:
+    async with pool_on(empty_url) as database:
         corpus = await load(database, "lib", [document("2", "another ship")], kind=Kind.LIBRARY)
         await assert_exact(database, corpus)
 
@@ -142,7 +125,7 @@ async def test_a_file_that_cannot_be_restored_changes_nothing(
     file.write_text("no archive, whatever it is called")
     with pytest.raises(StorageError, match=r"pg_restore failed: input file .* valid archive"):
         await restore(empty_url, file)
-    async with opened(empty_url) as database:
+    async with pool_on(empty_url) as database:
         await dump_tables(database, file, lambda _: None)
     with pytest.raises(InputError, match="holds no tables of presagio"):
         await restore(empty_url, file)
@@ -153,7 +136,7 @@ async def test_a_file_that_cannot_be_restored_changes_nothing(
 async def test_a_backup_that_fails_leaves_the_one_before(database_url: str, tmp_path: Path) -> None:
     file = tmp_path / "presagio.dump"
     file.write_text("the one before")
-    async with opened(database_url) as database:
+    async with pool_on(database_url) as database:
         with pytest.raises(StorageError, match="pg_dump failed"):
             database.url = "postgresql://127.0.0.1:1/x"
             await back_up_database(database, file, progress=lambda _: None)
@@ -167,7 +150,7 @@ async def test_a_backup_that_fails_leaves_the_one_before(database_url: str, tmp_
 
 async def test_a_backup_that_is_cancelled_leaves_no_file(database_url: str, tmp_path: Path) -> None:
     """As by Ctrl-C."""
-    async with opened(database_url) as database, database.transaction() as connection:
+    async with pool_on(database_url) as database, database.transaction() as connection:
         await connection.execute("LOCK TABLE chat")  # which pg_dump waits for
         said = asyncio.Event()
         backup = asyncio.create_task(
@@ -196,7 +179,7 @@ async def test_a_restore_counts_the_documents_of_a_damaged_table(
     await fill(database_url)
     await damage(database_url)
     file = tmp_path / "file"
-    async with opened(database_url) as database:
+    async with pool_on(database_url) as database:
         await dump_tables(database, file, lambda _: None)
     with pytest.raises(StorageError, match="kept has 0 documents in place of 1"):
         await restore(empty_url, file)
@@ -230,7 +213,7 @@ async def test_a_role_without_rights_of_a_superuser_backs_up_and_restores(
     try:
         parts = urlsplit(empty_url)
         url = urlunsplit(parts._replace(netloc=f"{role}@{parts.netloc.rpartition('@')[2]}"))
-        async with opened(url) as database:
+        async with pool_on(url) as database:
             await database.migrate()
             await load(database, "kept", [document("1", "a ship")])
         file = await back_up(url, tmp_path)
@@ -253,7 +236,7 @@ async def test_corpora_on_workers_are_restored_into_the_database(
 ) -> None:
     """On a coordinator of Citus their tables stand by themselves, beside an empty partition."""
     await fill(database_url)
-    async with opened(database_url) as database:
+    async with pool_on(database_url) as database:
         number = (await Corpora(database).get("lib")).id
     await execute(
         database_url,
@@ -262,7 +245,7 @@ async def test_corpora_on_workers_are_restored_into_the_database(
         f"UPDATE corpus SET placed_postings = true, postings_to = NULL WHERE id = {number}",
     )
     assert await restore(empty_url, await back_up(database_url, tmp_path)) == {"kept": 1, "lib": 1}
-    async with opened(empty_url) as database:
+    async with pool_on(empty_url) as database:
         corpus = await load(database, "lib", [document("2", "another ship")], kind=Kind.LIBRARY)
         assert (corpus.documents, corpus.postings, corpus.placed) == (2, True, False)
         await assert_exact(database, corpus)

@@ -16,7 +16,7 @@ from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import make_searchable
 from engine.values import Corpus
-from tests.database import Clones, wait_for
+from tests.database import Clones, fetch_rows, pool_on, wait_for
 from tests.db.loading import document, load, read_back
 from tests.db.reference import Counted, assert_same, ranked, scores
 
@@ -39,12 +39,11 @@ def mixed_url(_clones: Clones) -> Iterator[str]:
     """A database with the same mixed corpus thrice, named after the language it was given."""
 
     async def fill(url: str) -> None:
-        database = await Database.open(url)
-        documents = [document(i, t, lang="en", day=1) for i, t in ENGLISH.items()]
-        documents += [document(i, t, lang="es", day=2) for i, t in SPANISH.items()]
-        for language in ("english", "spanish", "simple"):
-            await load(database, language, documents, language)
-        await database.close()
+        async with pool_on(url) as database:
+            documents = [document(i, t, lang="en", day=1) for i, t in ENGLISH.items()]
+            documents += [document(i, t, lang="es", day=2) for i, t in SPANISH.items()]
+            for language in ("english", "spanish", "simple"):
+                await load(database, language, documents, language)
 
     with _clones.clone() as url:
         wait_for(fill(url))
@@ -53,9 +52,8 @@ def mixed_url(_clones: Clones) -> Iterator[str]:
 
 @pytest.fixture
 async def mixed(mixed_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(mixed_url)
-    yield database
-    await database.close()
+    async with pool_on(mixed_url) as database:
+        yield database
 
 
 async def ask(database: Database, corpus: Corpus, headline: str) -> tuple[list[Term], set[str]]:
@@ -144,9 +142,7 @@ async def test_a_document_is_read_in_its_own_language_else_in_that_of_the_corpus
     assert set(stored.frequencies) == lexemes
 
 
-async def test_a_simple_corpus_only_folds_case_and_accents(
-    database: Database,
-) -> None:
+async def test_a_simple_corpus_only_folds_case_and_accents(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "The Running MÁS Ñandú")], "simple")
     terms, found = await ask(database, corpus, "the mas nandu run")
     assert found == {"1"}
@@ -200,10 +196,9 @@ async def test_retrieval_is_exact_over_two_languages(database: Database) -> None
 
 
 async def test_the_configurations_cover_every_language_of_the_server(database: Database) -> None:
-    async with database.connection() as connection:
-        rows = await connection.fetch(
-            "SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace"
-        )
+    rows = await fetch_rows(
+        database, "SELECT cfgname FROM pg_ts_config WHERE cfgnamespace = 'pg_catalog'::regnamespace"
+    )
     corpora = Corpora(database)
     for row in rows:
         corpus = await load(database, row["cfgname"], [document("1", "42")], row["cfgname"])

@@ -22,6 +22,7 @@ from engine.errors import (
     StorageRights,
     StorageUnreachable,
 )
+from tests.database import pool_on, run_sql
 from tests.db.loading import document, new_corpus
 from tests.patience import PATIENCE, movable_time
 
@@ -154,31 +155,27 @@ async def test_a_number_that_cannot_be_stored_is_named(database: Database) -> No
 
 async def test_a_missing_extension_says_what_to_install(database: Database) -> None:
     with pytest.raises(StorageRights, match="contrib"):
-        async with database.connection() as connection:
-            await connection.execute("CREATE EXTENSION presagio_has_no_such_extension")
+        await run_sql(database, "CREATE EXTENSION presagio_has_no_such_extension")
 
 
 async def test_a_statement_that_takes_too_long_is_cancelled_by_the_client(
     database_url: str,
 ) -> None:
-    database = await Database.open(database_url, PoolSettings(command_timeout=PATIENCE))
-    with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
-        async with database.connection() as connection:
-            sleeping = asyncio.create_task(connection.execute("SELECT pg_sleep(600)"))
-            await asyncio.sleep(0)  # it has been sent
-            move(PATIENCE)
-            await sleeping
-    await database.close()
+    async with pool_on(database_url, PoolSettings(command_timeout=PATIENCE)) as database:
+        with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
+            async with database.connection() as connection:
+                sleeping = asyncio.create_task(connection.execute("SELECT pg_sleep(600)"))
+                await asyncio.sleep(0)  # it has been sent
+                move(PATIENCE)
+                await sleeping
 
 
 async def test_a_statement_that_takes_too_long_is_cancelled_by_the_server(
     database_url: str,
 ) -> None:
-    database = await Database.open(database_url, PoolSettings(statement_timeout=0.5))
-    with pytest.raises(StorageInterrupted, match="in time"):
-        async with database.connection() as connection:
-            await connection.execute("SELECT pg_sleep(600)")
-    await database.close()
+    async with pool_on(database_url, PoolSettings(statement_timeout=0.5)) as database:
+        with pytest.raises(StorageInterrupted, match="in time"):
+            await run_sql(database, "SELECT pg_sleep(600)")
 
 
 async def test_a_broken_connection_says_what_to_do(database: Database) -> None:
@@ -201,15 +198,9 @@ def test_a_worker_that_does_not_answer_is_named(said: str) -> None:
 
 
 SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
-
-
 SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)
-
-
 # The numbers of these are given by the expressions that are put into their braces.
 COMPOSED = {"described"}
-
-
 # Parts of statements, which give their parameters their numbers.
 READ = load_statements("search")["read"]
 

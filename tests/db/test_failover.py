@@ -12,10 +12,10 @@ from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
-from tests.database import execute
+from tests.database import execute, fetch, pool_on
 from tests.db.loading import load_texts
 from tests.fakes.standby import Pair, pair
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 TEXTS = ["a storm is coming", "rain over three towns"]
 TIMES = LeaseTimes(holds=3.0, sure=2.0, renewal=0.2, answer=2.0, retry=0.1)
@@ -29,11 +29,10 @@ def both(run_folder: Path) -> Iterator[Pair]:
 
 @pytest.fixture
 async def database(both: Pair) -> AsyncIterator[Database]:
-    database = await Database.open(both.url, PoolSettings(connect_timeout=4.0))
-    await database.migrate()
-    await load_texts(database, "before", TEXTS)
-    yield database
-    await database.close()
+    async with pool_on(both.url, PoolSettings(connect_timeout=4.0)) as database:
+        await database.migrate()
+        await load_texts(database, "before", TEXTS)
+        yield database
 
 
 async def store(database: Database, name: str) -> None:
@@ -49,18 +48,12 @@ async def store(database: Database, name: str) -> None:
 
 
 async def fetch_names(url: str) -> set[str]:
-    connection = await asyncpg.connect(url)
-    try:
-        return {row["name"] for row in await connection.fetch("SELECT name FROM corpus")}
-    finally:
-        await connection.close()
+    return {row["name"] for row in await fetch(url, "SELECT name FROM corpus")}
 
 
 async def wait_until_replayed(both: Pair) -> None:
     """Return when the standby has what the primary has: a promotion loses the rest."""
-    async with asyncio.timeout(PATIENCE):
-        while not await _has_corpus(both.standby.url):  # noqa: ASYNC110 - a server tells nobody
-            await asyncio.sleep(0.02)
+    await until(lambda: _has_corpus(both.standby.url))
 
 
 async def _has_corpus(url: str) -> bool:
@@ -83,9 +76,7 @@ async def test_a_promoted_standby_is_used_and_the_old_primary_returns_as_a_stand
         await asyncio.to_thread(both.primary.kill)
         await promote(both)
         await store(database, "after")
-        async with asyncio.timeout(PATIENCE):
-            while not lease.is_held:  # noqa: ASYNC110 - a lease tells nobody
-                await asyncio.sleep(0.02)
+        await until(lambda: lease.is_held)
         assert lease.fence == fence, "nobody else took it"
     assert await fetch_names(both.standby.url) == {"before", "after"}
     await asyncio.to_thread(both.primary.copy_from, both.standby)

@@ -3,11 +3,8 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
-import textwrap
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,34 +15,32 @@ from db.embedded.server import EmbeddedServer
 from db.lease import Lease, LeaseTimes, elapsed_seconds
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS
+from tests.database import CARELESS, fetch_rows, fetch_value, run_sql
 from tests.fakes.database_line import DatabaseLine
 from tests.fakes.standby import pair
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
+from tests.programs import python, read_line
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "leader"
 # A holder that is late by less than `holds` keeps the lease: tests wait for events, not for these.
 HASTY = LeaseTimes(renewal=0.05, retry=0.05)
 SHORT = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
 
 # Says whether it holds the lease each time that changes.
-OTHER_PROCESS = textwrap.dedent(
-    """
-    import asyncio, sys
-    from db.lease import Lease, LeaseTimes
-    from db.pool import Database
+OTHER_PROCESS = """
+import asyncio, sys
+from db.lease import Lease, LeaseTimes
+from db.pool import Database
 
-    async def main():
-        times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
-        async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
-            while True:
-                print("holds" if lease.is_held else "waits", flush=True)
-                await lease.wait_for_change()
+async def main():
+    times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
+    async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
+        while True:
+            print("holds" if lease.is_held else "waits", flush=True)
+            await lease.wait_for_change()
 
-    asyncio.run(main())
-    """
-)
+asyncio.run(main())
+"""
 
 
 class Clock:
@@ -61,12 +56,25 @@ class Clock:
 
 
 async def holders(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT holder FROM lease WHERE expires_at > '-infinity'")
+    rows = await fetch_rows(database, "SELECT holder FROM lease WHERE expires_at > '-infinity'")
     return [row["holder"] for row in rows]
 
 
-async def until(lease: Lease, *, held: bool) -> None:
+async def leave_row(
+    database: Database,
+    holder: str,
+    expires: str = "now()",
+    *,
+    name: str = NAME,
+    renewals: int = 3,
+    seconds: int = 15,
+) -> None:
+    """Leave the row of a lease that another process has held."""
+    row = f"INSERT INTO lease VALUES ($1, $2, 7, $3, $4, {expires})"
+    await run_sql(database, row, name, holder, renewals, seconds)
+
+
+async def until_changed(lease: Lease, *, held: bool) -> None:
     async with asyncio.timeout(PATIENCE):
         while lease.is_held is not held:
             await lease.wait_for_change()
@@ -82,36 +90,13 @@ async def end_sessions(database: Database) -> None:
         )
 
 
-@contextmanager
-def other_process(url: str) -> Iterator["subprocess.Popen[bytes]"]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", OTHER_PROCESS, url],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-async def said(process: "subprocess.Popen[bytes]") -> bytes:
-    assert process.stdout is not None
-    return await asyncio.to_thread(process.stdout.readline)
-
-
 @pytest.fixture
 async def lease(database: Database) -> AsyncIterator[Lease]:
     async with Lease(database, NAME, times=HASTY) as entered:
         yield entered
 
 
-async def test_exactly_one_process_holds_the_lease_and_another_follows(
-    database: Database,
-) -> None:
+async def test_exactly_one_process_holds_the_lease_and_another_follows(database: Database) -> None:
     leases = [Lease(database, NAME, times=HASTY) for _ in range(6)]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     assert sorted(lease.is_held for lease in leases) == [False] * 5 + [True]
@@ -156,36 +141,32 @@ async def test_a_holder_that_loses_its_connection_keeps_the_lease(
     async with Lease(database, NAME, times=HASTY) as other:
         fence = lease.fence
         await end_sessions(database)
-        async with database.connection() as connection:
-            async with asyncio.timeout(PATIENCE):
-                before = await connection.fetchval("SELECT renewals FROM lease")
-                while await connection.fetchval("SELECT renewals FROM lease") <= before + 2:  # noqa: ASYNC110 - the database counts
-                    await asyncio.sleep(0.02)
+        await renewals(database, at_least=await renewals(database, at_least=0) + 3)
         assert lease.is_held
         assert lease.fence == fence
         assert not other.is_held
 
 
 async def test_a_killed_holder_is_replaced(database: Database, database_url: str) -> None:
-    with other_process(database_url) as process:
-        assert await said(process) == b"holds\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"holds\n"
         async with Lease(database, NAME, times=SHORT) as lease:
             assert not lease.is_held
             process.send_signal(signal.SIGKILL)
-            await until(lease, held=True)
+            await until_changed(lease, held=True)
             assert lease.fence == 2
 
 
 async def test_a_frozen_holder_is_replaced_and_finds_out_when_it_goes_on(
     database: Database, database_url: str
 ) -> None:
-    with other_process(database_url) as process:
-        assert await said(process) == b"holds\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"holds\n"
         async with Lease(database, NAME, times=SHORT) as lease:
             process.send_signal(signal.SIGSTOP)
-            await until(lease, held=True)
+            await until_changed(lease, held=True)
             process.send_signal(signal.SIGCONT)
-            assert await said(process) == b"waits\n"
+            assert await read_line(process) == b"waits\n"
             assert lease.is_held
 
 
@@ -196,7 +177,7 @@ async def test_clock_changes_of_the_database_never_make_two_holders(
     """A later clock sees the lease as over, an earlier one as never over; renewals decide."""
     clock = Clock()
     async with Lease(database, NAME, times=HASTY, clock=clock) as other:
-        async with asyncio.timeout(PATIENCE), database.connection() as connection:
+        async with database.connection() as connection:
             for _ in range(10):  # it renews, and each time the step is made anew
                 before = await connection.fetchval(
                     "UPDATE lease SET expires_at = expires_at - $1::text::interval"
@@ -204,11 +185,8 @@ async def test_clock_changes_of_the_database_never_make_two_holders(
                     step,
                 )
                 clock.seconds += 5.0  # less than it holds
-                while await connection.fetchval("SELECT renewals FROM lease") <= before:  # noqa: ASYNC110 - the database counts
-                    await asyncio.sleep(0.02)
-                asked = clock.asked
-                while clock.asked < asked + 4:  # noqa: ASYNC110 - so that it has looked since
-                    await asyncio.sleep(0.02)
+                await renewals(database, at_least=before + 1)
+                await looks(clock, 2)  # so that it has looked since
                 assert not other.is_held
         assert lease.is_held
         assert lease.fence == 1
@@ -216,51 +194,40 @@ async def test_clock_changes_of_the_database_never_make_two_holders(
 
 async def looks(clock: Clock, times: int) -> None:
     """Return when processes by this clock have looked again so often."""
-    async with asyncio.timeout(PATIENCE):
-        end = clock.asked + 3 * times
-        while clock.asked < end:  # noqa: ASYNC110 - a clock tells nobody
-            await asyncio.sleep(0.01)
+    end = clock.asked + 3 * times
+    await until(lambda: clock.asked >= end)
 
 
 async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: Database) -> None:
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO lease VALUES ($1, 'dead', 7, 3, 15, now() + interval '1 year')", NAME
-        )
+    await leave_row(database, "dead", "now() + interval '1 year'")
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         assert not lease.is_held
         clock.seconds += 15.0
         await looks(clock, 3)
         assert not lease.is_held
         clock.seconds += 0.1
-        await until(lease, held=True)
+        await until_changed(lease, held=True)
         assert lease.fence == 8
 
 
 async def test_a_longer_term_of_another_holder_is_respected(database: Database) -> None:
     """Another version of the program may have other ones."""
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO lease VALUES ($1, 'newer', 7, 3, 60, now() + interval '60 s')", NAME
-        )
+    await leave_row(database, "newer", "now() + interval '60 s'", seconds=60)
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         clock.seconds += 59.9
         await looks(clock, 3)
         assert not lease.is_held
         clock.seconds += 0.2
-        await until(lease, held=True)
+        await until_changed(lease, held=True)
 
 
 @pytest.mark.parametrize("backup", ["empty", "free", "older"])
 async def test_a_restored_database_makes_no_second_holder(database: Database, backup: str) -> None:
     """Neither by a lease that was free then, nor by one that seems to have stayed the same."""
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO lease VALUES ($1, 'another', 7, 3, 15, now() + interval '15 s')", NAME
-        )
+    await leave_row(database, "another", "now() + interval '15 s'")
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         outcome = asyncio.create_task(lease.wait_until_settled())
         await looks(clock, 1)
@@ -279,7 +246,7 @@ async def test_a_restored_database_makes_no_second_holder(database: Database, ba
         assert not lease.is_held, "the other relies on what was restored away"
         assert not outcome.done(), "nobody was seen to renew it"
         clock.seconds += 1.1
-        await until(lease, held=True)
+        await until_changed(lease, held=True)
         assert await outcome
 
 
@@ -287,32 +254,26 @@ async def test_a_lease_that_is_held_cannot_be_deleted(database: Database) -> Non
     async with Lease(database, NAME, times=HASTY):
         for statement in ("DELETE FROM lease", "TRUNCATE lease"):
             with pytest.raises(StorageError, match='lease "leader" is held by'):
-                async with database.connection() as connection:
-                    await connection.execute(statement)
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM lease")
+                await run_sql(database, statement)
+    await run_sql(database, "DELETE FROM lease")
     async with Lease(database, NAME, times=HASTY) as again:
         assert again.fence == 2
 
 
 async def one_waits(database: Database) -> None:
     """Return when a statement on the lease waits for a transaction that has locked its row."""
-    async with asyncio.timeout(PATIENCE), database.connection() as connection:
-        while not await connection.fetchval(  # noqa: ASYNC110 - the database knows
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query ~ 'lease'"
-        ):
-            await asyncio.sleep(0.01)
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event_type = 'Lock' AND query ~ 'lease'"
+    )
+    await until(lambda: fetch_value(database, waiting))
 
 
 async def test_a_term_counts_from_before_the_request(database: Database) -> None:
     """Others count from when they see the row, which may be long before the holder's answer."""
     clock, times = Clock(), LeaseTimes(renewal=9.0)  # one question within this test
     lease = Lease(database, NAME, times=times, clock=clock)
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO lease VALUES ($1, 'former', 7, 3, 15, '-infinity')", NAME
-        )
+    await leave_row(database, "former", "'-infinity'")
     async with database.transaction() as connection:
         await connection.execute("SELECT FROM lease FOR UPDATE")
         entering = asyncio.create_task(lease.__aenter__())
@@ -330,8 +291,7 @@ async def test_a_lease_renewed_or_taken_since_it_was_read_is_not_taken(
     database: Database, since: str
 ) -> None:
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute("INSERT INTO lease VALUES ($1, 'late', 7, 3, 15, now())", NAME)
+    await leave_row(database, "late")
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         async with database.transaction() as connection:
             await connection.execute(f"UPDATE lease SET {since}")
@@ -345,47 +305,32 @@ async def test_a_lease_renewed_or_taken_since_it_was_read_is_not_taken(
 async def test_a_former_holder_does_not_release_the_lease_of_another(database: Database) -> None:
     async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=Clock()) as lease:
         assert lease.is_held
-        async with database.connection() as connection:
-            await connection.execute("UPDATE lease SET holder = 'another', fence = fence + 1")
+        await run_sql(database, "UPDATE lease SET holder = 'another', fence = fence + 1")
     assert await holders(database) == ["another"]
 
 
 async def test_a_released_lease_is_taken_anew_and_never_renewed(database: Database) -> None:
     """Another process may have seen that it was free."""
-    async with (
-        asyncio.timeout(PATIENCE),
-        Lease(database, NAME, times=HASTY, clock=Clock()),
-        database.connection() as connection,
-    ):
-        await connection.execute("UPDATE lease SET expires_at = '-infinity'")
-        while not await holders(database):  # noqa: ASYNC110 - the database knows
-            await asyncio.sleep(0.01)
-        assert await connection.fetchval("SELECT fence FROM lease") == 2
+    async with Lease(database, NAME, times=HASTY, clock=Clock()):
+        await run_sql(database, "UPDATE lease SET expires_at = '-infinity'")
+        await until(lambda: holders(database))
+        assert await fetch_value(database, "SELECT fence FROM lease") == 2
 
 
 async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) -> None:
     lease = Lease(database, NAME, times=HASTY, clock=Clock())
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO lease VALUES ($1, $2, 7, 0, 15, now() + interval '15 s')",
-            *(NAME, lease.holder),
-        )
+    await leave_row(database, lease.holder, "now() + interval '15 s'", renewals=0)
     async with lease:
         assert lease.is_held
         assert lease.fence == 7
 
 
-async def test_a_holder_continues_with_the_fence_of_a_restored_lease(
-    database: Database,
-) -> None:
+async def test_a_holder_continues_with_the_fence_of_a_restored_lease(database: Database) -> None:
     """What it writes under the number of before would not be stored."""
     async with Lease(database, NAME, times=HASTY, clock=Clock()) as lease:
-        async with database.connection() as connection:
-            await connection.execute("UPDATE lease SET fence = 9")
-        async with asyncio.timeout(PATIENCE):
-            while lease.fence != 9:  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
-        await until(lease, held=True)
+        await run_sql(database, "UPDATE lease SET fence = 9")
+        await until(lambda: lease.fence == 9)
+        await until_changed(lease, held=True)
 
 
 async def test_a_lapsed_holder_still_releases_its_lease(database: Database) -> None:
@@ -401,9 +346,9 @@ async def test_a_lapse_is_told_although_the_database_does_not_answer(database_ur
     async with DatabaseLine.to(database_url) as line, asyncio.timeout(PATIENCE):
         database = await Database.open(line.url)
         async with Lease(database, NAME, times=times) as lease:
-            await until(lease, held=True)
+            await until_changed(lease, held=True)
             line.stop_carrying()
-            await until(lease, held=False)
+            await until_changed(lease, held=False)
             assert lease.fence == 1
             line.cut()
         await database.close()
@@ -446,38 +391,14 @@ def test_a_term_that_could_make_two_holders_is_refused(times: dict[str, float]) 
 
 async def test_two_waiters_do_not_both_take_an_expired_lease(database: Database) -> None:
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute("INSERT INTO lease VALUES ($1, 'dead', 1, 0, 15, now())", NAME)
+    await leave_row(database, "dead")
     leases = [Lease(database, NAME, times=HASTY, clock=clock) for _ in range(8)]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     clock.seconds += 16.0
-    async with asyncio.timeout(PATIENCE):
-        while not any(lease.is_held for lease in leases):  # noqa: ASYNC110 - any may be the one
-            await asyncio.sleep(0.01)
+    await until(lambda: any(lease.is_held for lease in leases))
     clock.seconds += 1.0
     assert [lease.is_held for lease in leases].count(True) == 1
     await asyncio.gather(*(lease.__aexit__(None, None, None) for lease in leases))
-
-
-@pytest.mark.slow
-async def test_a_lease_survives_a_restart_of_the_server(server_folder: Path) -> None:
-    server = EmbeddedServer(server_folder, extra=CARELESS)
-    await asyncio.to_thread(server.acquire)
-    try:
-        database = await Database.open(server.url("postgres"))
-        await database.migrate()
-        clock = Clock()
-        async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
-            assert lease.is_held
-            await asyncio.to_thread(server.release)  # stops it
-            clock.seconds += 11.0
-            await until(lease, held=False)
-            await asyncio.to_thread(server.acquire)
-            clock.seconds += 16.0
-            await until(lease, held=True)
-        await database.close()
-    finally:
-        await asyncio.to_thread(server.release)
 
 
 @pytest.mark.slow
@@ -490,11 +411,8 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
         database = await Database.open(server.url("postgres"))
         await database.migrate()
         clock = Clock()
-        async with database.connection() as connection:
-            await connection.execute(
-                "INSERT INTO lease VALUES ('left', 'dead', 7, 3, 15, now() + interval '1 h');"
-                "CHECKPOINT"
-            )
+        await leave_row(database, "dead", "now() + interval '1 h'", name="left")
+        await run_sql(database, "CHECKPOINT")
         async with (
             Lease(database, NAME, times=HASTY),
             Lease(database, "left", times=HASTY, clock=clock) as heir,
@@ -504,9 +422,7 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
             await looks(clock, 2)
             pid = int((server.folder / "postmaster.pid").read_text().split()[0])
             os.kill(pid, signal.SIGQUIT)  # as a crash
-            async with asyncio.timeout(PATIENCE):
-                while not await asyncio.to_thread(server.revive):  # noqa: ASYNC110 - it has died
-                    await asyncio.sleep(0.05)
+            await until(lambda: asyncio.to_thread(server.revive))  # once it has died
             assert await renewals(database, at_least=0) >= before
             await renewals(database, at_least=before + 1)
             await looks(clock, 3)
@@ -514,7 +430,7 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
             await looks(clock, 3)
             assert not heir.is_held, "it might have been renewed before the crash"
             clock.seconds += 15.0
-            await until(heir, held=True)
+            await until_changed(heir, held=True)
         await database.close()
     finally:
         await asyncio.to_thread(server.release)
@@ -550,22 +466,19 @@ async def test_a_promoted_standby_makes_no_second_holder(server_folder: Path, la
                 await looks(clock, 3)
                 assert not second.is_held
                 if lacks == "renewals":
-                    await until(first, held=True)
+                    await until_changed(first, held=True)
                     assert first.fence == 1
                 else:
-                    await until(first, held=False)
+                    await until_changed(first, held=False)
                     clock.seconds += 14.0
-                    await until(second, held=True)
+                    await until_changed(second, held=True)
             await database.close()
 
 
 async def caught_up(database: Database) -> None:
     """Return when the standby has received everything."""
-    async with asyncio.timeout(PATIENCE), database.connection() as connection:
-        while not await connection.fetchval(  # noqa: ASYNC110 - the server counts
-            "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
-        ):
-            await asyncio.sleep(0.02)
+    replayed = "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
+    await until(lambda: fetch_value(database, replayed))
 
 
 async def renewals(database: Database, *, at_least: int) -> int:
@@ -573,10 +486,9 @@ async def renewals(database: Database, *, at_least: int) -> int:
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
-                async with database.connection() as connection:
-                    found: int = await connection.fetchval(
-                        "SELECT renewals FROM lease WHERE name = $1", NAME
-                    )
+                found: int = await fetch_value(
+                    database, "SELECT renewals FROM lease WHERE name = $1", NAME
+                )
                 if found >= at_least:
                     return found
             except StorageError:  # the pool replaces its connections after a crash
@@ -634,8 +546,7 @@ async def test_a_lease_takes_no_connection_from_the_pool(database_url: str) -> N
 
 async def test_outcome_waits_for_a_dead_holder_to_expire(database: Database, lease: Lease) -> None:
     clock = Clock()
-    async with database.connection() as connection:
-        await connection.execute("INSERT INTO lease VALUES ('left', 'dead', 1, 0, 15, now())")
+    await leave_row(database, "dead", name="left")
     async with (
         asyncio.timeout(PATIENCE),
         Lease(database, NAME, times=HASTY) as other,

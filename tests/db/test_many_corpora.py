@@ -24,9 +24,9 @@ from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.search import Filters
 from engine.values import Corpus
-from tests.database import Clones, wait_for
+from tests.database import Clones, fetch_value, pool_on, wait_for
 from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, can_keep_vectors, require_vectors
 from tests.patience import PATIENCE
 
 MANY, FEW = 300, 3
@@ -50,14 +50,15 @@ def few_url(_clones: Clones) -> Iterator[str]:
 
 
 async def _filled(url: str, corpora: int) -> None:
-    database = await Database.open(url)
-    for number in range(corpora - 2):
-        await new_corpus(database, f"c{number}")
-    await load(database, "large", [document(str(n), f"rust rain {n}", day=n) for n in range(900)])
-    corpus = await load(database, "full", TEXTS)
-    if await can_keep_vectors(database):
-        await fill_vectors(Embeddings(database), WordModel(), corpus, progress=lambda *_: None)
-    await database.close()
+    async with pool_on(url) as database:
+        for number in range(corpora - 2):
+            await new_corpus(database, f"c{number}")
+        await load(
+            database, "large", [document(str(n), f"rust rain {n}", day=n) for n in range(900)]
+        )
+        corpus = await load(database, "full", TEXTS)
+        if await can_keep_vectors(database):
+            await fill_vectors(Embeddings(database), WordModel(), corpus, progress=lambda *_: None)
 
 
 class Watched(Database):
@@ -175,8 +176,7 @@ async def _told(database: Database) -> None:
 
 async def _compared(database: Database) -> None:
     corpus = await _full(database)
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     embeddings, model = Embeddings(database), WordModel()
     await fill_vectors(embeddings, model, corpus, progress=lambda *_: None)
     space = await embeddings.space(corpus, "words")
@@ -242,34 +242,30 @@ async def test_four_concurrent_ingests_stay_within_the_lock_limit(many_url: str)
 
 @pytest.mark.slow  # a database with many corpora
 async def test_concurrent_ingests_leave_exact_statistics(many_url: str) -> None:
-    database = await Database.open(many_url)
-    async with database.connection() as connection:
-        allowed = await connection.fetchval("SHOW max_locks_per_transaction")
-    assert int(allowed) == 64
+    async with pool_on(many_url) as database:
+        allowed = await fetch_value(database, "SHOW max_locks_per_transaction")
+        assert int(allowed) == 64
 
-    async def ingest(number: int) -> None:
-        corpus = await Corpora(database).get(f"c{number}")
-        documents = Documents(database)
-        await documents.upsert(corpus, TEXTS)
-        await documents.upsert(corpus, [document("0", "snow")])
-        await documents.stitch_threads(corpus)
-        await documents.settle(corpus)
-        await Retention(database).forget(corpus, before=START + timedelta(days=5))
-        await assert_exact(database, corpus)
+        async def ingest(number: int) -> None:
+            corpus = await Corpora(database).get(f"c{number}")
+            documents = Documents(database)
+            await documents.upsert(corpus, TEXTS)
+            await documents.upsert(corpus, [document("0", "snow")])
+            await documents.stitch_threads(corpus)
+            await documents.settle(corpus)
+            await Retention(database).forget(corpus, before=START + timedelta(days=5))
+            await assert_exact(database, corpus)
 
-    await asyncio.gather(*map(ingest, range(10, 14)))
-    await database.close()
+        await asyncio.gather(*map(ingest, range(10, 14)))
 
 
 async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str) -> None:
-    loader = await Database.open(database_url)
-    corpora = [await load_texts(loader, f"c{n}", ["rain and boats"]) for n in range(5)]
-    await loader.close()
+    async with pool_on(database_url) as loader:
+        corpora = [await load_texts(loader, f"c{n}", ["rain and boats"]) for n in range(5)]
     database = await Database.open(database_url, PoolSettings(size=1, corpora=3))
 
     async def process() -> int:
-        async with database.connection() as connection:
-            return int(await connection.fetchval("SELECT pg_backend_pid()"))
+        return int(await fetch_value(database, "SELECT pg_backend_pid()"))
 
     try:
         index, begun = LexicalIndex(database), await process()
@@ -288,13 +284,10 @@ async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str
 
 
 async def test_an_error_in_a_session_due_for_replacement_is_still_raised(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(size=1, corpora=1))
-    try:
+    async with pool_on(database_url, PoolSettings(size=1, corpora=1)) as database:
         with pytest.raises(StorageError, match="no_table"):
             async with database.transaction() as connection:
                 await connection.execute("SELECT 1 /* document_1 document_2 */")
                 await connection.execute("SELECT FROM no_table")
         async with database.transaction() as connection:
             assert await connection.fetchval("SELECT 1") == 1
-    finally:
-        await database.close()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import asyncpg
@@ -14,6 +15,7 @@ import pytest
 from db import migrate as module
 from db.chat.answers import Answers, prophecy_to_json
 from db.chat.chats import Chats
+from db.connection import Connection
 from db.corpus.corpora import Corpora, create_partition
 from db.migrate import Migration, check_migrations, list_migrations, migrate, select_pending
 from db.pool import Database, PoolSettings
@@ -23,7 +25,7 @@ from engine.chat import Tally
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
-from tests.database import execute, until_blocked, with_database
+from tests.database import execute, fetch_rows, pool_on, run_sql, until_blocked, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.db.news import NOW
 from tests.patience import PATIENCE, movable_time
@@ -34,9 +36,8 @@ _ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 async def empty(empty_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(empty_url)
-    yield database
-    await database.close()
+    async with pool_on(empty_url) as database:
+        yield database
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
@@ -81,9 +82,7 @@ asyncio.run(main(sys.argv[1]))
 
 
 @pytest.mark.slow
-async def test_concurrent_processes_run_each_migration_once(
-    empty_url: str,
-) -> None:
+async def test_concurrent_processes_run_each_migration_once(empty_url: str) -> None:
     starters = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-c", _STARTER, empty_url,
@@ -134,8 +133,7 @@ async def test_a_failing_migration_leaves_nothing_and_frees_the_lock(
 
 
 async def test_an_edited_migration_is_noticed(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute("UPDATE migration SET checksum = 'other' WHERE version = 1")
+    await run_sql(database, "UPDATE migration SET checksum = 'other' WHERE version = 1")
     with pytest.raises(StorageOutdated, match="Migration 1 differs"):
         await database.migrate()
     with pytest.raises(StorageOutdated, match="Migration 1 differs"):
@@ -143,10 +141,9 @@ async def test_an_edited_migration_is_noticed(database: Database) -> None:
 
 
 async def test_a_database_of_a_newer_version_is_left_alone(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO migration (version, name, checksum) VALUES (9999, 'future', 'x')"
-        )
+    await run_sql(
+        database, "INSERT INTO migration (version, name, checksum) VALUES (9999, 'future', 'x')"
+    )
     with pytest.raises(StorageOutdated, match="newer version"):
         await database.migrate()
     with pytest.raises(StorageOutdated, match="newer version"):
@@ -172,10 +169,9 @@ async def test_a_database_with_an_unsuitable_encoding_is_refused(
     create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'"
     await execute(server_url, create)
     try:
-        database = await Database.open(with_database(empty_url, name))
-        with pytest.raises(StorageError, match="in LATIN1") as refused:
-            await database.migrate()
-        await database.close()
+        async with pool_on(with_database(empty_url, name)) as database:
+            with pytest.raises(StorageError, match="in LATIN1") as refused:
+                await database.migrate()
     finally:
         await execute(server_url, f'DROP DATABASE "{name}"')
     assert "--encoding=UTF8" in str(refused.value.fix)
@@ -210,6 +206,14 @@ def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     assert select_pending(known, {2: known[1].checksum}) == known[:1]
 
 
+async def insert(connection: Connection, table: str, **row: object) -> Any:
+    """Add a row to a table as it was then; return its number, if it has one."""
+    places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
+    number = " RETURNING id" if table in {"answer", "chat", "corpus", "item"} else ""
+    statement = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}){number}"
+    return await connection.fetchval(statement, *row.values())
+
+
 async def migrate_before(name: str, database: Database) -> None:
     """Bring a database to the tables that came before one migration."""
     older = list(takewhile(lambda each: each.name != name, list_migrations()))
@@ -218,9 +222,7 @@ async def migrate_before(name: str, database: Database) -> None:
             await migrate(connection)
 
 
-async def test_migration_drops_file_dates_and_labels_document_dates(
-    empty: Database,
-) -> None:
+async def test_migration_drops_file_dates_and_labels_document_dates(empty: Database) -> None:
     await migrate_before("undated", empty)
     rows = {
         "a": ("epub", '{"dated_by": "file"}'),
@@ -228,31 +230,22 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
         "c": ("docx", "{}"),
         "d": ("html", "{}"),
     }
+    texts = {"language": "simple", "text": "storm", "search_text": "storm"}
     async with empty.connection() as connection:
-        corpus_id = await connection.fetchval(
-            "INSERT INTO corpus (name, kind, language) VALUES ('lib', 'library', 'simple')"
-            " RETURNING id"
-        )
-        await create_partition(connection, corpus_id)
+        number = await insert(connection, "corpus", name="lib", kind="library", language="simple")
+        await create_partition(connection, number)
         for name, (platform, meta) in rows.items():
-            item = await connection.fetchval(
-                "INSERT INTO item (corpus_id, external_id, digest, created_at, parts)"
-                " VALUES ($1, $2, 1, now(), 1) RETURNING id",
-                corpus_id,
-                name,
-            )
-            await connection.execute(
-                "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
-                " search_text, platform, item_id, part, meta)"
-                " VALUES ($1, now(), 1, $2, 'simple', 'storm', 'storm', $3, $4, 1, $5::jsonb)",
-                corpus_id, f"{name}~part1", platform, item, meta,
-            )  # fmt: skip
+            known = {"corpus_id": number, "created_at": NOW, "digest": 1}
+            item = await insert(connection, "item", external_id=name, parts=1, **known)
+            part = {"external_id": f"{name}~part1", "item_id": item, "part": 1}
+            given = {"platform": platform, "meta": meta}
+            await insert(connection, "document", **known, **texts, **part, **given)
     await empty.migrate()
-    async with empty.connection() as connection:
-        found = await connection.fetch(
-            "SELECT i.external_id, d.created_at IS NULL, i.created_at IS NULL, d.dated_by,"
-            " d.meta::text FROM document d JOIN item i ON i.id = d.item_id ORDER BY 1"
-        )
+    found = await fetch_rows(
+        empty,
+        "SELECT i.external_id, d.created_at IS NULL, i.created_at IS NULL, d.dated_by,"
+        " d.meta::text FROM document d JOIN item i ON i.id = d.item_id ORDER BY 1",
+    )
     assert [tuple(row) for row in found] == [
         ("a", True, True, None, "{}"),
         ("b", False, False, "created", "{}"),
@@ -265,17 +258,12 @@ async def test_migration_drops_file_dates_and_labels_document_dates(
 async def test_migration_counts_the_texts_without_words(empty: Database) -> None:
     await migrate_before("searchable", empty)
     async with empty.connection() as connection:
-        corpus_id = await connection.fetchval(
-            "INSERT INTO corpus (name, kind, language) VALUES ('c', 'tweets', 'simple')"
-            " RETURNING id"
-        )
-        await create_partition(connection, corpus_id)
-        await connection.execute(
-            "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
-            " search_text) SELECT $1, now(), 1, said, 'simple', said, said"
-            " FROM unnest('{storm,rain,\"\"}'::text[]) said",
-            corpus_id,
-        )
+        number = await insert(connection, "corpus", name="c", kind="tweets", language="simple")
+        await create_partition(connection, number)
+        known = {"corpus_id": number, "created_at": NOW, "digest": 1, "language": "simple"}
+        for said in ("storm", "rain", ""):
+            texts = {"external_id": said, "text": said, "search_text": said}
+            await insert(connection, "document", **known, **texts)
     await empty.migrate()
     corpus = await Corpora(empty).get("c")
     assert (corpus.documents, corpus.searchable, corpus.average_length) == (3, 2, 1.0)
@@ -286,31 +274,21 @@ async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
     empty: Database,
 ) -> None:
     await migrate_before("retired", empty)
+    now = datetime.now(UTC)
+    page, person = {"first": 0, "last": 3}, {"person": "somebody", "value": 1}
+    done = {"event_id": "asked", "process": 1, "state": "done", "answered_by": "m1"}
     async with empty.connection() as connection:
         for platform in ("web", "telegram"):
-            answer = await connection.fetchval(
-                "WITH met AS (INSERT INTO chat (platform, external_id, private)"
-                "             VALUES ($1, 'page', false) RETURNING id)"
-                " INSERT INTO answer (chat_id, asked_at, first, last, prophecy)"
-                " SELECT id, now(), 0, 3, $2::text::json FROM met RETURNING id",
-                platform,
-                prophecy_to_json(make_prophecy(make_hit())),
-            )
-            await connection.execute(
-                "INSERT INTO vote (answer_id, rank, person, value, voted_at)"
-                " VALUES ($1, 1, 'somebody', 1, now())",
-                answer,
-            )
+            name = {"platform": platform, "external_id": "page", "private": False}
+            given = {"asked_at": now, "prophecy": prophecy_to_json(make_prophecy(make_hit()))}
+            chat = await insert(connection, "chat", **name)
+            answer = await insert(connection, "answer", chat_id=chat, **page, **given)
+            await insert(connection, "vote", answer_id=answer, rank=1, voted_at=now, **person)
             await connection.execute(
                 "INSERT INTO wall_decision VALUES ($1, 1, true, now())", answer
             )
-            await connection.execute(
-                "INSERT INTO turn (platform, event_id, process, state, taken_at, answered_by,"
-                " answer_id, first, last, language)"
-                " VALUES ($1, 'asked', 1, 'done', now(), 'm1', $2, 0, 3, 'es')",
-                platform,
-                answer,
-            )
+            turn = {"platform": platform, "taken_at": now, "language": "es"}
+            await insert(connection, "turn", answer_id=answer, **turn, **done, **page)
         await connection.execute("INSERT INTO voting_key VALUES (current_date, 'key')")
     await empty.migrate()
     await empty.require_current()
@@ -322,7 +300,7 @@ async def test_migration_drops_the_votes_of_the_page_and_keeps_those_of_chats(
     assert chat
     (favourite,) = await Answers(empty).favourites(chat, 9)
     assert favourite.tally == Tally(up=1)
-    assert await Answers(empty).about(chat, "m1", "", now=datetime.now(UTC))
+    assert await Answers(empty).about(chat, "m1", "", now=now)
     assert await Chats(empty).find_chat("web", "page") is None
 
 
@@ -330,26 +308,14 @@ async def test_migration_removes_webhooks_with_what_they_were_owed_and_templates
     empty: Database,
 ) -> None:
     await migrate_before("retired", empty)
+    wanted = {"mode": "instant", "since": NOW, "template": "{{ tweet }}"}
+    owed = {"content": "{}", "next_attempt_at": NOW, "created_at": NOW}
     async with empty.connection() as connection:
         for platform in ("webhook", "telegram"):
-            chat = await connection.fetchval(
-                "INSERT INTO chat (platform, external_id, private) VALUES ($1, 'news', true)"
-                " RETURNING id",
-                platform,
-            )
-            await connection.execute(
-                "INSERT INTO subscription (chat_id, mode, since, template)"
-                " VALUES ($1, 'instant', $2, '{{ tweet }}')",
-                chat,
-                NOW,
-            )
-            await connection.execute(
-                "INSERT INTO delivery (key, chat_id, content, next_attempt_at, created_at)"
-                " VALUES ($1, $2, '{}', $3, $3)",
-                f"story:{chat}",
-                chat,
-                NOW,
-            )
+            name = {"platform": platform, "external_id": "news", "private": True}
+            chat = await insert(connection, "chat", **name)
+            await insert(connection, "subscription", chat_id=chat, **wanted)
+            await insert(connection, "delivery", key=f"story:{chat}", chat_id=chat, **owed)
     await empty.migrate()
     subscribed = await Subscriptions(empty).active()
     assert [subscription.chat.platform for subscription in subscribed] == ["telegram"]
@@ -361,18 +327,10 @@ async def test_migration_turns_thresholds_of_points_into_kinds(empty: Database) 
     points = {"low": 3, "usual": 5, "high": 6}
     async with empty.connection() as connection:
         for name, least in points.items():
-            chat_id = await connection.fetchval(
-                "INSERT INTO chat (platform, external_id, private, threshold)"
-                " VALUES ('test', $1, true, $2) RETURNING id",
-                name,
-                least,
-            )
-            await connection.execute(
-                "INSERT INTO subscription (chat_id, mode, threshold, since)"
-                " VALUES ($1, 'daily', $2, now())",
-                chat_id,
-                least,
-            )
+            known = {"platform": "test", "external_id": name, "private": True}
+            chat = await insert(connection, "chat", threshold=least, **known)
+            wanted = {"mode": "daily", "since": NOW}
+            await insert(connection, "subscription", chat_id=chat, threshold=least, **wanted)
     await empty.migrate()
     subscribed = {
         each.chat.external_id: (each.chat.threshold, each.threshold)

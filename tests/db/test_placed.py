@@ -7,7 +7,6 @@ from itertools import product
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from db.corpus.corpora import Corpora, name_partition
@@ -24,9 +23,18 @@ from engine.errors import StorageInterrupted, UsageError
 from engine.query.filters import Conditions
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
-from tests.database import execute, wait_for, with_database
+from tests.database import (
+    execute,
+    fetch,
+    fetch_rows,
+    fetch_value,
+    pool_on,
+    run_sql,
+    wait_for,
+    with_database,
+)
 from tests.db.loading import START, document, load
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.fakes.database_line import DatabaseLine
 
 _URL = os.environ.get("PRESAGIO_TEST_CITUS_URL")
@@ -36,13 +44,9 @@ HEADLINES = ("rust rain seven", "a bridge of rust", "rain 13", "nothing of this"
 
 
 async def _worker_urls(url: str) -> list[str]:
-    connection = await asyncpg.connect(url)
-    try:
-        rows = await connection.fetch(
-            "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid"
-        )
-    finally:
-        await connection.close()
+    rows = await fetch(
+        url, "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid"
+    )
     role, _, _ = url.removeprefix("postgresql://").partition("@")
     return [f"postgresql://{role}@{row['nodename']}:{row['nodeport']}/postgres" for row in rows]
 
@@ -57,9 +61,8 @@ async def _create(url: str, name: str) -> str:
     for node in workers:
         host, _, port = node.rpartition("@")[2].partition("/")[0].partition(":")
         await execute(made, f"SELECT citus_add_node('{host}', {port})")
-    database = await Database.open(made)
-    await database.migrate()
-    await database.close()
+    async with pool_on(made) as database:
+        await database.migrate()
     return made
 
 
@@ -80,11 +83,10 @@ def citus_url() -> Iterator[str]:
 @pytest.fixture
 async def citus(citus_url: str) -> AsyncIterator[Database]:
     """The database without corpora."""
-    opened = await Database.open(citus_url)
-    yield opened
-    for corpus in await Corpora(opened).list():
-        await Corpora(opened).drop(corpus.name)
-    await opened.close()
+    async with pool_on(citus_url) as opened:
+        yield opened
+        for corpus in await Corpora(opened).list():
+            await Corpora(opened).drop(corpus.name)
 
 
 def _texts(count: int) -> list[Document]:
@@ -136,8 +138,7 @@ async def _change(database: Database, corpus: Corpus) -> None:
     await documents.stitch_threads(corpus)
     assert await documents.stitch_threads(corpus) == 0
     assert await Retention(database).forget(corpus, before=START.replace(day=9)) == 8
-    async with database.connection() as connection:
-        await connection.execute("UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
+    await run_sql(database, "UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
     old = await Corpora(database).get(corpus.name)
     assert sum([page.seen async for page in Reindexing(database).pages(old)]) == await _count(
         database, corpus
@@ -216,8 +217,7 @@ async def _embed(database: Database, corpus: Corpus, *, exact_up_to: int = 1000)
 async def _nearest(database: Database, corpus: Corpus) -> list[object]:
     """What searches by meaning find, in their order, with everything known of the vectors."""
     index, found, model = Embeddings(database), [], WordModel()
-    async with database.connection() as connection:
-        rows = await connection.fetch(f"SELECT id, external_id FROM {name_partition(corpus.id)}")
+    rows = await fetch_rows(database, f"SELECT id, external_id FROM {name_partition(corpus.id)}")
     names = {row["id"]: row["external_id"] for row in rows}
     space = await index.space(corpus, model.name)
     assert space is not None
@@ -253,8 +253,7 @@ async def _nearest(database: Database, corpus: Corpus) -> list[object]:
 async def test_vectors_of_a_placed_corpus_find_the_same_and_follow_its_texts(
     citus: Database, database: Database, exact_up_to: int
 ) -> None:
-    if not await can_keep_vectors(citus):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(citus)
     corpora = {each: await load(each, "c", _texts(50)) for each in (citus, database)}
     for opened, corpus in corpora.items():
         await _embed(opened, corpus, exact_up_to=exact_up_to)
@@ -293,8 +292,7 @@ async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Data
     await Placement(citus).move_to_worker(corpus, lambda _: None)
 
     async def reindex() -> None:
-        async with citus.connection() as connection:
-            await connection.execute("UPDATE corpus SET index_version = 1")
+        await run_sql(citus, "UPDATE corpus SET index_version = 1")
         async for _ in Reindexing(citus).pages(await Corpora(citus).get("c")):
             pass
 
@@ -307,11 +305,9 @@ async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Data
         "retention": lambda: Retention(citus).forget(corpus, before=START.replace(day=4)),
     }
     for name, change in ways.items():
-        async with citus.connection() as connection:
-            await connection.execute(_RECOVER)
+        await run_sql(citus, _RECOVER)
         await change()
-        async with citus.connection() as connection:
-            assert await connection.fetchval(_PREPARED), name
+        assert await fetch_value(citus, _PREPARED), name
         assert await statistics_differ(citus, corpus) is None, name
 
 
@@ -341,8 +337,7 @@ async def test_a_worker_that_hangs_or_dies_is_named_and_needs_no_restart(citus: 
                 assert silent == [through]
         finally:
             await _reach(citus, through, name)
-            async with citus.connection() as connection:
-                await connection.execute("SELECT start_metadata_sync_to_all_nodes()")
+            await run_sql(citus, "SELECT start_metadata_sync_to_all_nodes()")
     assert await _find(citus, placed) == found
     assert all(each.citus for each in await Placement(citus).workers())
 

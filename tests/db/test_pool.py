@@ -15,9 +15,9 @@ from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
-from tests.database import CARELESS, execute, with_database
+from tests.database import CARELESS, execute, fetch_value, pool_on, with_database
 from tests.db.loading import load_texts
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -103,14 +103,12 @@ class TestFewConnections:
         await execute(direct_url, f"DROP ROLE {role}")
 
     async def test_who_finds_none_free_waits_for_one(self, limited: str) -> None:
-        database = await Database.open(limited, PoolSettings(size=20))
+        async with pool_on(limited, PoolSettings(size=20)) as database:
 
-        async def ask(number: int) -> int:
-            async with database.connection() as connection:
-                return int(await connection.fetchval("SELECT $1::int FROM pg_sleep(.01)", number))
+            async def ask(number: int) -> int:
+                return int(await fetch_value(database, "SELECT $1::int FROM pg_sleep(.01)", number))
 
-        assert await asyncio.gather(*map(ask, range(200))) == list(range(200))
-        await database.close()
+            assert await asyncio.gather(*map(ask, range(200))) == list(range(200))
 
     async def test_who_waits_for_too_long_is_told_why(
         self, limited: str, monkeypatch: pytest.MonkeyPatch
@@ -125,8 +123,7 @@ class TestFewConnections:
                 async with AsyncExitStack() as more:
                     for _ in range(3):
                         await more.enter_async_context(database.connection())
-        async with database.connection() as connection:  # there is room again
-            assert await connection.fetchval("SELECT 1") == 1
+        assert await fetch_value(database, "SELECT 1") == 1
         await database.close()
         await holder.close()
 
@@ -142,21 +139,20 @@ async def server(server_folder: Path) -> AsyncIterator[EmbeddedServer]:
 
 @pytest.mark.slow
 async def test_a_server_that_restarts_is_used_again(server: EmbeddedServer) -> None:
-    database = await Database.open(server.url("postgres"))
-    await database.migrate()
-    await load_texts(database, "c", ["storm"])
-    running = asyncio.create_task(sleep_on_the_server(database))
-    await is_sleeping(database)
+    async with pool_on(server.url("postgres")) as database:
+        await database.migrate()
+        await load_texts(database, "c", ["storm"])
+        running = asyncio.create_task(sleep_on_the_server(database))
+        await is_sleeping(database)
 
-    await asyncio.to_thread(server.release)
-    with pytest.raises(StorageInterrupted, match="connection to the database was lost"):
-        await running
-    with pytest.raises(StorageUnreachable, match="cannot be reached"):
-        await Corpora(database).get("c")
+        await asyncio.to_thread(server.release)
+        with pytest.raises(StorageInterrupted, match="connection to the database was lost"):
+            await running
+        with pytest.raises(StorageUnreachable, match="cannot be reached"):
+            await Corpora(database).get("c")
 
-    await asyncio.to_thread(server.acquire)
-    assert (await Corpora(database).get("c")).documents == 1
-    await database.close()
+        await asyncio.to_thread(server.acquire)
+        assert (await Corpora(database).get("c")).documents == 1
 
 
 async def sleep_on_the_server(database: Database) -> None:
@@ -168,9 +164,7 @@ async def sleep_on_the_server(database: Database) -> None:
 async def is_sleeping(database: Database) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     query += " AND datname = current_database()"
-    async with asyncio.timeout(PATIENCE), database.connection() as connection:
-        while not await connection.fetchval(query):  # noqa: ASYNC110 - the server makes it true
-            await asyncio.sleep(0.01)
+    await until(lambda: fetch_value(database, query))
 
 
 async def test_connections_that_died_while_idle_are_replaced(
@@ -186,8 +180,7 @@ async def test_connections_that_died_while_idle_are_replaced(
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
-                async with database.connection() as connection:
-                    assert await connection.fetchval("SELECT pg_backend_pid()") != process
+                assert await fetch_value(database, "SELECT pg_backend_pid()") != process
                 break
             except StorageInterrupted:  # the news had not arrived yet
                 continue
@@ -211,13 +204,15 @@ async def test_an_error_in_a_transaction_undoes_it(database: Database) -> None:
 
 
 async def test_connections_are_set_up_alike(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(size=2, statement_timeout=7))
-    async with database.connection() as one, database.connection() as two:
+    async with (
+        pool_on(database_url, PoolSettings(size=2, statement_timeout=7)) as database,
+        database.connection() as one,
+        database.connection() as two,
+    ):
         for connection in (one, two):
             assert await connection.fetchval("SHOW statement_timeout") == "7s"
             assert await connection.fetchval("SHOW plan_cache_mode") == "force_generic_plan"
             assert await connection.fetchval("SELECT $1::tsquery", "'a' | 'b'") == "'a' | 'b'"
-    await database.close()
 
 
 async def test_closing_does_not_wait_for_ever(

@@ -15,9 +15,9 @@ from db.sessions import Pooler, examine_pooler
 from engine.embed.fill import fill_vectors
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
-from tests.database import execute, with_database
+from tests.database import execute, fetch_value, pool_on, with_database
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.fakes.pooler import keeps_statements, pooler
 from tests.patience import PATIENCE
 
@@ -33,23 +33,20 @@ def pooled_url(direct_url: str, server_folder: Path) -> Iterator[str]:
 
 
 async def _init(url: str) -> None:
-    database = await Database.open(url)
-    await database.migrate()
-    await database.close()
+    async with pool_on(url) as database:
+        await database.migrate()
 
 
 @pytest.fixture
 async def pooled(pooled_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(pooled_url)
-    yield database
-    await database.close()
+    async with pool_on(pooled_url) as database:
+        yield database
 
 
 @pytest.fixture
 async def direct(direct_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(direct_url)
-    yield database
-    await database.close()
+    async with pool_on(direct_url) as database:
+        yield database
 
 
 async def test_a_pooler_is_recognised(direct: Database, pooled: Database) -> None:
@@ -65,9 +62,8 @@ async def test_a_pooler_that_drops_settings_silently_is_recognised(
         "max_parallel_workers_per_gather,pg_trgm.similarity_threshold"
     )
     with pooler(direct_url, server_folder, ignored) as url:
-        database = await Database.open(url)
-        assert database.is_pooled
-        await database.close()
+        async with pool_on(url) as database:
+            assert database.is_pooled
 
 
 async def test_startup_fails_without_the_required_pooler_settings(
@@ -75,10 +71,9 @@ async def test_startup_fails_without_the_required_pooler_settings(
 ) -> None:
     """The threshold of similar words decides what is found."""
     with pooler(direct_url, server_folder) as url:
-        database = await Database.open(url)
-        with pytest.raises(StorageOutdated, match=r"similarity_threshold.*presagio init"):
-            await database.require_current()
-        await database.close()
+        async with pool_on(url) as database:
+            with pytest.raises(StorageOutdated, match=r"similarity_threshold.*presagio init"):
+                await database.require_current()
 
 
 async def test_settings_written_by_init_give_the_same_results_through_a_pooler(
@@ -101,16 +96,15 @@ async def test_statements_are_prepared_by_name_only_if_the_pooler_keeps_them(
     for number in (0, 50) if keeps_statements() else (None,):
         kept = f"max_prepared_statements = {number}" if number is not None else ""
         with pooler(direct_url, server_folder, kept) as url:
-            database = await Database.open(url)
-            assert database.pooler == Pooler(keeps_statements=bool(number))
-            await database.migrate()
-            # In each of four sessions, whichever connection prepared them.
-            for _ in range(3):
-                await asyncio.gather(*(Corpora(database).list() for _ in range(20)))
-            async with database.transaction() as connection:
-                count = "SELECT count(*) FROM pg_prepared_statements"
-                assert bool(await connection.fetchval(count)) is bool(number)
-            await database.close()
+            async with pool_on(url) as database:
+                assert database.pooler == Pooler(keeps_statements=bool(number))
+                await database.migrate()
+                # In each of four sessions, whichever connection prepared them.
+                for _ in range(3):
+                    await asyncio.gather(*(Corpora(database).list() for _ in range(20)))
+                async with database.transaction() as connection:
+                    count = "SELECT count(*) FROM pg_prepared_statements"
+                    assert bool(await connection.fetchval(count)) is bool(number)
 
 
 async def test_a_statement_that_is_not_kept_leaves_nothing_behind(direct: Database) -> None:
@@ -126,17 +120,15 @@ async def test_sessions_that_pg_dump_has_used_are_refused_and_renewed(
     pooled_url: str, direct_url: str, server_folder: Path
 ) -> None:
     with pooler(direct_url, server_folder, "default_pool_size = 1") as url:
-        database = await Database.open(url)
-        await database.require_current()
-        await execute(url, "SELECT set_config('search_path', 'nowhere', false)")
-        async with database.connection() as connection:
-            lost = await connection.fetchval("SELECT current_schema() IS NULL")
-        if lost:  # newer ones keep a search path for each client
-            with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
-                await database.require_current()
-        assert await database.migrate() == []
-        await database.require_current()
-        await database.close()
+        async with pool_on(url) as database:
+            await database.require_current()
+            await execute(url, "SELECT set_config('search_path', 'nowhere', false)")
+            lost = await fetch_value(database, "SELECT current_schema() IS NULL")
+            if lost:  # newer ones keep a search path for each client
+                with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
+                    await database.require_current()
+            assert await database.migrate() == []
+            await database.require_current()
 
 
 async def test_an_error_of_the_pooler_is_reported(pooled_url: str) -> None:
@@ -173,8 +165,7 @@ async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) ->
 
 
 async def test_an_index_of_vectors_is_built_in_a_transaction(pooled: Database) -> None:
-    if not await can_keep_vectors(pooled):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(pooled)
     corpus = await load_texts(pooled, "c", [f"w{n} w{n % 7}" for n in range(60)])
     for limit, indexed in ((10, True), (100, False)):
         embeddings = Embeddings(pooled, exact_up_to=limit, times=LeaseTimes(renewal=0.05))

@@ -12,7 +12,7 @@ from db.backup import upgrade_database
 from db.migrate import Migration, list_migrations
 from db.pool import Database
 from engine.errors import InputError
-from tests.database import execute
+from tests.database import execute, fetch_value
 
 SINCE = Migration(9000, "since", "CREATE TABLE since ()")
 
@@ -86,8 +86,7 @@ async def test_upgrade_changes_nothing_if_the_backup_cannot_be_written(
 ) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file"):
         await upgrade_database(older, tmp_path / "gone", progress=lambda _: None)
-    async with older.connection() as connection:
-        assert await connection.fetchval("SELECT to_regclass('since')") is None
+    assert await fetch_value(older, "SELECT to_regclass('since')") is None
 
 
 async def test_a_new_database_is_not_backed_up(

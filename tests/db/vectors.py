@@ -5,8 +5,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
+
 from db.pool import Database
 from engine.vectors import Vector
+from tests.database import fetch_value
 
 DIMENSIONS = 16
 
@@ -43,8 +46,13 @@ def cosine(one: Vector, other: Vector) -> float:
 
 async def can_keep_vectors(database: Database) -> bool:
     """Tell whether the server has pgvector 0.7 or newer."""
-    async with database.connection() as connection:
-        version = await connection.fetchval(
-            "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
-        )
+    version = await fetch_value(
+        database, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+    )
     return bool(version) and tuple(map(int, version.split(".")[:2])) >= (0, 7)
+
+
+async def require_vectors(database: Database) -> None:
+    """Skip the test on a server that cannot keep vectors."""
+    if not await can_keep_vectors(database):
+        pytest.skip("this server has no pgvector 0.7 or newer")

@@ -21,6 +21,7 @@ from engine.prophecy.prophecy import Prophet
 from engine.search import Candidate, Expansion, Headline, Prophecy, SearchRequest, Verdict
 from engine.settings.searching import ProphecySettings
 from engine.values import Corpus
+from tests.database import pool_on
 from tests.test_acceptance import EXAMPLES, demo_url
 
 __all__ = ["demo_url"]
@@ -61,9 +62,8 @@ class Recorded:
 
 @pytest.fixture
 async def demo(demo_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(demo_url)
-    yield database
-    await database.close()
+    async with pool_on(demo_url) as database:
+        yield database
 
 
 async def answered(

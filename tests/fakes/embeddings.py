@@ -7,15 +7,18 @@ Each request takes the next step of the script; the last step is repeated. Reque
 server would refuse are refused with 400 before any step runs.
 """
 
-import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from tests.fakes import stand_in
 from tests.fakes.stand_in import StandIn
+
+Step = stand_in.Step
+answer, slow = stand_in.answer, stand_in.slow
 
 DIMENSIONS = 8
 _FIELDS = frozenset({"model", "input", "dimensions"})
@@ -32,9 +35,6 @@ class Asked:
     @property
     def texts(self) -> list[str]:
         return list(self.body["input"])
-
-
-Step = Callable[[Asked, web.Request], Awaitable[web.StreamResponse]]
 
 
 def vector_of(text: str, dimensions: int = DIMENSIONS) -> list[float]:
@@ -68,28 +68,9 @@ def vectors(
     return step
 
 
-def answer(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
-    """Any JSON under any status."""
-
-    async def step(_: Asked, __: web.Request) -> web.StreamResponse:
-        return web.json_response(payload, status=status, headers=headers)
-
-    return step
-
-
 def refusal(status: int, headers: Mapping[str, str] | None = None, said: str = "no") -> Step:
     """An error in OpenAI's envelope."""
     return answer({"error": {"message": said}}, status, headers)
-
-
-def slow(seconds: float, then: Step) -> Step:
-    """The same later."""
-
-    async def step(asked: Asked, request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
-        return await then(asked, request)
-
-    return step
 
 
 @dataclass

@@ -20,9 +20,11 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.fakes import stand_in
 from tests.fakes.stand_in import StandIn
 from tests.patience import PATIENCE
 
+slow, dropped = stand_in.slow, stand_in.dropped
 USAGE: Mapping[str, object] = {"prompt_tokens": 7000, "completion_tokens": 120, "cost": 0.002}
 
 # What each kind of server knows; anything else is a 400 there.
@@ -210,23 +212,6 @@ def raw(body: str | bytes, status: int = 200, headers: Mapping[str, str] | None 
         )
 
     return step
-
-
-def slow(seconds: float, then: Step) -> Step:
-    """The same later."""
-
-    async def step(asked: Asked, request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
-        return await then(asked, request)
-
-    return step
-
-
-async def dropped(_: Asked, request: web.Request) -> web.StreamResponse:
-    """Cut the connection without a word."""
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()
 
 
 async def cut_in_the_body(_: Asked, request: web.Request) -> web.StreamResponse:

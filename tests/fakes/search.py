@@ -15,8 +15,10 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.fakes import stand_in
 from tests.fakes.stand_in import StandIn, Step, answer
 
+dropped = stand_in.dropped
 KEY = "key-for-tests-1"
 PATHS = {
     "exa": "/exa/search",
@@ -47,11 +49,10 @@ def garbage(body: bytes = b"<html>not JSON</html>") -> Step:
     return step
 
 
-async def dropped(request: web.Request) -> web.StreamResponse:
-    """Cut the connection."""
-    assert request.transport is not None
-    request.transport.close()
-    return web.Response()
+def brave_limit(*, remaining: str, reset: str) -> Step:
+    error = {"code": "RATE_LIMITED", "detail": "Request rate limit"}
+    headers = {"X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": reset}
+    return answer({"type": "ErrorResponse", "error": error}, 429, headers)
 
 
 # What providers say when the credits of an account are spent, and when it asks too fast.
@@ -60,14 +61,7 @@ SPENT: Mapping[str, Step] = {
         {"error": "You have exceeded your credits limit.", "tag": "NO_MORE_CREDITS"}, 402
     ),
     "serper": answer({"message": "Not enough credits", "statusCode": 400}, 400),
-    "brave": answer(
-        {
-            "type": "ErrorResponse",
-            "error": {"code": "RATE_LIMITED", "detail": "Request rate limit"},
-        },
-        429,
-        {"X-RateLimit-Remaining": "1, 0", "X-RateLimit-Reset": "1, 86000"},
-    ),
+    "brave": brave_limit(remaining="1, 0", reset="1, 86000"),
     "tavily": answer(
         {"detail": {"error": "This request exceeds your plan's set usage limit."}}, 432
     ),
@@ -75,14 +69,7 @@ SPENT: Mapping[str, Step] = {
 LIMITED: Mapping[str, Step] = {
     "exa": answer({"error": "Rate limit exceeded"}, 429),
     "serper": answer({"message": "Too many requests", "statusCode": 429}, 429),
-    "brave": answer(
-        {
-            "type": "ErrorResponse",
-            "error": {"code": "RATE_LIMITED", "detail": "Request rate limit"},
-        },
-        429,
-        {"X-RateLimit-Remaining": "0, 812", "X-RateLimit-Reset": "2, 86000"},
-    ),
+    "brave": brave_limit(remaining="0, 812", reset="2, 86000"),
     "tavily": answer({"detail": {"error": "Excessive requests."}}, 429, {"Retry-After": "7"}),
     "searxng": answer({"error": "too many"}, 429),
 }

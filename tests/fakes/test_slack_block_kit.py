@@ -111,31 +111,6 @@ def test_two_blocks_of_one_name_are_refused() -> None:
         check_blocks(twice)
 
 
-@pytest.mark.parametrize("blocks", ["[]", {}, {"type": "section"}])
-def test_anything_but_a_list_has_the_wrong_format(blocks: object) -> None:
-    with pytest.raises(Refusal, match="invalid_blocks_format"):
-        check_blocks(blocks)
-
-
-def test_blocks_built_with_the_sdk_models_are_accepted() -> None:
-    made = [
-        kit.HeaderBlock(text="A headline"),
-        kit.SectionBlock(text=kit.MarkdownTextObject(text="*a tweet*", verbatim=True)),
-        kit.ContextBlock(elements=[kit.MarkdownTextObject(text="9 years before")]),
-        kit.ActionsBlock(elements=[kit.ButtonElement(text="More", action_id="more", value="1")]),
-        kit.DividerBlock(),
-    ]
-    blocks = [block.to_dict() for block in made]
-    check_blocks(blocks)
-    assert [block["type"] for block in blocks] == [
-        "header",
-        "section",
-        "context",
-        "actions",
-        "divider",
-    ]
-
-
 def test_missing_block_and_action_ids_are_generated() -> None:
     names = (f"b{number}" for number in itertools.count())
     press = button("A")

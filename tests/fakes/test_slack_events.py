@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from slack_bolt.request.payload_utils import (
-    is_event,
-    is_im_message_event,
-)
+from slack_bolt.request.payload_utils import is_event
 
-from tests.fakes.slack import App, Channel, SlackServer, Timing, User
+from tests.fakes.slack import App, SlackServer, Timing, User
+from tests.fakes.stand_in import listen
 
 
 def events(slack: SlackServer) -> list[dict[str, Any]]:
@@ -23,26 +21,6 @@ def events(slack: SlackServer) -> list[dict[str, Any]]:
 
 def outline(slack: SlackServer) -> list[tuple[str, str]]:
     return [(event["type"], event.get("subtype", "")) for event in events(slack)]
-
-
-@pytest.mark.parametrize("kind", ["channel", "group", "im", "mpim"])
-async def test_messages_say_what_kind_of_conversation_they_are_in(
-    slack: SlackServer, alice: User, kind: Any
-) -> None:
-    await alice.says(slack.channel("somewhere", [alice], kind=kind), "hello")
-    (event,) = events(slack)
-    assert event["channel_type"] == kind
-    assert is_im_message_event(slack.envelopes[0].payload) is (kind == "im")
-
-
-async def test_a_mention_makes_two_events_of_one_message(
-    slack: SlackServer, alice: User, general: Channel
-) -> None:
-    message = await alice.mentions_bot(general, "hello")
-    assert outline(slack) == [("message", ""), ("app_mention", "")]
-    assert {event["ts"] for event in events(slack)} == {message.ts}
-    assert len({envelope.payload["event_id"] for envelope in slack.envelopes}) == 2
-    assert events(slack)[1]["text"] == f"<@{slack.bot.id}> hello"
 
 
 async def test_the_bot_receives_nothing_from_channels_it_has_not_joined(
@@ -106,11 +84,9 @@ PATH = "/slack/events"
 @asynccontextmanager
 async def serving(app: web.Application) -> AsyncIterator[str]:
     """The request URL of an app on a free port."""
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    runner, port = await listen(app)
     try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}{PATH}"
+        yield f"http://127.0.0.1:{port}{PATH}"
     finally:
         await runner.cleanup()
 

@@ -4,15 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.slack.mrkdwn import (
-    Link,
-    Seen,
-    escaped,
-    read,
-    read_blocks,
-    rich_text,
-    typed,
-)
+from tests.fakes.slack.mrkdwn import Link, Seen, escaped, read, read_blocks, rich_text, typed
 
 
 @pytest.mark.parametrize(

@@ -3,30 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from telegram import (
-    Bot,
-    BotCommand,
-    InlineKeyboardButton,
-    InlineKeyboardMarkup,
-    InlineQueryResultArticle,
-    InputTextMessageContent,
-    ReactionTypeEmoji,
-    ReplyParameters,
-)
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Forbidden,
-    RetryAfter,
-    TelegramError,
-)
+from telegram import Bot
+from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError
 
-from tests.fakes.telegram import Chat, RateLimits, TelegramServer, User, png
-
-UP = InlineKeyboardMarkup([[InlineKeyboardButton("Up", callback_data="up")]])
+from tests.fakes.telegram import Chat, RateLimits, TelegramServer, User
 
 
 @pytest.fixture
@@ -60,10 +42,6 @@ async def client(telegram: TelegramServer, token: str | None = None) -> AsyncIte
         base_file_url=telegram.base_file_url,
     ) as one:
         yield one
-
-
-def keyboard(**button: Any) -> InlineKeyboardMarkup:
-    return InlineKeyboardMarkup([[InlineKeyboardButton("b", **button)]])
 
 
 # Sending
@@ -103,53 +81,11 @@ async def test_markup_does_not_count_towards_the_limit(bot: Bot, chat: Chat) -> 
     assert chat.messages[0].text == "&" * 4096
 
 
-@pytest.mark.parametrize(
-    ("markup", "refusal"),
-    [
-        (keyboard(callback_data="x" * 65), "Button_data_invalid"),
-        (keyboard(callback_data="ñ" * 33), "Button_data_invalid"),
-        (keyboard(url="javascript:alert(1)"), "unsupported url protocol"),
-        (keyboard(), "text buttons are unallowed"),
-        (keyboard(url="https://x.example", callback_data="a"), "exactly one action"),
-        (InlineKeyboardMarkup([UP.inline_keyboard[0] * 9]), "Reply markup is too long"),
-        (InlineKeyboardMarkup([UP.inline_keyboard[0]] * 101), "Reply markup is too long"),
-    ],
-)
-async def test_invalid_keyboards_are_refused(
-    bot: Bot, chat: Chat, markup: InlineKeyboardMarkup, refusal: str
-) -> None:
-    with pytest.raises(BadRequest, match=refusal):
-        await bot.send_message(chat.id, "x", reply_markup=markup)
-
-
-@pytest.mark.parametrize(
-    ("content", "caption", "refusal"),
-    [
-        (b"no picture", "", "Image_process_failed"),
-        (png(30_000, 1), "", "Photo_invalid_dimensions"),
-        (b"\x89PNG" + bytes(10 << 20), "", "too big for a photo"),
-        (png(), "x" * 1025, "Message caption is too long"),
-    ],
-)
-async def test_invalid_photos_are_refused(
-    bot: Bot, chat: Chat, content: bytes, caption: str, refusal: str
-) -> None:
-    with pytest.raises(BadRequest, match=refusal):
-        await bot.send_photo(chat.id, content, caption=caption)
-
-
 # Replies, threads, chats
 
 
-async def test_replies_may_quote_and_must_name_an_existing_message(
-    bot: Bot, chat: Chat, alice: User
-) -> None:
+async def test_a_reply_must_name_an_existing_message(bot: Bot, chat: Chat, alice: User) -> None:
     asked = await alice.says(chat, "Man bites dog")
-    await bot.send_message(chat.id, "x", reply_parameters=ReplyParameters(asked.id, quote="bites"))
-    assert chat.messages[-1].reply_to is asked
-    with pytest.raises(BadRequest, match="Quote_text_invalid"):
-        reply = ReplyParameters(asked.id, quote="cat")
-        await bot.send_message(chat.id, "x", reply_parameters=reply)
     chat.delete(asked)
     with pytest.raises(BadRequest, match="Message to be replied not found"):
         await bot.send_message(chat.id, "x", reply_to_message_id=asked.id)
@@ -163,16 +99,13 @@ async def test_topics_are_addressed_by_id_and_the_general_topic_by_none(
     telegram: TelegramServer, bot: Bot, alice: User
 ) -> None:
     forum = telegram.group("News", admins=[alice], forum=True)
-    sport, gone = forum.topic("Sport"), forum.topic("Gone")
+    sport = forum.topic("Sport")
     sent = await bot.send_message(forum.id, "x", message_thread_id=sport.id)
     assert (sent.message_thread_id, sent.is_topic_message) == (sport.id, True)
     general = await bot.send_message(forum.id, "x")
     assert (general.message_thread_id, general.is_topic_message) == (None, None)
-    forum.delete_topic(gone)
-    sport.closed = True
-    for thread, refusal in ((1, "thread not found"), (gone.id, "not found"), (sport.id, "_closed")):
-        with pytest.raises(BadRequest, match=refusal):
-            await bot.send_message(forum.id, "x", message_thread_id=thread)
+    with pytest.raises(BadRequest, match="thread not found"):
+        await bot.send_message(forum.id, "x", message_thread_id=1)
 
 
 async def test_sending_to_an_unavailable_chat_is_refused(
@@ -196,96 +129,6 @@ async def test_sending_to_an_unavailable_chat_is_refused(
     await bot.send_message(new.id, "x")
     await alice.unblocks_bot()
     await bot.send_message(chat.id, "x")
-
-
-# Editing
-
-
-async def test_only_own_messages_of_the_same_kind_are_edited(
-    telegram: TelegramServer, bot: Bot, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice])
-    asked = await alice.says(group, "x")
-    with pytest.raises(BadRequest, match="Message can't be edited"):
-        await bot.edit_message_text("y", group.id, asked.id)
-    with pytest.raises(BadRequest, match="Message can't be deleted"):
-        await bot.delete_message(group.id, asked.id)
-    photo = await bot.send_photo(group.id, png())
-    with pytest.raises(BadRequest, match="There is no text in the message to edit"):
-        await photo.edit_text("y")
-    await photo.edit_caption("y")
-    assert group.messages[-1].text == "y"
-
-
-async def test_reactions_are_validated_and_stored(
-    telegram: TelegramServer, bot: Bot, chat: Chat, alice: User
-) -> None:
-    asked = await alice.says(chat, "x")
-    await bot.set_message_reaction(chat.id, asked.id, "👀")
-    assert asked.reactions == {telegram.bot.id: ("👀",)}
-    with pytest.raises(BadRequest, match="Reaction_invalid"):
-        await bot.set_message_reaction(chat.id, asked.id, "🔮")
-    with pytest.raises(BadRequest, match="Reactions_too_many"):
-        eyes = ReactionTypeEmoji("👀")
-        await bot.set_message_reaction(chat.id, asked.id, [eyes, eyes])
-    with pytest.raises(BadRequest, match="Message to react not found"):
-        await bot.set_message_reaction(chat.id, 999, "👀")
-
-
-# Buttons and inline mode
-
-
-def article(number: int, text: str = "<b>x</b>") -> InlineQueryResultArticle:
-    content = InputTextMessageContent(text, "HTML")
-    return InlineQueryResultArticle(str(number), f"t{number}", content, reply_markup=UP)
-
-
-@pytest.mark.parametrize(
-    ("results", "refusal"),
-    [
-        ([article(1), article(1)], "Result_id_duplicate"),
-        ([article(n) for n in range(51)], "Results_too_much"),
-        ([article(1, "<p>x</p>")], "unsupported start tag"),
-        ([article(1, "x" * 4097)], "Message is too long"),
-    ],
-)
-async def test_invalid_inline_answers_are_refused(
-    telegram: TelegramServer,
-    bot: Bot,
-    alice: User,
-    results: list[InlineQueryResultArticle],
-    refusal: str,
-) -> None:
-    query = await alice.asks_inline("x")
-    with pytest.raises(BadRequest, match=refusal):
-        await bot.answer_inline_query(query.id, results)
-
-
-async def test_inline_queries_expire() -> None:
-    now = [1_000_000.0]
-    async with TelegramServer(clock=lambda: now[0]) as telegram, client(telegram) as bot:
-        query = await telegram.user("Alice").asks_inline("x")
-        now[0] += 11
-        with pytest.raises(BadRequest, match="Query is too old"):
-            await bot.answer_inline_query(query.id, [])
-
-
-# Chats, members, menus
-
-
-@pytest.mark.parametrize(
-    ("command", "description", "refusal"),
-    [
-        ("Prophecy", "x", "Bot_command_invalid"),
-        ("p", "", "Bot_command_description_invalid"),
-        ("p", "x" * 257, "Bot_command_description_invalid"),
-    ],
-)
-async def test_invalid_commands_are_refused(
-    bot: Bot, command: str, description: str, refusal: str
-) -> None:
-    with pytest.raises(BadRequest, match=refusal):
-        await bot.set_my_commands([BotCommand(command, description)])
 
 
 # Limits

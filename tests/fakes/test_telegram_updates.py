@@ -8,7 +8,7 @@ from telegram import TelegramObject, Update
 from telegram.constants import UpdateType
 
 from tests.fakes.every_update import every_update
-from tests.fakes.telegram import Chat, Message, TelegramServer, User
+from tests.fakes.telegram import TelegramServer, User
 
 # Newer than the library.
 _NEWER = {"can_send_welcome_messages"}
@@ -54,9 +54,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
-async def test_every_kind_of_update_for_such_a_bot_is_generated(
-    telegram: TelegramServer,
-) -> None:
+async def test_every_kind_of_update_for_such_a_bot_is_generated(telegram: TelegramServer) -> None:
     kinds = {name for one in await every_update(telegram) for name in one} - {"update_id"}
     assert kinds == {
         UpdateType.MESSAGE,
@@ -101,70 +99,3 @@ async def test_a_bot_hears_everything_without_privacy_mode_or_as_administrator(
     await alice.says(group, "small talk")
     await alice.says(group, "/p@other_bot x")
     assert heard(telegram) == ["small talk", "/p@other_bot x"]
-
-
-async def test_an_absent_bot_receives_only_its_removal(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], privacy_mode=False)
-    group.remove_bot()
-    await alice.says(group, "x")
-    assert [update.kind for update in telegram.updates.values()] == ["my_chat_member"]
-
-
-# Which answer belongs to which update
-
-
-def answer(telegram: TelegramServer, chat: Chat, reply_to: Message | None = None) -> Message:
-    message = telegram.world.post(chat, sender=telegram.bot, reply_to=reply_to)
-    telegram.world.attribute(message)
-    return message
-
-
-async def test_a_reply_counts_as_the_answer_to_its_message(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], privacy_mode=False)
-    first, second = await alice.says(group, "a"), await alice.says(group, "b")
-    reply = answer(telegram, group, first)
-    assert (first.answers, second.answers) == ([reply], [])
-
-
-async def test_private_answers_are_assigned_in_order_and_extra_ones_to_the_last(
-    telegram: TelegramServer, alice: User
-) -> None:
-    chat = telegram.private_chat(alice)
-    first, second = await alice.says(chat, "a"), await alice.says(chat, "b")
-    for update in telegram.updates.values():
-        telegram.world.updates.handed_out(update)
-    answers = [answer(telegram, chat) for _ in range(3)]
-    assert (first.answers, second.answers) == (answers[:1], answers[1:])
-
-
-async def test_a_group_answer_without_reply_is_assigned_to_the_latest_event(
-    telegram: TelegramServer, alice: User
-) -> None:
-    group = telegram.group("News", admins=[alice], privacy_mode=False)
-    first, second = await alice.says(group, "a"), await alice.says(group, "b")
-    for update in telegram.updates.values():
-        telegram.world.updates.handed_out(update)
-    await alice.says(group, "not yet handed out")
-    only = answer(telegram, group)
-    assert (first.answers, second.answers) == ([], [only])
-
-
-# Waiting
-
-
-async def test_a_timeout_while_waiting_lists_what_is_there(
-    telegram: TelegramServer, alice: User
-) -> None:
-    chat = telegram.private_chat(alice)
-    asked = await alice.says(chat, "x")
-    with pytest.raises(AssertionError, match=r"the chat shows \['x'\]"):
-        await chat.until(lambda one: one.from_bot, timeout=0.01)
-    with pytest.raises(AssertionError, match="no answer to 'x'"):
-        await asked.answer(timeout=0.01)
-    with pytest.raises(AssertionError, match="no button 'Up'"):
-        await alice.presses(asked, "Up")
-    assert await chat.until(lambda one: one.text == "x") is asked

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from aiohttp import web
 
+from tests.fakes.stand_in import listen
 from tests.fakes.telegram import Chat, TelegramServer, User
 from tests.patience import PATIENCE
 
@@ -54,21 +55,6 @@ def chat(telegram: TelegramServer, alice: User) -> Chat:
 
 
 # Paths and bodies
-
-
-@pytest.mark.parametrize(("token", "status"), [("1:AAAA", 401), ("nonsense", 404)])
-async def test_another_token_is_unauthorised_and_a_malformed_one_unknown(
-    telegram: TelegramServer, client: Client, token: str, status: int
-) -> None:
-    answer = await client.http.get(f"{telegram.base_url}{token}/getMe")
-    assert (answer.status_code, answer.json()["error_code"]) == (status, status)
-
-
-async def test_an_unknown_method_is_not_found_and_noted(
-    telegram: TelegramServer, client: Client
-) -> None:
-    assert (await client("sendTelegram"))["description"] == "Not Found"
-    assert telegram.errors == ["unknown method sendTelegram"]
 
 
 async def test_an_unknown_parameter_is_carried_out_but_noted(
@@ -158,10 +144,9 @@ async def receive() -> AsyncIterator[Callable[[list[int]], Any]]:
         receiver = Receiver(statuses)
         app = web.Application()
         app.router.add_post("/hook", receiver.receive)
-        runners.append(web.AppRunner(app))
-        await runners[-1].setup()
-        await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
-        receiver.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}/hook"
+        runner, port = await listen(app)
+        runners.append(runner)
+        receiver.url = f"http://127.0.0.1:{port}/hook"
         return receiver
 
     yield start
@@ -205,47 +190,3 @@ async def test_a_webhook_and_polls_exclude_each_other(
     assert len(await client.updates()) == 1
     await client("deleteWebhook", drop_pending_updates=True)
     assert (await client.updates(), receiver.got) == ([], [])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"url": "https://bot.example.org/hook"},
-        {"url": "http://127.0.0.1/hook", "secret_token": "sp ace"},
-        {"url": "http://127.0.0.1/hook", "secret_token": "x" * 257},
-        {"url": "http://127.0.0.1/hook", "max_connections": 101},
-    ],
-)
-async def test_invalid_webhooks_are_refused(client: Client, wrong: Answer) -> None:
-    assert (await client("setWebhook", **wrong))["error_code"] == 400
-    assert (await client("getWebhookInfo"))["result"]["url"] == ""
-
-
-# Trouble
-
-
-@pytest.mark.parametrize(
-    ("trouble", "answer"),
-    [
-        ({"error": 429, "retry_after": 7}, {"error_code": 429, "parameters": {"retry_after": 7}}),
-        (
-            {"error": 400, "migrate_to_chat_id": -1005},
-            {"error_code": 400, "parameters": {"migrate_to_chat_id": -1005}},
-        ),
-        ({"error": 403}, {"description": "Forbidden: bot was blocked by the user"}),
-        ({"error": 500}, {"error_code": 500, "description": "Internal Server Error"}),
-        ({"error": 400, "description": "Bad Request: why"}, {"description": "Bad Request: why"}),
-    ],
-)
-async def test_planned_refusals_happen_the_planned_number_of_times(
-    telegram: TelegramServer, client: Client, chat: Chat, trouble: Answer, answer: Answer
-) -> None:
-    telegram.fail("sendMessage", times=2, **trouble)
-    for _ in range(2):
-        refused = await client("sendMessage", chat_id=chat.id, text="x")
-        assert refused["ok"] is False
-        assert refused | answer == refused
-    assert chat.messages == []
-    assert (await client("getMe"))["ok"]
-    assert (await client("sendMessage", chat_id=chat.id, text="x"))["ok"]
-    assert [call.error is None for call in telegram.called("sendMessage")] == [False, False, True]

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from typing import Self
 
 Answer = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
@@ -123,6 +124,23 @@ def page(
     """A page; `content_type` None says none."""
     said = {"Content-Type": content_type} if content_type is not None else {}
     return reply(200, body, said | dict(headers or {}))
+
+
+def feed(
+    *headlines: str,
+    title: str = "The Paper",
+    language: str = "",
+    links: str = "https://news.example/",
+) -> Answer:
+    """An RSS feed of these headlines, numbered from 1."""
+    items = "".join(
+        f"<item><guid>{links}{number}</guid><title>{escape(headline)}</title>"
+        f"<link>{links}{number}</link></item>"
+        for number, headline in enumerate(headlines, start=1)
+    )
+    said = f"<title>{title}</title>" + (f"<language>{language}</language>" if language else "")
+    body = f'<rss version="2.0"><channel>{said}{items}</channel></rss>'
+    return reply(200, body, {"Content-Type": "application/rss+xml"})
 
 
 def redirect(to: str, status: int = 302) -> Answer:

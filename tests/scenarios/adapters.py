@@ -9,7 +9,7 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,9 @@ from bot.cli.chat import converse
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.telegram import Message as TelegramMessage
 from tests.fakes.telegram import Press
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import Stage, Surroundings, until
+from tests.scenarios.stage import Stage, Surroundings
 
 _STOP = frozenset({"Stop", "Parar"})  # buttons of an announcement
 
@@ -42,6 +42,7 @@ class Talk(ABC):
     """The person's side of a conversation."""
 
     stage: Surroundings
+    _serving: Callable[[], AbstractAsyncContextManager[None]]
 
     def __init__(self) -> None:
         self._counted = 0
@@ -118,13 +119,10 @@ class Talk(ABC):
         pytest.skip(f"{type(self).__name__}: nothing is delivered twice there")
 
     @abstractmethod
-    def _serving(self) -> AbstractAsyncContextManager[None]: ...
-
-    @abstractmethod
     async def _say(self, text: str) -> Shown: ...
 
-    @abstractmethod
-    async def _command(self, text: str) -> Shown: ...
+    async def _command(self, text: str) -> Shown:
+        return await self._say(text)
 
     @abstractmethod
     async def _press(self, button: str) -> Shown: ...
@@ -150,10 +148,7 @@ class TelegramTalk(Talk):
         self._alice = stage.telegram.user("Alice")
         self._chat = stage.telegram.private_chat(self._alice)
         self._passing = 0  # words on buttons that came with nothing else
-        self._serve = stage.serving
-
-    def _serving(self) -> AbstractAsyncContextManager[None]:
-        return self._serve()
+        self._serving = stage.serving
 
     async def is_told_again(self) -> None:
         for number in self._telegram.updates:
@@ -161,16 +156,10 @@ class TelegramTalk(Talk):
         await self._telegram.until_acknowledged()
 
     async def replies(self, command: str) -> Shown:
-        message = await self._alice.says(self._chat, command, reply_to=self._asked)
-        await message.answer()
-        await self._telegram.until_acknowledged()
-        return self._once(_on_telegram(self._chat.bot_messages[-1]))
+        return self._once(await self._say(command, self._asked))
 
     async def replies_to_first(self, command: str) -> Shown:
-        first = self._chat.bot_messages[0]
-        await (await self._alice.says(self._chat, command, reply_to=first)).answer()
-        await self._telegram.until_acknowledged()
-        return self._once(_on_telegram(self._chat.bot_messages[-1]))
+        return self._once(await self._say(command, self._chat.bot_messages[0]))
 
     async def edits(self, text: str) -> Shown:
         answer = self._chat.bot_messages[-1]
@@ -181,7 +170,7 @@ class TelegramTalk(Talk):
 
     async def changed(self) -> Shown:
         answer = self._chat.bot_messages[-1]
-        await until(lambda: answer.edits, PATIENCE)
+        await until(lambda: answer.edits)
         return self._once(_on_telegram(answer))
 
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
@@ -192,22 +181,19 @@ class TelegramTalk(Talk):
         self._counted += 1
         return first, self._once(_on_telegram(step))
 
-    async def _say(self, text: str) -> Shown:
-        self._asked = message = await self._alice.says(self._chat, text)
+    async def _say(self, text: str, reply_to: TelegramMessage | None = None) -> Shown:
+        self._asked = message = await self._alice.says(self._chat, text, reply_to=reply_to)
         await message.answer()
         await self._telegram.until_acknowledged()
         return _on_telegram(self._chat.bot_messages[-1])
 
-    async def _command(self, text: str) -> Shown:
-        return await self._say(text)
-
     async def _composed(self) -> Shown:
         message = self._chat.bot_messages[-1]
-        await until(lambda: _STOP.isdisjoint(_labels(message)), PATIENCE)
+        await until(lambda: _STOP.isdisjoint(message.labels))
         return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:
-        carrying = [message for message in self._chat.bot_messages if button in _labels(message)]
+        carrying = [message for message in self._chat.bot_messages if button in message.labels]
         before = self._writes()
         press: Press = await self._alice.presses(carrying[-1], button)
         await press.answered()
@@ -215,7 +201,7 @@ class TelegramTalk(Talk):
         (word,) = press.answers
         if self._writes() == before:
             self._passing += 1
-            return Shown(word.text, _labels(carrying[-1]))
+            return Shown(word.text, carrying[-1].labels)
         edited = self._telegram.calls[-1].method.startswith("edit")
         return _on_telegram(carrying[-1] if edited else self._chat.bot_messages[-1])
 
@@ -231,12 +217,8 @@ class TelegramTalk(Talk):
         return self._writes() + self._passing
 
 
-def _labels(message: TelegramMessage) -> list[str]:
-    return [button.text for button in message.buttons]
-
-
 def _on_telegram(message: TelegramMessage) -> Shown:
-    return Shown(message.text, _labels(message), message.photo.content if message.photo else None)
+    return Shown(message.text, message.labels, message.photo.content if message.photo else None)
 
 
 class SlackTalk(Talk):
@@ -248,10 +230,7 @@ class SlackTalk(Talk):
         self._slack = stage.slack
         self._direct = stage.slack.im(stage.alice)
         self._alice = stage.alice
-        self._serve = stage.serving
-
-    def _serving(self) -> AbstractAsyncContextManager[None]:
-        return self._serve()
+        self._serving = stage.serving
 
     async def is_told_again(self) -> None:
         for envelope in [*self._slack.envelopes]:
@@ -262,11 +241,8 @@ class SlackTalk(Talk):
         return self._once(await self._next())
 
     async def edits(self, text: str) -> Shown:
-        answer = self._said()[-1]
         await self._alice.edits(self._asked, text)
-        await self._slack.until(lambda: answer.earlier_texts, PATIENCE)
-        await self._slack.quiet()
-        return self._once(self._whole(answer))
+        return await self.changed()
 
     async def changed(self) -> Shown:
         answer = self._said()[-1]
@@ -284,11 +260,8 @@ class SlackTalk(Talk):
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
         await self._alice.says(self._direct, text)
         step = await self._next()
-        (message,) = self._said()
         self._counted += 1
-        await self._slack.until(lambda: message.earlier_texts, PATIENCE)
-        await self._slack.quiet()
-        return step.text, self._once(self._whole(message))
+        return step.text, await self.changed()
 
     async def _say(self, text: str) -> Shown:
         self._asked = await self._alice.says(self._direct, text)
@@ -302,7 +275,7 @@ class SlackTalk(Talk):
         return await self._next()
 
     async def _press(self, button: str) -> Shown:
-        carrying = [one for one in self._said() if button in _on_slack(one).buttons]
+        carrying = [one for one in self._said() if button in one.labels]
         edits = len(carrying[-1].earlier_texts)
         await self._alice.clicks(carrying[-1], button)
         shown = await self._next()
@@ -311,7 +284,7 @@ class SlackTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._said()[-1]
-        await self._slack.until(lambda: _STOP.isdisjoint(_on_slack(message).buttons), PATIENCE)
+        await self._slack.until(lambda: _STOP.isdisjoint(message.labels), PATIENCE)
         await self._slack.quiet()
         return self._whole(message)
 
@@ -340,7 +313,7 @@ class SlackTalk(Talk):
 
 
 def _on_slack(message: SlackMessage) -> Shown:
-    return Shown(message.visible, [button["text"]["text"] for button in message.buttons.values()])
+    return Shown(message.visible, message.labels)
 
 
 class ConsoleTalk(Talk):
@@ -355,9 +328,10 @@ class ConsoleTalk(Talk):
         self._output = _Output()
         self._numbers: dict[str, str] = {}
         self._monkeypatch = monkeypatch
+        self._serving = self._run
 
     @asynccontextmanager
-    async def _serving(self) -> AsyncIterator[None]:
+    async def _run(self) -> AsyncIterator[None]:
         reading, writing = os.pipe()
         with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as self._typed:
             # Not in `sys` itself: pytest puts its own streams there again and again.
@@ -385,9 +359,6 @@ class ConsoleTalk(Talk):
         buttons = {label: number for number, label in self._BUTTON.findall(written)}
         self._numbers = buttons or self._numbers
         return Shown(written, list(buttons), _picture(written))
-
-    async def _command(self, text: str) -> Shown:
-        return await self._say(text)
 
     async def _press(self, button: str) -> Shown:
         return await self._say(f":{self._numbers[button]}")

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.slack import App, SlackServer
 from tests.isolation import forked_workers
 from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
-from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import Stage, Surroundings, staged, surroundings
 
 MANIFEST = Path(__file__).parents[2] / "deploy" / "slack-manifest.json"
@@ -69,6 +69,27 @@ async def bot(stage: Stage) -> AsyncIterator[Stage]:
     """The same with a bot that listens."""
     async with stage.serving():
         yield stage
+
+
+@pytest.fixture
+async def slack_stage(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    """Stand-ins of a workspace around a bot that does not run yet."""
+    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
+        yield stage
+
+
+@pytest.fixture
+def owned_workspace(slack_stage: SlackStage) -> SlackStage:
+    """The same with a bot that is to have an owner."""
+    slack_stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    return slack_stage
+
+
+@pytest.fixture
+async def slack_bot(slack_stage: SlackStage) -> AsyncIterator[SlackStage]:
+    """The same with a bot that listens."""
+    async with slack_stage.serving():
+        yield slack_stage
 
 
 @pytest.fixture

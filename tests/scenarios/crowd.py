@@ -13,10 +13,7 @@ PLATFORMS = ("telegram", "slack")
 class Crowd(ABC):
     """The people, by number, and what they get to see."""
 
-    @property
-    @abstractmethod
-    def environ(self) -> Mapping[str, str]:
-        """How a bot reaches the platform."""
+    environ: Mapping[str, str]  # how a bot reaches the platform
 
     @abstractmethod
     async def listening(self, seconds: float) -> None:
@@ -61,16 +58,9 @@ class TelegramCrowd(Crowd):
 
     def __init__(self, server: TelegramServer, people: int) -> None:
         self._server = server
+        self.environ = server.environ | {"PRESAGIO_CHAT__ACCESS": "open"}
         self._users = [server.user(f"P{number}") for number in range(people)]
         self._chats = [server.private_chat(user) for user in self._users]
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        return {
-            "TELEGRAM_BOT_TOKEN": self._server.token,
-            "PRESAGIO_TELEGRAM__API_BASE": self._server.root,
-            "PRESAGIO_CHAT__ACCESS": "open",
-        }
 
     async def listening(self, seconds: float) -> None:
         known = len(self._server.called("getUpdates"))
@@ -99,17 +89,9 @@ class SlackCrowd(Crowd):
     """Direct messages."""
 
     def __init__(self, server: SlackServer, people: int) -> None:
-        self._server = server
+        self._server, self.environ = server, server.environ
         self._users = [server.user(f"p{number}") for number in range(people)]
         self._channels = [server.im(user) for user in self._users]
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        return {
-            "SLACK_BOT_TOKEN": self._server.bot_token,
-            "SLACK_APP_TOKEN": self._server.app_token,
-            "PRESAGIO_SLACK__API_BASE": self._server.base_url,
-        }
 
     async def listening(self, seconds: float) -> None:
         await self._server.until(lambda: self._server.connections, seconds)

@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from html import escape
 from typing import Any
 
 from bot.adapter import Poster
 from bot.app import App, open_app
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
-from bot.settings import load_settings
+from bot.settings import Settings, load_settings
 from bot.settings.model import FeedSettings
 from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
@@ -21,7 +20,7 @@ from engine.posting.delivery import PostingMode, Subscription
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
-from tests.fakes.web import WebServer, reply
+from tests.fakes.web import WebServer, feed
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
 FEED = "/feed.xml"
@@ -50,6 +49,19 @@ class Process:
     posters: Sequence[Poster]
 
 
+@asynccontextmanager
+async def working(settings: Settings, clock: Clock) -> AsyncIterator[Process]:
+    """The jobs of a process with these settings, by a clock."""
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
+        fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
+        posters = create_posters(settings, Chats(app.database))
+        for poster in posters:
+            stack.push_async_callback(poster.close)
+        jobs = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
+        yield Process(app, jobs, posters)
+
+
 @dataclass
 class Newsroom:
     """Stand-ins, and the first process."""
@@ -73,32 +85,23 @@ class Newsroom:
         """Another process on the same database."""
         feeds = tuple(FeedSettings(url=self.web.url(path), category="news") for path in self.feeds)
         settings = load_settings(environ=self.environ).model_copy(update={"feeds": feeds})
-        app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
-        fetcher = await self.stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database))
-        for poster in posters:
-            self.stack.push_async_callback(poster.close)
-        jobs = await self.stack.enter_async_context(
-            open_jobs(app, fetcher, posters, now=self.clock)
-        )
-        return Process(app, jobs, posters)
+        return await self.stack.enter_async_context(working(settings, self.clock))
 
     def publish(self, *headlines: str) -> None:
         """Put headlines into the feed."""
         self.headlines += headlines
-        items = "".join(
-            f"<item><guid>{number}</guid><title>{escape(title)}</title>"
-            f"<link>https://news.example/{number}</link></item>"
-            for number, title in enumerate(self.headlines, start=1)
-        )
-        body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
-        self.web.pages[FEED] = reply(200, body, {"Content-Type": "application/rss+xml"})
+        self.web.pages[FEED] = feed(*self.headlines)
 
     async def subscribe(self, process: Process, platform: str, **wanted: Any) -> Subscription:
         """Let the chat of a platform be told at once, or as `wanted` says."""
         chat = await self.chat(process, platform)
         subscription = Subscription(chat=chat, **{"mode": PostingMode.INSTANT} | wanted)
         return await Subscriptions(process.app.database).set(subscription, now=self.clock())
+
+    def daily(self, hours: int) -> dict[str, Any]:
+        """What is wanted by who is told daily, for the first time in so many hours."""
+        at = (self.clock() + hours * HOUR).time().replace(second=0, microsecond=0)
+        return {"mode": PostingMode.DAILY, "at": at}
 
     async def chat(self, process: Process, platform: str) -> Chat:
         external_id = str(self.group.id) if platform == "telegram" else self.channel.id
@@ -137,11 +140,9 @@ async def newsroom(database_url: str, **environment: str) -> AsyncIterator[Newsr
     ):
         environ = {
             "DATABASE_URL": database_url,
-            "TELEGRAM_BOT_TOKEN": telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+            **telegram.environ,
+            **slack.environ,
             "PRESAGIO_CHAT__ACCESS": "open",
-            "SLACK_BOT_TOKEN": slack.bot_token,
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
             "PRESAGIO_LLM__RETRIES": "0",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',

@@ -3,6 +3,7 @@
 Nothing else may be said in the chat meanwhile.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ class Passing:
     at: float
     chat: str
     who: str
-    button: str
-    words: str
+    button: str = ""
+    words: str = ""
     command: str = ""
 
 
@@ -31,8 +32,8 @@ class Passing:
 class Seat(ABC, Generic[Said]):
     """Where a person sits. `seconds` tells the time of the week."""
 
-    seconds: Callable[[], float]
-    passing: list[Passing]
+    seconds: Callable[[], float] = time.time
+    passing: list[Passing] = field(default_factory=list)
     asked: Said | None = field(default=None, init=False)  # the person's latest message
 
     @property
@@ -53,9 +54,9 @@ class Seat(ABC, Generic[Said]):
         return await self.says(text)
 
     @property
-    @abstractmethod
     def buttons(self) -> list[str]:
         """The labels below the latest message."""
+        return self.said[-1].labels
 
     @abstractmethod
     async def presses(self, button: str) -> str:
@@ -100,25 +101,15 @@ class TelegramSeat(Seat[telegram.Message]):
     async def calls(self, text: str) -> str:
         return await self.says(f"@{self.server.bot.username} {text}".strip())
 
-    @property
-    def buttons(self) -> list[str]:
-        return [button.text for button in self.said[-1].buttons]
-
     async def presses(self, button: str) -> str:
         before = len(self.said)
-        carrying = [one for one in self.said if button in [each.text for each in one.buttons]]
+        carrying = [one for one in self.said if button in one.labels]
         press = await self.user.presses(carrying[-1], button)
         words = (await press.answered(PATIENCE)).text
         await self.server.until_acknowledged(PATIENCE)
-        where = self.chat.title
+        who, where = self.user.first_name, self.chat.title
         self.passing.append(
-            Passing(
-                at=self.seconds(),
-                chat=where,
-                who=self.user.first_name,
-                button=button,
-                words=words,
-            )
+            Passing(at=self.seconds(), chat=where, who=who, button=button, words=words)
         )
         new = self._new(before, min(len(self.said) - before, 1), button)
         return (new[-1] if new else carrying[-1]).text
@@ -159,22 +150,12 @@ class SlackSeat(Seat[slack.Message]):
         self.asked = await self.user.mentions_bot(self.channel, text, thread=self.thread)
         return await self._answered(before, 1, text)
 
-    @property
-    def buttons(self) -> list[str]:
-        return _labels(self.said[-1])
-
     async def commands(self, text: str) -> str:
         name, _, rest = text.removeprefix("/").partition(" ")
         before = len(self.said)
+        where = f"#{self.channel.name}"
         self.passing.append(
-            Passing(
-                at=self.seconds(),
-                chat=f"#{self.channel.name}",
-                who=self.user.name,
-                button="",
-                words="",
-                command=text,
-            )
+            Passing(at=self.seconds(), chat=where, who=self.user.name, command=text)
         )
         if name == "prophecy":
             await self.user.commands(self.channel, f"/{name}", rest)
@@ -184,7 +165,7 @@ class SlackSeat(Seat[slack.Message]):
 
     async def presses(self, button: str) -> str:
         before = len(self.said)
-        carrying = [one for one in self.said if button in _labels(one)][-1]
+        carrying = [one for one in self.said if button in one.labels][-1]
         edits = len(carrying.earlier_texts)
         await self.user.clicks(carrying, button)
         await self._until(
@@ -221,7 +202,3 @@ class SlackSeat(Seat[slack.Message]):
             said = [one.visible for one in self.said]
             raise AssertionError(f"{did!r} was not answered; the chat shows {said}") from None
         await self.server.quiet(PATIENCE)
-
-
-def _labels(message: slack.Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]

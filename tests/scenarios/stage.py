@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import re
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,12 +14,13 @@ from bot.app import open_app
 from bot.cli.serve import OfferedFiles
 from bot.serve import serve
 from bot.settings import Settings, load_settings
-from db.pool import Database
 from tests.bot.command_line import PROGRAM
+from tests.database import fetch_rows, pool_on
 from tests.db.loading import document, load_at
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
 from tests.fakes.web import WebServer
+from tests.patience import until
 
 HEADLINE = "Coffee prices hit a record high after a bad harvest"
 TWEETS = (
@@ -107,24 +109,20 @@ class Surroundings:
             finally:
                 serving.kill()
 
+    async def until_said(self, beginning: str) -> None:
+        """Wait for a line of `said`."""
+        await until(lambda: any(line.startswith(beginning) for line in self.said))
+
+    async def code(self, platform: str) -> str:
+        """The code for the owner that serve has shown."""
+        shown = re.compile(rf"{platform}: .*start (\w+)")
+        match = await until(lambda: shown.search("\n".join(self.said)))
+        return str(match[1])
+
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database says."""
-        database = await Database.open(self.database_url)
-        async with database.connection() as connection:
-            found = [tuple(row) for row in await connection.fetch(statement, *values)]
-        await database.close()
-        return found
-
-    async def lose_database(self) -> None:
-        """Let nobody into the database any more, and throw out who is there."""
-        name = (await self.rows("SELECT current_database()"))[0][0]
-        server = await Database.open(self.database_url.replace(f"/{name}", "/postgres"))
-        async with server.connection() as connection:
-            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
-            )
-        await server.close()
+        async with pool_on(self.database_url) as database:
+            return [tuple(row) for row in await fetch_rows(database, statement, *values)]
 
 
 @dataclass(kw_only=True)
@@ -135,10 +133,7 @@ class Stage(Surroundings):
 
     @property
     def platform_environ(self) -> Mapping[str, str]:
-        return {
-            "TELEGRAM_BOT_TOKEN": self.telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": self.telegram.root,
-        }
+        return self.telegram.environ
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -173,6 +168,13 @@ async def asks_for_full_answers(person: User, chat: Chat) -> Message:
     return await (await person.says(chat, "/settings answers full")).answer()
 
 
+async def own(stage: Stage, person: User) -> Chat:
+    """Let somebody own the bot; return where they talk with it."""
+    home = stage.telegram.private_chat(person)
+    await (await person.says(home, f"/start {await stage.code('telegram')}")).answer()
+    return home
+
+
 async def load_tweets(
     database_url: str, tweets: tuple[str, ...], language: str = "english", name: str = "demo"
 ) -> None:
@@ -182,10 +184,3 @@ async def load_tweets(
         for number, text in enumerate(tweets, start=1)
     ]
     await load_at(database_url, name, documents, language)
-
-
-async def until(holds: Callable[[], object], within: float) -> None:
-    """Wait for what another process brings about, which nobody here is told of."""
-    async with asyncio.timeout(within):
-        while not holds():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.05)

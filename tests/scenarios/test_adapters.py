@@ -12,8 +12,9 @@ from bot.commands.settings import SETTINGS_BY_NAME
 from engine.embed.store import TUNED
 from engine.vectors import Vector
 from tests.ages import read_years
+from tests.database import allow_connections
 from tests.fakes.model import failure, slow
-from tests.fakes.web import page
+from tests.fakes.web import feed, page
 from tests.png import read_size
 from tests.scenarios.adapters import ConsoleTalk, Shown, Talk
 from tests.scenarios.stage import HEADLINE, load_tweets
@@ -67,10 +68,7 @@ async def test_a_command_gives_the_same_answer_as_plain_text(adapter: Talk, comm
 @pytest.mark.each_platform
 async def test_every_command_gets_its_answer(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
-    item = f"<item><title>{HEADLINE}</title><guid>1</guid></item>"
-    adapter.stage.web.pages["/rss"] = page(
-        f'<rss version="2.0"><channel><title>News</title>{item}</channel></rss>'
-    )
+    adapter.stage.web.pages["/rss"] = feed(HEADLINE)
     for example in COMMANDS:
         command = ADDRESS.sub(adapter.stage.web.url("/rss"), example)
         shown = await adapter.commands(command)
@@ -108,9 +106,7 @@ async def test_start_greets_shortly_and_sets_up_by_buttons(adapter: Talk) -> Non
     assert "Ana Ruiz" in (await adapter.says(HEADLINE)).text
 
 
-async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(
-    talk: Talk,
-) -> None:
+async def test_the_bot_asks_which_archive_to_use_and_then_answers_the_headline(talk: Talk) -> None:
     await load_tweets(talk.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
     await talk.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
     await talk.stage.rows(
@@ -299,7 +295,7 @@ async def test_the_reason_for_not_judging_is_in_the_language_of_the_reader(adapt
 
 async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
-    await adapter.stage.lose_database()
+    await allow_connections(adapter.stage.database_url, allowed=False)
     for _ in range(2):
         said = (await adapter.says(HEADLINE)).text
         assert "Sorry, I cannot reach my archive just now. I answer as soon as I can." in said

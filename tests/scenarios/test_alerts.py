@@ -29,11 +29,7 @@ async def page(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
         "PRESAGIO_WEB__JUDGE": "true",
     }
 
-    async def until_listening() -> None:
-        while not any(said.startswith(_PAGE) for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
-            await asyncio.sleep(0.05)
-
-    async with stage.running(until_listening()):
+    async with stage.running(stage.until_said(_PAGE)):
         (address,) = (said for said in stage.said if said.startswith(_PAGE))
         async with httpx.AsyncClient(base_url=address.removeprefix(_PAGE), timeout=60) as client:
             yield client

@@ -14,8 +14,8 @@ from bot.cli.database import back_up, bring_back
 from bot.console.screen import Output
 from bot.settings import load_settings
 from db.embedded.server import EmbeddedServer
-from tests.database import CARELESS
-from tests.patience import PATIENCE
+from tests.database import CARELESS, fetch
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 # What nobody changes while the backup is taken.
@@ -51,10 +51,7 @@ async def content(url: str) -> dict[str, tuple[object, ...]]:
     """Return how many rows the tables at rest and those of vectors have, and a hash of them."""
     connection = await asyncpg.connect(url)
     try:
-        vectors = (
-            "SELECT relname FROM pg_class WHERE relname ~ '^embedding_\\d+$' AND relkind = 'r'"
-        )
-        tables = [*_AT_REST, *(row[0] for row in await connection.fetch(vectors))]
+        tables = [*_AT_REST, *(row[0] for row in await connection.fetch(_VECTORS))]
         rows = {name: await connection.fetchrow(_CONTENT.format(name)) for name in tables}
         return {name: tuple(row or ()) for name, row in rows.items()}
     finally:
@@ -89,14 +86,11 @@ async def backed_up(stage: Stage, tmp_path: Path) -> BackedUp:
         pytest.skip("this server has no pgvector")
     stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "tfidf"
     async with stage.serving():
-        alice = stage.telegram.user("Alice")
-        chat = stage.telegram.private_chat(alice)
+        alice, chat = stage.telegram.alone("Alice")
         answer = await (await alice.says(chat, HEADLINE)).answer()
         await (await alice.presses(answer, "👍")).answered()
         await (await alice.says(chat, "/subscribe daily 8:30")).answer()
-        async with asyncio.timeout(PATIENCE):
-            while not await stage.rows("SELECT FROM embedding_state WHERE embedded > 0"):  # noqa: ASYNC110 - a table tells nobody
-                await asyncio.sleep(0.05)
+        await until(lambda: stage.rows("SELECT FROM embedding_state WHERE embedded > 0"))
         file = tmp_path / "presagio.dump"
         async with writing(stage.database_url):
             await back_up(stage.settings(), file, json=False, output=quiet())
@@ -108,9 +102,7 @@ async def assert_equal(url: str, backed_up: BackedUp) -> None:
     assert found == backed_up.content
     assert [found[name][0] for name in ("subscription", "vote", "embedding_state")] == [1, 1, 1]
     assert found["embedding_1"][0] == found["document"][0] == len(TWEETS)
-    connection = await asyncpg.connect(url)
-    calls, judgments = await connection.fetchrow(_PAIRS) or (0, 0)
-    await connection.close()
+    [[calls, judgments]] = await fetch(url, _PAIRS)
     assert calls == judgments > 0
 
 

@@ -8,20 +8,21 @@ import pytest
 
 from tests.fakes.model import failure, scoring
 from tests.fakes.writer import JudgeAndWriter
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import (
-    HEADLINE,
-    Stage,
-    Surroundings,
-    judged_by_words,
-    until,
-)
+from tests.scenarios.stage import HEADLINE, Stage, Surroundings, judged_by_words
 
 _STATE = "SELECT state, attempts FROM composition"
 # Instead of waiting until the lease of a killed process is over.
 _TAKEN_FOR_DEAD = "UPDATE lease SET expires_at = now(), fence = fence + 1"
+
+
+async def until_shown_twice(talk: Talk) -> None:
+    async def is_shown() -> bool:
+        return await talk.stage.rows(_STATE) == [("shown", 2)]
+
+    await until(is_shown)
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWrit
     model.waits = asyncio.Event()
     announced = await adapter.commands("/compose coffee prices")
     assert list(announced.buttons) == ["Stop"]
-    await until(lambda: adapter.stage.model.calls >= 2, PATIENCE)
+    await until(lambda: adapter.stage.model.calls >= 2)
     adapter.lets_pass()
     _, shown = await adapter.composes(button="Stop")
     assert shown.text == "Stopped."
@@ -123,16 +124,14 @@ async def test_a_restart_in_the_middle_posts_nothing_twice(
     model.waits = asyncio.Event()
     async with talk.serving():
         await talk.commands("/compose coffee prices")
-        await until(lambda: talk.stage.model.calls >= 2, PATIENCE)
+        await until(lambda: talk.stage.model.calls >= 2)
         talk.lets_pass()
     assert await talk.stage.rows("SELECT state FROM composition") == [("waiting",)]
     model.waits.set()
     async with talk.serving():
         shown = await talk.composed_meanwhile()
         assert "[1]" in shown.text
-        async with asyncio.timeout(PATIENCE):
-            while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
-                await asyncio.sleep(0.05)
+        await until_shown_twice(talk)
 
 
 async def _listening(stage: Surroundings) -> None:
@@ -154,7 +153,7 @@ async def test_after_a_kill_the_next_process_finishes_in_the_same_message(
     with talk.stage.process() as first:
         await _listening(talk.stage)
         await talk.commands("/compose coffee prices")
-        await until(lambda: talk.stage.model.calls >= 2, PATIENCE)
+        await until(lambda: talk.stage.model.calls >= 2)
         first.kill()
         await asyncio.to_thread(first.wait)
     talk.lets_pass()
@@ -165,7 +164,5 @@ async def test_after_a_kill_the_next_process_finishes_in_the_same_message(
         shown = await talk.composed_meanwhile()
         assert "[1]" in shown.text
         assert "Stop" not in shown.buttons
-        async with asyncio.timeout(PATIENCE):
-            while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
-                await asyncio.sleep(0.05)
+        await until_shown_twice(talk)
     assert talk.messages == 1

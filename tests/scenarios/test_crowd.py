@@ -8,6 +8,7 @@ import pytest
 from tests.database import execute
 from tests.fakes.model import scoring, slow
 from tests.fakes.slack import App
+from tests.patience import until
 from tests.scenarios.crowd import PLATFORMS, Crowd, crowd_on
 from tests.scenarios.stage import (
     HEADLINE,
@@ -16,7 +17,6 @@ from tests.scenarios.stage import (
     judged_by_words,
     load_tweets,
     surroundings,
-    until,
 )
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ async def test_a_killed_bot_repeats_no_answer_and_its_successor_answers_the_rest
         for who in people:
             for text in headlines(who):
                 await crowd.say(who, text)
-        await until(lambda: sum(len(crowd.answers(who)) for who in people) >= 15, SECONDS)
+        await until(lambda: sum(len(crowd.answers(who)) for who in people) >= 15, within=SECONDS)
         first.kill()
     first.wait()
     answered = {text for who in people for text in crowd.answers(who)}
@@ -84,7 +84,7 @@ async def test_a_killed_bot_repeats_no_answer_and_its_successor_answers_the_rest
     with around.process():
         await crowd.listening(SECONDS)
         await crowd.told_again()
-        await until(lambda: _owed(crowd, people) <= sending, SECONDS)
+        await until(lambda: _owed(crowd, people) <= sending, within=SECONDS)
         await crowd.settled()
     for who in people:
         said = crowd.answers(who)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.command_line import PROGRAM, SECONDS
-from tests.fakes.slack import App, SlackServer
-from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, Surroundings
 
 pytestmark = pytest.mark.slow
@@ -50,8 +49,7 @@ async def test_debug_log_of_telegram_contains_no_secrets_or_messages(
     stage: Stage, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with talking(stage, log):
         await stage.telegram.until_called("getUpdates", 1, timeout=SECONDS)
         await (await alice.says(chat, HEADLINE)).answer()
@@ -59,20 +57,12 @@ async def test_debug_log_of_telegram_contains_no_secrets_or_messages(
     assert_holds_nothing(log, stage.telegram.token, f"bot{number}", secret)
 
 
-@pytest.fixture
-async def slack(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
-        yield stage
-
-
 async def test_debug_log_of_slack_contains_no_secrets_or_messages(
-    slack: SlackStage, tmp_path: Path
+    slack_stage: SlackStage, tmp_path: Path
 ) -> None:
-    log = tmp_path / "log"
-    async with talking(slack, log):
-        await slack.slack.until(lambda: slack.slack.connections, within=SECONDS)
-        await slack.alice.mentions_bot(slack.general, HEADLINE)
-        await slack.reply(slack.general)
-    assert_holds_nothing(
-        log, slack.slack.bot_token, slack.slack.app_token, "ticket", "xoxb", "xapp"
-    )
+    log, slack = tmp_path / "log", slack_stage.slack
+    async with talking(slack_stage, log):
+        await slack.until(lambda: slack.connections, within=SECONDS)
+        await slack_stage.alice.mentions_bot(slack_stage.general, HEADLINE)
+        await slack_stage.reply(slack_stage.general)
+    assert_holds_nothing(log, slack.bot_token, slack.app_token, "ticket", "xoxb", "xapp")

@@ -8,8 +8,9 @@ import pytest
 
 from bot.logs import configure_logging
 from bot.settings.model import LoggingSettings
+from tests.patience import until
 from tests.scenarios.newsroom import newsroom
-from tests.scenarios.stage import HEADLINE, TWEETS, Stage, until
+from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 
 @pytest.fixture(autouse=True)
@@ -53,12 +54,11 @@ async def test_chat_events_are_logged_without_message_texts(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = Log(capsys)
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with stage.serving():
         for text in (HEADLINE, "/find coffee", "/nonsense of mine"):
             await (await alice.says(chat, text)).answer()
-        await until(lambda: len(log.fields("answered")) == 3, 5)
+        await until(lambda: len(log.fields("answered")) == 3)
     (started,) = log.fields("started")
     assert (started["faces"], started["database"]) == ("telegram", "own")
     assert log.fields("stopped") == [{}]

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.ages import read_years
 from tests.fakes.model import USAGE, Asked, Step, answer, dropped, failure, naming, scoring, slow
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.adapters import ConsoleTalk, Talk, TelegramTalk
 from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
 
@@ -26,24 +26,12 @@ ENGLISH = (
     ("Our mayor is a crook and will end in jail.", "Condenan al alcalde", "crooked mayor jail"),
     ("That bridge is held up by paint.", "Se derrumba el puente viejo", "bridge falls paint"),
     ("Nobody checks the dam.", "Cede la presa tras las lluvias", "dam never checked"),
-    ("They print money like wallpaper.", "La inflación bate un récord", "print money"),
-    ("Bees are leaving us.", "Desaparecen las abejas", "bees gone"),
-    ("The bank has no cash, only carpets.", "Quiebra la caja de ahorros", "bank without cash"),
-    ("School roofs leak on our children.", "Cierran escuelas por goteras", "leaking school roof"),
-    ("Fishing here ends in ten years.", "Prohíben la pesca de la sardina", "end of fishing"),
-    ("The lighthouse lamp is broken again.", "El faro queda a oscuras", "broken lighthouse"),
 )
 SPANISH = (
     ("El ferri se hundirá un día.", "A boat goes down off the coast", "ferri hundido"),
     ("El alcalde acabará en la cárcel.", "Court sentences town leader", "alcalde a la cárcel"),
     ("Ese puente aguanta por la pintura.", "Crossing collapses at night", "puente caído pintura"),
     ("Nadie revisa la presa.", "Floods follow wall failure", "presa sin revisar"),
-    ("Imprimen billetes como papel pintado.", "Prices soar again", "imprimen billetes"),
-    ("Las abejas se van.", "Pollinators vanish", "abejas desaparecen"),
-    ("El banco no tiene efectivo.", "Savings house fails", "banco sin efectivo"),
-    ("Gotea el techo de la escuela.", "Classes cancelled after leaks", "techo escuela gotea"),
-    ("La pesca se acaba en diez años.", "Sardine catch is outlawed", "fin de la pesca"),
-    ("La lámpara del faro está rota.", "Shipping light goes dark", "lámpara del faro rota"),
 )
 
 
@@ -101,9 +89,7 @@ async def test_phrases_that_come_too_late_are_paid_for_and_serve_the_next_search
         assert NEAR not in (await talk.says(FAR)).text
         assert await talk.stage.rows(paid) == []
         gate.set()
-        async with asyncio.timeout(PATIENCE):
-            while not await talk.stage.rows("SELECT FROM expansion"):  # noqa: ASYNC110 - a table tells nobody
-                await asyncio.sleep(0.05)
+        await until(lambda: talk.stage.rows("SELECT FROM expansion"))
         assert NEAR in (await talk.says(FAR)).text
     assert await talk.stage.rows(paid) == [(7000,)]
     assert len(talk.stage.model.expansions) == 1
@@ -142,9 +128,7 @@ async def test_failing_phrases_leave_the_rest_of_the_answer_intact(
     assert model.calls == 1  # nothing was found of the second headline
 
 
-async def test_an_exhausted_budget_requests_no_phrases_and_answers_as_usual(
-    talk: Talk,
-) -> None:
+async def test_an_exhausted_budget_requests_no_phrases_and_answers_as_usual(talk: Talk) -> None:
     talk.stage.environment["PRESAGIO_LLM__DAILY_TOKENS"] = "0"
     async with talk.serving():
         found = (await talk.says(HEADLINE)).text

@@ -7,6 +7,7 @@ import pytest
 
 from tests.database import execute
 from tests.fakes.standby import Pair, pair
+from tests.patience import until
 from tests.scenarios.chaos.stage import Chaos, chaos
 from tests.scenarios.chaos.world import Size
 
@@ -33,12 +34,15 @@ async def lose_primary(stage: Chaos, both: Pair) -> int:
         trouble.cease()
         trouble.seconds = _ROUND_TRIP
     stage.publish(SIZE.stories // 2)
-    while not (under_way := (await stage.rows(_UNDER_WAY))[0][0]):  # noqa: ASYNC110 - a table tells nobody
-        await asyncio.sleep(0.02)
+
+    async def count() -> int:
+        return int((await stage.rows(_UNDER_WAY))[0][0])
+
+    under_way: int = await until(count)
     await asyncio.to_thread(both.primary.kill)
     await asyncio.sleep(_OUTAGE)
     await asyncio.to_thread(both.standby.promote)
-    return int(under_way)
+    return under_way
 
 
 async def test_no_post_is_lost_or_sent_twice_when_a_standby_is_promoted(

@@ -29,6 +29,7 @@ from tests.database import CARELESS
 from tests.db.loading import document, load
 from tests.fakes.telegram import TelegramServer
 from tests.network import find_free_port
+from tests.patience import until
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, surroundings
 
 pytestmark = pytest.mark.slow
@@ -106,9 +107,8 @@ async def test_a_killed_server_is_started_again_and_readiness_tells_the_truth(
             await until_ready(client, 200, alive)
             assert (await client.get("/api/corpora")).status_code == 200
         assert killed != int((data_dir / "postgres" / PID_FILE).read_text().split()[0])
-        async with asyncio.timeout(SECONDS):  # the watch says so a moment after it is true
-            while "The database is back after" not in log.read_text():  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        # The watch says so a moment after it is true.
+        await until(lambda: "The database is back after" in log.read_text())
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, SECONDS) == 128 + signal.SIGTERM
     assert "The database server has died; starting it again" in log.read_text()
@@ -185,8 +185,7 @@ def kill_server(data_dir: Path) -> None:
 
 async def is_answered(telegram: TelegramServer, serving: "asyncio.Task[None]") -> None:
     """Return when somebody is told a tweet, or nobody serves any more."""
-    alice = telegram.user("Alice")
-    chat = telegram.private_chat(alice)
+    alice, chat = telegram.alone("Alice")
     while not serving.done():
         message = await alice.says(chat, HEADLINE)
         for _ in range(200):

@@ -13,9 +13,9 @@ from bot.cli.ingest import open_sources
 from tests.fakes.documents import word
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import Chat, Message, User
-from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios import stage as stages
+from tests.scenarios.slack.stage import own_workspace, slack_staged
 from tests.scenarios.stage import Stage
-from tests.scenarios.test_owner import code
 
 POSTS = [
     {"id": str(number), "created_at": f"201{number}-05-01T12:00:00Z", "text": text}
@@ -39,13 +39,7 @@ async def owned(stage: Stage, data_dir: Path) -> Stage:
 
 async def own(stage: Stage) -> tuple[User, Chat]:
     alice = stage.telegram.user("Alice")
-    home = stage.telegram.private_chat(alice)
-    await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
-    return alice, home
-
-
-def labels(message: Message) -> list[str]:
-    return [button.text for button in message.buttons]
+    return alice, await stages.own(stage, alice)
 
 
 async def test_the_owner_s_archive_is_loaded_when_wanted(
@@ -58,7 +52,7 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(
         offer = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
         holds = "My tweets 2024.jsonl (1 KB) holds tweets."
         assert offer.text == f"{holds} Shall I add it as the archive tweets?"
-        assert labels(offer) == ["Add it", "No"]
+        assert offer.labels == ["Add it", "No"]
         await (await alice.presses(offer, "Add it")).answered()
         await owned.telegram.until_acknowledged()
         assert offer.text.startswith("Added. tweets holds 3 texts now.")
@@ -137,7 +131,7 @@ async def test_files_are_taken_whatever_their_name(
         alice, home = await own(owned)
         offer = await (await alice.sends_file(home, name, content)).answer()
         assert holds in offer.text
-        assert labels(offer) == ["Add it", "No"]
+        assert offer.labels == ["Add it", "No"]
 
 
 @pytest.mark.parametrize(
@@ -247,8 +241,7 @@ async def test_unsupported_and_oversized_files_are_reported(owned: Stage) -> Non
 async def test_another_member_s_file_is_not_read(owned: Stage) -> None:
     owned.environment["PRESAGIO_CHAT__ACCESS"] = "open"
     async with owned.serving():
-        bob = owned.telegram.user("Bob")
-        home = owned.telegram.private_chat(bob)
+        bob, home = owned.telegram.alone("Bob")
         said = await (await bob.sends_file(home, "tweets.zip", EXPORT)).answer()
         assert (said.text, said.buttons) == (UNREAD, [])
         await bob.sends_file(home, "tweets.zip", EXPORT)
@@ -276,10 +269,9 @@ async def test_loading_files_on_slack_needs_the_files_read_scope(
             "PRESAGIO_CHAT__ACCESS": "owner",
             "PRESAGIO_DATA_DIR": str(tmp_path),
         }
-        alice, home = stage.alice, stage.slack.im(stage.alice)
+        alice = stage.alice
         async with stage.serving():
-            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-            await stage.slack.until(lambda: stage.slack.bot_messages)
+            home = await own_workspace(stage)
             await alice.shares_file(home, "posts.json", content=EXPORT)
             await stage.slack.until(lambda: len(stage.slack.bot_messages) == 2)
             offer = stage.slack.bot_messages[-1]

@@ -1,37 +1,28 @@
 """A bot with an owner: it greets where the owner brings it, and answers nobody else."""
 
-import asyncio
-import re
+import pytest
 
-from bot.commands import standard_commands
-from bot.slack.client import build_manifest
 from tests.ages import read_years
-from tests.fakes.slack import App, SlackServer
-from tests.patience import PATIENCE
-from tests.scenarios.slack.stage import SlackStage, slack_staged
-from tests.scenarios.stage import HEADLINE, Stage, Surroundings
+from tests.scenarios.slack.stage import SlackStage, own_workspace
+from tests.scenarios.stage import HEADLINE, Stage, own
 
 
-async def code(stage: Surroundings, platform: str) -> str:
-    """The code that serve has shown."""
-    async with asyncio.timeout(PATIENCE):
-        while not (found := re.search(rf"{platform}: .*start (\w+)", "\n".join(stage.said))):  # noqa: ASYNC110 - a list of lines
-            await asyncio.sleep(0.01)
-    return found[1]
+@pytest.fixture
+def owned(stage: Stage) -> Stage:
+    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    return stage
 
 
 async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bot(
-    stage: Stage,
+    owned: Stage,
 ) -> None:
-    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-    telegram = stage.telegram
+    telegram = owned.telegram
     alice, bob = telegram.user("Alice"), telegram.user("Bob", language="es")
-    home = telegram.private_chat(alice)
     group = telegram.group("Friends", admins=[alice, bob])
     group.remove_bot(by=bob)
-    async with stage.serving():
-        claimed = await alice.says(home, f"/start {await code(stage, 'telegram')}")
-        assert (await claimed.answer()).text.startswith("You own this bot now.")
+    async with owned.serving():
+        home = await own(owned, alice)
+        assert home.bot_messages[0].text.startswith("You own this bot now.")
         for typed in (HEADLINE[:-1], HEADLINE):
             offered = await (await bob.asks_inline(typed)).answered()
             assert offered.results == []
@@ -47,7 +38,7 @@ async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bo
         await telegram.until_acknowledged()
         greeting = group.bot_messages[-1]
         assert greeting.text.startswith("There is always a tweet. I look in the old tweets of")
-        assert [button.text for button in greeting.buttons] == ["Set me up"]
+        assert greeting.labels == ["Set me up"]
         answer = await (await bob.says(group, f"/prophecy {HEADLINE}")).answer()
         assert answer.text.startswith(HEADLINE)
         cost = (await (await alice.says(home, "/usage")).answer()).text
@@ -55,14 +46,12 @@ async def test_telegram_group_is_admitted_and_greeted_when_the_owner_adds_the_bo
         assert "Friends (telegram:" in cost
 
 
-async def test_an_admission_is_announced_in_the_topic_that_asked(stage: Stage) -> None:
-    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-    telegram = stage.telegram
-    alice, bob = telegram.user("Alice"), telegram.user("Bob")
-    home, forum = telegram.private_chat(alice), telegram.group("Forum", admins=[bob], forum=True)
+async def test_an_admission_is_announced_in_the_topic_that_asked(owned: Stage) -> None:
+    alice, bob = owned.telegram.user("Alice"), owned.telegram.user("Bob")
+    forum = owned.telegram.group("Forum", admins=[bob], forum=True)
     topic = forum.topic("News")
-    async with stage.serving():
-        await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
+    async with owned.serving():
+        home = await own(owned, alice)
         waits = await (await bob.says(forum, "/help", thread=topic)).answer()
         question = await home.until(lambda message: "asks to use this bot" in message.text)
         await alice.presses(question, "Allow")
@@ -70,18 +59,17 @@ async def test_an_admission_is_announced_in_the_topic_that_asked(stage: Stage) -
     assert waits.thread_id == notice.thread_id == topic.id
 
 
-async def test_the_owners_channel_is_let_in_and_hears_nothing_of_rights(stage: Stage) -> None:
-    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-    telegram = stage.telegram
-    alice, bob = telegram.user("Alice"), telegram.user("Bob", language="es")
-    home, bobs = telegram.private_chat(alice), telegram.private_chat(bob)
+async def test_the_owners_channel_is_let_in_and_hears_nothing_of_rights(owned: Stage) -> None:
+    telegram = owned.telegram
+    alice = telegram.user("Alice")
+    bob, bobs = telegram.alone("Bob", language="es")
     added = telegram.channel("Avisos", admins=[alice])
     added.remove_bot(by=alice)
     named = telegram.channel("News", username="our_news", admins=[alice, bob])
     foreign = telegram.channel("Ajeno", admins=[bob])
-    async with stage.serving():
+    async with owned.serving():
         await foreign.posts(f"/prophecy {HEADLINE}")  # the bot has no owner yet
-        await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
+        home = await own(owned, alice)
         await foreign.posts("/subscribe diario 9:00")
         question = await home.until(lambda message: "asks to use this bot" in message.text)
         assert question.text == f"Ajeno (telegram:{foreign.id}) asks to use this bot."
@@ -106,34 +94,27 @@ async def test_the_owners_channel_is_let_in_and_hears_nothing_of_rights(stage: S
 
 
 async def test_the_slack_owner_admits_a_direct_message_and_a_channel_is_greeted(
-    coffee_url: str,
+    owned_workspace: SlackStage,
 ) -> None:
-    app = App.from_manifest(build_manifest(standard_commands().commands))
-    async with slack_staged(coffee_url, SlackServer(app)) as stage:
-        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-        async with stage.serving():
-            await assert_owns_and_lets_in(stage)
-
-
-async def assert_owns_and_lets_in(stage: SlackStage) -> None:
+    stage = owned_workspace
     slack, alice, bob = stage.slack, stage.alice, stage.bob
     home, direct = slack.im(alice), slack.im(bob)
-    await alice.says(home, HEADLINE)  # the app knows the chat from then on
-    (nobody,) = await stage.replies(1)
-    assert nobody.visible.startswith("This bot has no owner yet")
-    await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-    assert "You own this bot now." in (await stage.replies(2))[-1].visible
-    await bob.says(direct, HEADLINE)
-    said = {reply.channel: reply for reply in (await stage.replies(4))[2:]}
-    assert "ya le he preguntado" in said[direct].visible
-    assert "asks to use this bot" in said[home].visible
-    await alice.clicks(said[home], "Allow")
-    await slack.until(lambda: "may use me now" in said[home].visible)
-    answer = (await stage.replies(6))[-1]  # what he had asked, after the news that he may
-    assert answer.channel is direct
-    assert len(read_years(answer.visible, "es")) == 3
-    elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)
-    await alice.invites_bot(elsewhere)
-    greeting = (await stage.replies(8))[-1]  # after the line that it has joined
-    assert greeting.channel is elsewhere
-    assert "the old tweets of demo" in greeting.visible
+    async with stage.serving():
+        await alice.says(home, HEADLINE)  # the app knows the chat from then on
+        (nobody,) = await stage.replies(1)
+        assert nobody.visible.startswith("This bot has no owner yet")
+        await own_workspace(stage)
+        await bob.says(direct, HEADLINE)
+        said = {reply.channel: reply for reply in (await stage.replies(4))[2:]}
+        assert "ya le he preguntado" in said[direct].visible
+        assert "asks to use this bot" in said[home].visible
+        await alice.clicks(said[home], "Allow")
+        await slack.until(lambda: "may use me now" in said[home].visible)
+        answer = (await stage.replies(6))[-1]  # what he had asked, after the news that he may
+        assert answer.channel is direct
+        assert len(read_years(answer.visible, "es")) == 3
+        elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)
+        await alice.invites_bot(elsewhere)
+        greeting = (await stage.replies(8))[-1]  # after the line that it has joined
+        assert greeting.channel is elsewhere
+        assert "the old tweets of demo" in greeting.visible

@@ -1,6 +1,5 @@
 """What every adapter must do among several people: in groups, channels, topics and threads."""
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,14 +29,7 @@ def on_telegram(stage: Stage) -> Place:
     )
 
     def seat(user: Any, topic: Any = None) -> TelegramSeat:
-        return TelegramSeat(
-            seconds=time.time,
-            passing=[],
-            server=stage.telegram,
-            user=user,
-            chat=forum,
-            topic=topic,
-        )
+        return TelegramSeat(server=stage.telegram, user=user, chat=forum, topic=topic)
 
     return Place(stage, seat(alice), seat(bob), seat(alice, forum.topic("News")))
 
@@ -48,14 +40,7 @@ async def on_slack(stage: SlackStage) -> Place:
     root = await stage.alice.says(stage.general, "about the news")
 
     def seat(user: Any, thread: Any = None) -> SlackSeat:
-        return SlackSeat(
-            seconds=time.time,
-            passing=[],
-            server=stage.slack,
-            user=user,
-            channel=stage.general,
-            thread=thread,
-        )
+        return SlackSeat(server=stage.slack, user=user, channel=stage.general, thread=thread)
 
     return Place(stage, seat(stage.alice), seat(stage.bob), seat(stage.alice, root))
 
@@ -83,9 +68,7 @@ async def test_small_talk_is_ignored_but_gets_a_hint_if_addressed_by_name(place:
     assert place.stage.model.calls == 0
 
 
-async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
-    place: Place,
-) -> None:
+async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(place: Place) -> None:
     await load_tweets(place.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
     await place.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
     assert "Whose texts shall I search?" in await place.member.calls(HEADLINE)
@@ -96,9 +79,6 @@ async def test_a_member_chooses_an_archive_once_and_an_admin_for_the_chat(
     assert "Whose texts shall I search?" in await place.admin.calls(HEADLINE)
     assert "said Luis" in await place.admin.presses("luis")
     assert await place.stage.rows("SELECT corpus FROM chat") == [("luis",)]
-
-
-MOON, PRICES = "What did she say about the harvest moon?", "What did she say about prices?"
 
 
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:

@@ -27,7 +27,7 @@ from engine.prophecy.headline import read_headline
 from engine.text.clean import drop_links
 from engine.values import Kind
 from tests.fakes.model import scoring
-from tests.fakes.web import reply
+from tests.fakes.web import feed, reply
 from tests.scenarios.newsroom import HOUR, Newsroom, newsroom
 
 pytestmark = pytest.mark.slow
@@ -93,14 +93,6 @@ async def fill(room: Newsroom, documents: Sequence[Document]) -> None:
         await Documents(app.database).upsert(corpus, documents)
 
 
-def rss(titles: Sequence[str]) -> str:
-    items = "".join(
-        f"<item><guid>r{number}</guid><title>{escape(title)}</title></item>"
-        for number, title in enumerate(titles)
-    )
-    return f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
-
-
 def atom(titles: Sequence[str]) -> str:
     entries = "".join(
         f"<entry><id>urn:news:{number}</id><title>{escape(title)}</title>"
@@ -120,14 +112,14 @@ async def test_real_news_is_foretold_by_real_tweets(coffee_url: str, shared_data
         await fill(room, documents)
         room.model.script = [scoring(judged.judge)]
         room.feeds = (RSS, ATOM)
-        room.web.pages |= {RSS: reply(200, rss([])), ATOM: reply(200, atom([]))}
+        room.web.pages |= {RSS: feed(), ATOM: reply(200, atom([]))}
         process = await room.process()
         for platform in ("telegram", "slack"):
             await room.subscribe(process, platform, best=10)
         await process.jobs.poll()
         room.clock.wind(HOUR)
         # Every story in the one feed or the other, and some in both.
-        room.web.pages[RSS] = reply(200, rss(titles[::2]))
+        room.web.pages[RSS] = feed(*titles[::2])
         room.web.pages[ATOM] = reply(200, atom(titles[1::2] + titles[::10]))
         assert await process.jobs.poll() == 2
         await process.jobs.search()

@@ -9,7 +9,7 @@ from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 from bot.commands import standard_commands
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
-from db.pool import Database
+from tests.database import pool_on
 from tests.fakes.telegram import User
 from tests.scenarios.stage import HEADLINE, Stage, load_tweets
 
@@ -35,10 +35,9 @@ async def groups(stage: Stage) -> list[list[str]]:
 
 async def suggested(stage: Stage, *terms: str) -> None:
     """Let a pair wait for somebody's decision."""
-    database = await Database.open(stage.database_url)
-    demo = await Corpora(database).get("demo")
-    await Groups(database).propose(demo, terms, sure=True, now=datetime.now(UTC))
-    await database.close()
+    async with pool_on(stage.database_url) as database:
+        demo = await Corpora(database).get("demo")
+        await Groups(database).propose(demo, terms, sure=True, now=datetime.now(UTC))
 
 
 async def test_a_group_admin_cannot_change_the_global_glossary(

@@ -1,23 +1,18 @@
 """Several adapters in one process: none takes another down."""
 
-import asyncio
-
 import httpx
 
 from tests.fakes.slack import SlackServer
-from tests.patience import PATIENCE
+from tests.patience import until
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 
 async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage) -> None:
     async with SlackServer() as slack:
-        stage.environment |= {
-            "SLACK_BOT_TOKEN": "xoxb-wrong",
-            "SLACK_APP_TOKEN": "xapp-wrong",
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
-        }
+        wrong = {"SLACK_BOT_TOKEN": "xoxb-wrong", "SLACK_APP_TOKEN": "xapp-wrong"}
+        stage.environment |= slack.environ | wrong
         async with stage.serving():
-            await _said(stage, "slack: ")
+            await stage.until_said("slack: ")
             alice = stage.telegram.user("Alice")
             asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
             assert "Coffee prices" in (await asked.answer()).text
@@ -26,9 +21,8 @@ async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage)
 async def test_missing_vectors_are_embedded_while_serving(stage: Stage) -> None:
     stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "tfidf"
     embedded = "SELECT embedded FROM embedding_state WHERE embedded > 0"
-    async with stage.serving(), asyncio.timeout(PATIENCE):
-        while not (done := await stage.rows(embedded)):  # noqa: ASYNC110 - a table tells nobody
-            await asyncio.sleep(0.05)
+    async with stage.serving():
+        done = await until(lambda: stage.rows(embedded))
     assert done == [(len(TWEETS),)]
 
 
@@ -36,7 +30,7 @@ async def test_serving_without_tokens_opens_the_page_and_reports_what_is_missing
     stage: Stage,
 ) -> None:
     stage.environment |= {"TELEGRAM_BOT_TOKEN": "", "PRESAGIO_WEB__PORT": "0"}
-    async with stage.running(_said(stage, "The web page is at ")):
+    async with stage.running(stage.until_said("The web page is at ")):
         assert any(
             said.startswith("No chat is set up. Set TELEGRAM_BOT_TOKEN") for said in stage.said
         )
@@ -44,9 +38,3 @@ async def test_serving_without_tokens_opens_the_page_and_reports_what_is_missing
         async with httpx.AsyncClient(base_url=line.removeprefix("The web page is at ")) as client:
             assert (await client.get("/readyz")).json() == {"status": "ready"}
             assert (await client.get("/")).status_code == 200
-
-
-async def _said(stage: Stage, beginning: str) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not any(said.startswith(beginning) for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
-            await asyncio.sleep(0.05)

@@ -7,26 +7,21 @@ import re
 import select
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.app import open_app
-from bot.jobs.wiring import Jobs, open_jobs
-from bot.platforms import create_posters
 from bot.settings import load_settings
-from db.chat.chats import Chats
-from engine.fetch.client import Fetcher
 from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
 from tests.fakes.model import ModelServer, raw, scoring
 from tests.fakes.telegram import Message, TelegramServer, User
-from tests.fakes.web import WebServer, reply
+from tests.fakes.web import WebServer, feed
 from tests.patience import PATIENCE
-from tests.scenarios.newsroom import HOUR, Clock
+from tests.scenarios.newsroom import HOUR, Clock, working
 from tests.scenarios.stage import judged_by_words
 
 HEADLINE = "Thought of rust and rain"
@@ -86,6 +81,17 @@ def environ(telegram: TelegramServer, database_url: str, tmp_path: Path) -> dict
     }
 
 
+async def set_up(
+    archive: Path, model: ModelServer, telegram: TelegramServer, environ: dict[str, str]
+) -> str:
+    return await run(
+        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
+        *("--model-url", model.base_url, "--model", "stand-in/model"),
+        *("--telegram-token", telegram.token),
+        environ=environ,
+    )
+
+
 @pytest.mark.slow
 async def test_setup_and_serve_lead_to_the_first_answer(
     telegram: TelegramServer,
@@ -96,12 +102,7 @@ async def test_setup_and_serve_lead_to_the_first_answer(
 ) -> None:
     archive = write_tweets(tmp_path / "archive.jsonl", range(40))
     begun = time.monotonic()
-    said = await run(
-        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
-        *("--model-url", model.base_url, "--model", "stand-in/model"),
-        *("--telegram-token", telegram.token),
-        environ=environ,
-    )
+    said = await set_up(archive, model, telegram, environ)
     folder = tmp_path / "settings" / "presagio"
     assert (folder / "presagio.env").stat().st_mode & 0o777 == 0o600
     assert telegram.token not in (folder / "config.toml").read_text()
@@ -148,23 +149,17 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
     archive = write_tweets(tmp_path / "archive.jsonl", range(40))
     foretold = write_tweets(tmp_path / "more.jsonl", range(40, 41), text=FORETOLD)
     archive.write_bytes(archive.read_bytes() + foretold.read_bytes())
-    said = await run(
-        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
-        *("--model-url", model.base_url, "--model", "stand-in/model"),
-        *("--telegram-token", telegram.token),
-        environ=environ,
-    )
+    said = await set_up(archive, model, telegram, environ)
     code = re.search(r"/start (\w+)", said)
     assert code, said
-    alice = telegram.user("Alice")
-    home = telegram.private_chat(alice)
+    alice, home = telegram.alone("Alice")
     environ |= {"PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
     # An hour that does not come while this runs, nor in the hour by which its clock is wound.
     hour = 9 if datetime.now(LONDON).hour >= 12 else 20
 
     async with WebServer() as web:
-        feed = web.url("/feed.xml")
-        publish(web, "Nothing of note has happened today")
+        address = web.url("/feed.xml")
+        web.pages["/feed.xml"] = feed("Nothing of note has happened today")
         async with running("serve", environ=environ):
             greeting = await (await alice.says(home, f"/start {code[1]}")).answer(PATIENCE)
             message = await press_through(telegram, alice, greeting, "Set me up", "English")
@@ -174,7 +169,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
             message = await press_through(telegram, alice, message, london, f"{hour}:00")
             assert "I search the texts of Ana Ruiz." in message.text
             assert "No feed is chosen: I post nothing until there is one." in message.text
-            added = await (await alice.says(home, f"/feeds add {feed}")).answer(PATIENCE)
+            added = await (await alice.says(home, f"/feeds add {address}")).answer(PATIENCE)
             assert added.text.startswith("The Paper was added.")
             shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
             assert shown.text.splitlines()[:3] == [
@@ -183,10 +178,12 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
                 "When nothing was foretold, I say nothing.",
             ]
         known, clock = len(home.bot_messages), Clock()
-        async with working(environ, clock) as jobs:
+        written = tmp_path / "settings" / "presagio" / "config.toml"
+        async with working(load_settings(written, environ=environ), clock) as process:
+            jobs = process.jobs
             await jobs.poll()
             clock.wind(HOUR)
-            publish(web, "Nothing of note has happened today", NEWS)
+            web.pages["/feed.xml"] = feed("Nothing of note has happened today", NEWS)
             await jobs.poll()
             await jobs.search()
             assert await jobs.digest() == 0, "not before its hour"
@@ -199,7 +196,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
         assert post.text.startswith("The news of ")
         assert f"foretold:\n\n{NEWS}\n" in post.text
         assert FORETOLD in post.text
-        assert {"👍", "👎", "Why?"} <= {button.text for button in post.buttons}
+        assert {"👍", "👎", "Why?"} <= {*post.labels}
 
 
 async def press_through(
@@ -213,35 +210,11 @@ async def press_through(
     return message
 
 
-def publish(web: WebServer, *headlines: str) -> None:
-    """Put headlines into a feed."""
-    items = "".join(
-        f"<item><guid>{headline}</guid><title>{headline}</title></item>" for headline in headlines
-    )
-    body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
-    web.pages["/feed.xml"] = reply(200, body, {"Content-Type": "application/rss+xml"})
-
-
-@asynccontextmanager
-async def working(environ: dict[str, str], clock: Clock) -> AsyncIterator[Jobs]:
-    """Run the jobs of a process that the setup has configured, by hand and by another clock."""
-    written = Path(environ["XDG_CONFIG_HOME"]) / "presagio" / "config.toml"
-    settings = load_settings(written, environ=environ)
-    async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
-        fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
-        posters = create_posters(settings, Chats(app.database))
-        for poster in posters:
-            stack.push_async_callback(poster.close)
-        yield await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
-
-
 async def test_serve_says_what_is_missing_and_the_owner_sends_it(
     telegram: TelegramServer, environ: dict[str, str]
 ) -> None:
     environ |= {"TELEGRAM_BOT_TOKEN": telegram.token}
-    alice = telegram.user("Alice")
-    chat = telegram.private_chat(alice)
+    alice, chat = telegram.alone("Alice")
     async with running("serve", environ=environ) as process:
         assert process.stdout
         said = ""

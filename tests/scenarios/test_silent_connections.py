@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from tests.bot.command_line import PROGRAM, SECONDS
-from tests.fakes.slack import App, SlackServer
 from tests.network import find_free_port
-from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.patience import until
+from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 from tests.scenarios.test_telegram_webhook import HEADER, SECRET
 
@@ -48,9 +48,7 @@ async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[N
         subprocess.Popen(command, env=environ, stderr=written) as one,  # noqa: ASYNC220 - it starts at once
     ):
         try:
-            async with asyncio.timeout(SECONDS):
-                while not await _listens(port):  # noqa: ASYNC110 - a process tells nobody
-                    await asyncio.sleep(0.05)
+            await until(lambda: _listens(port))
             yield
         finally:
             one.terminate()
@@ -76,8 +74,7 @@ async def test_page_and_chats_are_served_despite_silent_connections(
 ) -> None:
     port, log = find_free_port(), tmp_path / "log"
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with confined(stage, log, port):
         with silent(port):
             async with httpx.AsyncClient(timeout=SECONDS) as client:
@@ -109,23 +106,12 @@ async def test_telegram_webhooks_arrive_despite_silent_connections(
     assert_nothing_ran_out(log)
 
 
-@pytest.fixture
-async def signed(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
-        yield stage
-
-
 async def test_slack_requests_arrive_despite_silent_connections(
-    signed: SlackStage, tmp_path: Path
+    slack_stage: SlackStage, tmp_path: Path
 ) -> None:
     port, log = find_free_port(), tmp_path / "log"
-    signed.environment |= {
-        "SLACK_APP_TOKEN": "",
-        "SLACK_SIGNING_SECRET": signed.slack.signing_secret,
-        "PRESAGIO_WEB__PORT": str(port),
-    }
-    request_url = signed.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
-    async with confined(signed, log, port):
+    request_url = slack_stage.use_requests(port)
+    async with confined(slack_stage, log, port):
         with silent(port):
             async with asyncio.timeout(SECONDS):
                 await request_url.verify()

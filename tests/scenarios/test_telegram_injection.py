@@ -81,8 +81,7 @@ async def test_long_tweets_share_the_message_limit(stage: Stage) -> None:
     long = tuple(f"{HEADLINE} {number} " + goes_on[number] * 900 for number in range(3))
     await load_tweets(stage.database_url, long)
     async with stage.serving():
-        alice = stage.telegram.user("Alice")
-        chat = stage.telegram.private_chat(alice)
+        alice, chat = stage.telegram.alone("Alice")
         short = await (await alice.says(chat, HEADLINE)).answer()
         await asks_for_full_answers(alice, chat)
         full = await (await alice.says(chat, HEADLINE)).answer()

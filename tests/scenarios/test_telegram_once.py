@@ -9,19 +9,12 @@ from aiohttp import web
 from bot.conversation.conversation import Conversation
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
-from tests.patience import PATIENCE
-from tests.scenarios.stage import (
-    HEADLINE,
-    Stage,
-    asks_for_full_answers,
-    judged_by_words,
-    until,
-)
+from tests.patience import PATIENCE, until
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, judged_by_words
 
 
 async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: Stage) -> None:
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     async with stage.serving():
         asked = await alice.says(chat, HEADLINE)
         await asked.answer()
@@ -36,8 +29,7 @@ async def test_an_answered_message_is_not_answered_again_after_a_restart(stage: 
 @pytest.mark.slow  # waits for most of the ten seconds
 async def test_a_stop_does_not_wait_for_a_slow_answer_and_leaves_the_rest(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     clock = asyncio.get_running_loop().time
     async with stage.serving():
         await alice.says(chat, HEADLINE)
@@ -54,11 +46,10 @@ async def test_a_stop_does_not_wait_for_a_slow_answer_and_leaves_the_rest(stage:
 
 async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -> None:
     stage.model.script = [slow(1.0, scoring(judged_by_words))]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     with stage.process() as serving:
         await alice.says(chat, HEADLINE)
-        await until(lambda: stage.model.calls, within=PATIENCE)
+        await until(lambda: stage.model.calls)
         serving.terminate()
         assert await asyncio.to_thread(serving.wait, PATIENCE) == 128 + 15
     assert len(chat.bot_messages) == 1
@@ -66,9 +57,7 @@ async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -
 
 
 @pytest.mark.slow
-async def test_only_unanswered_messages_are_answered_after_a_kill(
-    stage: Stage,
-) -> None:
+async def test_only_unanswered_messages_are_answered_after_a_kill(stage: Stage) -> None:
     """The first process dies while the model thinks; the second gets the same updates."""
     people = [stage.telegram.user(f"P{number}") for number in range(4)]
     chats = [stage.telegram.private_chat(person) for person in people]
@@ -92,32 +81,27 @@ async def test_only_unanswered_messages_are_answered_after_a_kill(
 
 
 @pytest.mark.slow
-async def test_an_answer_after_a_kill_replaces_the_progress_message(
-    stage: Stage,
-) -> None:
+async def test_an_answer_after_a_kill_replaces_the_progress_message(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words))]
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     with stage.process() as first:
         asked = await alice.says(chat, HEADLINE)
         step = await asked.answer(PATIENCE)
         assert step.text == "Searching …"
-        await until(lambda: stage.telegram.pending, PATIENCE)
+        await until(lambda: stage.telegram.pending)
         await eventually_kept(stage)
         first.kill()
     stage.model.script = [scoring(judged_by_words)]
     with stage.process():
         await stage.telegram.until_acknowledged(PATIENCE)
-        await until(lambda: step.edits, PATIENCE)
+        await until(lambda: step.edits)
     assert [message.text for message in chat.bot_messages] == [step.text]
     assert "foretold" in step.text
 
 
 async def eventually_kept(stage: Stage) -> None:
     """Wait until the database knows the message of a step."""
-    async with asyncio.timeout(PATIENCE):
-        while not await stage.rows("SELECT FROM turn WHERE answered_by IS NOT NULL"):  # noqa: ASYNC110 - nobody is told of it
-            await asyncio.sleep(0.05)
+    await until(lambda: stage.rows("SELECT FROM turn WHERE answered_by IS NOT NULL"))
 
 
 async def test_chat_order_is_kept_and_a_slow_chat_does_not_delay_others(bot: Stage) -> None:
@@ -154,8 +138,7 @@ async def test_an_update_that_cannot_be_read_holds_up_nobody(bot: Stage) -> None
 
 async def test_update_ids_may_restart_at_a_lower_number(bot: Stage) -> None:
     """Telegram chooses any number after a quiet week."""
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await asks_for_full_answers(alice, chat)
     await bot.telegram.until_acknowledged()
     queue = bot.telegram.world.updates

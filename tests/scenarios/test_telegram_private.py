@@ -7,8 +7,7 @@ from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
 async def test_answers_name_their_headline_if_several_were_pasted(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     alone = await (await alice.says(chat, HEADLINE)).answer()
     assert alone.reply_to is None
     asked = await alice.says(chat, "Coffee harvest fails in the third country")
@@ -16,11 +15,10 @@ async def test_answers_name_their_headline_if_several_were_pasted(bot: Stage) ->
 
 
 async def test_several_headlines_are_answered_in_one_message(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     following = "Coffee harvest fails in the third country"
     answer = await (await alice.says(chat, f"{HEADLINE}\n{following}")).answer()
-    assert [button.text for button in answer.buttons] == ["1. More", "2. More"]
+    assert answer.labels == ["1. More", "2. More"]
     assert answer.text.index(HEADLINE) < answer.text.index(following)
     await (await alice.presses(answer, "2. More")).answered()
     await bot.telegram.until_acknowledged()
@@ -28,8 +26,7 @@ async def test_several_headlines_are_answered_in_one_message(bot: Stage) -> None
 
 
 async def test_an_edit_that_changes_no_answer_is_no_failure(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     asked = await alice.says(chat, "Zebras xylophone quietly")
     answer = await asked.answer()
     await alice.edits(asked, "Zebras xylophone quietly!")
@@ -40,8 +37,7 @@ async def test_an_edit_that_changes_no_answer_is_no_failure(bot: Stage) -> None:
 
 
 async def test_unsupported_content_gets_a_hint_once_a_day(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     sticker = {"file_id": "s", "file_unique_id": "s", "type": "regular", "width": 9, "height": 9}
     sticker |= {"is_animated": False, "is_video": False}
     first = await alice.sends(chat, sticker=sticker)
@@ -57,15 +53,13 @@ async def test_unsupported_content_gets_a_hint_once_a_day(bot: Stage) -> None:
 
 
 async def test_a_full_answer_repeats_the_headline_and_has_votes_for_each_tweet(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await asks_for_full_answers(alice, chat)
     answer = await (await alice.says(chat, HEADLINE)).answer()
     assert answer.text.startswith(HEADLINE)
     assert answer.text.count("before ·") == 3
-    labels = [button.text for button in answer.buttons]
-    assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
-    assert labels[-4:] == ["More", "Why?", "Picture", "Write about it"]
+    assert answer.labels[:2] == ["1. 👍 0", "1. 👎 0"]
+    assert answer.labels[-4:] == ["More", "Why?", "Picture", "Write about it"]
 
 
 async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
@@ -117,8 +111,7 @@ async def test_menus_are_set_in_both_languages(bot: Stage) -> None:
 
 
 async def test_a_lone_surrogate_does_not_prevent_an_answer(stage: Stage) -> None:
-    alice = stage.telegram.user("Al\ud83dice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Al\ud83dice")
     async with stage.serving():
         payload = (await alice.says(chat, HEADLINE)).payload()
         await stage.telegram.until_acknowledged()

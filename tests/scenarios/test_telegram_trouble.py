@@ -12,8 +12,7 @@ from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, staged
 
 
 async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     setting = await asks_for_full_answers(alice, chat)
     bot.telegram.fail("sendMessage", error=429, retry_after=1)
     headlines = [f"{HEADLINE} in {place}" for place in ("Rome", "Oslo", "Lima")]
@@ -29,8 +28,7 @@ async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
 
 async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
     async with staged(coffee_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
-        alice = stage.telegram.user("Alice")
-        chat = stage.telegram.private_chat(alice)
+        alice, chat = stage.telegram.alone("Alice")
         setting = await asks_for_full_answers(alice, chat)
         for number in range(5):
             await alice.says(chat, f"{HEADLINE} in {number}")
@@ -44,8 +42,7 @@ async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
 async def test_an_answer_is_sent_again_once_after_a_failure_of_telegram(
     bot: Stage, error: int | str
 ) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await asks_for_full_answers(alice, chat)
     bot.telegram.fail("sendMessage", error=error)  # type: ignore[arg-type]  # one of the troubles
     await alice.says(chat, HEADLINE)
@@ -61,8 +58,7 @@ async def test_an_answer_is_sent_again_once_after_a_failure_of_telegram(
 async def test_a_message_that_may_have_arrived_is_not_sent_again(
     bot: Stage, error: int | str
 ) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await asks_for_full_answers(alice, chat)
     bot.telegram.fail("sendMessage", error=error)  # type: ignore[arg-type]  # one of the troubles
     await alice.says(chat, HEADLINE)
@@ -79,8 +75,7 @@ async def test_polling_goes_on_after_trouble(
 ) -> None:
     monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.1)
     bot.telegram.fail("getUpdates", error=error, times=2)  # type: ignore[arg-type]  # as above
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
+    alice, chat = bot.telegram.alone("Alice")
     await (await alice.says(chat, HEADLINE)).answer()
     await (await alice.says(chat, f"{HEADLINE} in Oslo")).answer()
 
@@ -89,8 +84,7 @@ async def test_a_telegram_that_is_away_is_waited_for(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.1)
-    alice = stage.telegram.user("Alice")
-    chat = stage.telegram.private_chat(alice)
+    alice, chat = stage.telegram.alone("Alice")
     stage.telegram.fail("getMe", error=500)
     async with stage.serving():
         await stage.telegram.stop()

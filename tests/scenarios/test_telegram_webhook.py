@@ -31,8 +31,7 @@ def pushed(stage: Stage) -> Stage:
 
 
 async def test_a_pushed_headline_is_answered_once(pushed: Stage) -> None:
-    alice = pushed.telegram.user("Alice")
-    chat = pushed.telegram.private_chat(alice)
+    alice, chat = pushed.telegram.alone("Alice")
     async with pushed.serving():
         asked = await alice.says(chat, HEADLINE)
         await asked.answer()
@@ -69,8 +68,7 @@ async def test_a_webhook_without_a_good_secret_is_not_opened(pushed: Stage, secr
 
 async def test_the_page_and_the_webhook_share_the_port(pushed: Stage) -> None:
     pushed.environment["PRESAGIO_WEB__ENABLED"] = "true"
-    alice = pushed.telegram.user("Alice")
-    chat = pushed.telegram.private_chat(alice)
+    alice, chat = pushed.telegram.alone("Alice")
     async with pushed.serving(), aiohttp.ClientSession() as session:
         await (await alice.says(chat, HEADLINE)).answer()
         port = pushed.environ["PRESAGIO_WEB__PORT"]
@@ -96,8 +94,7 @@ async def test_a_webhook_update_under_way_at_a_stop_is_answered_and_acknowledged
     pushed: Stage,
 ) -> None:
     pushed.model.script = [slow(0.5, scoring(judged_by_words))]
-    alice = pushed.telegram.user("Alice")
-    chat = pushed.telegram.private_chat(alice)
+    alice, chat = pushed.telegram.alone("Alice")
     async with pushed.serving():
         asked = await alice.says(chat, HEADLINE)
         await pushed.model.until_asked(1)
@@ -107,8 +104,7 @@ async def test_a_webhook_update_under_way_at_a_stop_is_answered_and_acknowledged
 
 
 async def test_an_update_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> None:
-    alice = pushed.telegram.user("Alice")
-    chat = pushed.telegram.private_chat(alice)
+    alice, chat = pushed.telegram.alone("Alice")
     await pushed.telegram.stop()
     await pushed.telegram.start()
     asked = await alice.says(chat, HEADLINE)
@@ -119,8 +115,7 @@ async def test_an_update_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> 
 
 
 async def test_switching_from_webhook_to_polling_loses_no_update(pushed: Stage) -> None:
-    alice = pushed.telegram.user("Alice")
-    chat = pushed.telegram.private_chat(alice)
+    alice, chat = pushed.telegram.alone("Alice")
     async with pushed.serving():
         await (await alice.says(chat, HEADLINE)).answer()
     asked = await alice.says(chat, f"{HEADLINE} in Oslo")

@@ -12,9 +12,9 @@ import pytest
 
 from tests.ages import read_years
 from tests.fakes.model import Asked, Step
-from tests.fakes.slack import App, Message
+from tests.fakes.slack import App
 from tests.fakes.web import page
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.seats import Seat
 from tests.scenarios.week import news
 from tests.scenarios.week.catalogue import misplaced
@@ -192,10 +192,8 @@ class Play:
             await erin.user.mentions_bot(erin.channel, "Streaming service raises prices in March")
             await self.week.slack.until(lambda: len(erin.said) > said[1], PATIENCE)
         answer = bob.said[-1]
-        await self.week.until(lambda: "before" in answer.text)
-        await self.week.until(
-            lambda: any(13 in read_years(one.visible) for one in erin.said[said[1] :])
-        )
+        await until(lambda: "before" in answer.text)
+        await until(lambda: any(13 in read_years(one.visible) for one in erin.said[said[1] :]))
         assert len(bob.said) == said[0] + 1, "in place of the apology"
 
     # What people do by day
@@ -262,7 +260,7 @@ class Play:
         await erin.presses("👍")
         answer = erin.said[-1]
         await frank.user.clicks(answer, "👍 1")
-        await self.week.slack.until(lambda: "👍 2" in _labels(answer), PATIENCE)
+        await self.week.slack.until(lambda: "👍 2" in answer.labels, PATIENCE)
         await frank.calls("Zebras xylophone quietly")
         assert frank.asked
         answer = frank.said[-1]
@@ -347,10 +345,6 @@ class Play:
         await carol.commands("/history")
         await carol.commands("/unsubscribe")
         await people.luz_with_neighbours.says("/subscribe")
-
-
-def _labels(message: Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]
 
 
 def _list_misplaced(text: str, language: str) -> list[str]:

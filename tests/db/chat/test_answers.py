@@ -189,7 +189,6 @@ ANSWER = ModelAnswer(
     damage={"prose": 1},
 )
 
-
 _numbers = itertools.count(1)
 
 
@@ -220,22 +219,6 @@ async def test_an_objection_of_the_check_is_stored_with_its_reason(database: Dat
     answers = ModelAnswers(database)
     await answers.put("key", checked, now=NOW)
     assert await answers.get("key") == checked
-
-
-async def test_a_second_answer_does_not_replace_the_first(database: Database) -> None:
-    answers = ModelAnswers(database)
-    await answers.put("key", ANSWER, now=NOW)
-    await answers.put("key", ModelAnswer(claims=()), now=NOW)
-    assert await answers.get("key") == ANSWER
-
-
-async def test_answers_are_forgotten_after_ninety_days(database: Database) -> None:
-    answers = ModelAnswers(database)
-    await answers.put("old", ANSWER, now=NOW - timedelta(days=91))
-    await answers.put("young", ANSWER, now=NOW - timedelta(days=89))
-    await answers.put("new", ANSWER, now=NOW)
-    kept = [key for key in ("old", "young", "new") if await answers.get(key)]
-    assert kept == ["young", "new"]
 
 
 def asked(chat: Chat, **changes: object) -> AskedQuestion:

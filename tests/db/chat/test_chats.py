@@ -10,6 +10,7 @@ from db.pool import Database
 from engine.chat import Answer, Chat, Listening, PostPicture
 from engine.search import HitKind
 from tests.bot.prophecies import make_hit, make_prophecy
+from tests.database import fetch_value
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 
@@ -20,8 +21,7 @@ async def meet(chats: Chats, external_id: str = "1", *, title: str | None = None
 
 async def version(database: Database) -> object:
     """What changes with every write of the only chat."""
-    async with database.connection() as connection:
-        return await connection.fetchval("SELECT xmin::text FROM chat")
+    return await fetch_value(database, "SELECT xmin::text FROM chat")
 
 
 async def test_a_new_chat_has_the_defaults(database: Database) -> None:
@@ -76,8 +76,7 @@ async def test_only_settings_are_updated(database: Database) -> None:
     )
     await chats.set_active("test", "1", active=False)
     await chats.change(replace(changed, title="Other"))
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT active FROM chat") is False
+    assert await fetch_value(database, "SELECT active FROM chat") is False
     assert await meet(chats) == changed
 
 
@@ -93,15 +92,13 @@ async def test_a_chat_may_be_active_again_before_it_speaks(database: Database) -
     await meet(chats)
     for active in (False, True):
         await chats.set_active("test", "1", active=active)
-        async with database.connection() as connection:
-            assert await connection.fetchval("SELECT active FROM chat") is active
+        assert await fetch_value(database, "SELECT active FROM chat") is active
 
 
 async def test_activating_an_unknown_chat_does_not_create_it(database: Database) -> None:
     for active in (False, True):
         await Chats(database).set_active("test", "unknown", active=active)
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT count(*) FROM chat") == 0
+    assert await fetch_value(database, "SELECT count(*) FROM chat") == 0
 
 
 async def test_a_chat_moves_with_its_settings_and_answers(database: Database) -> None:

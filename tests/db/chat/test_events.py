@@ -1,12 +1,8 @@
 """Events are taken once, by processes that live, die, freeze and lose their connection."""
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
-import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,43 +12,41 @@ from db.chat.events import EventClaim, EventClaims
 from db.connection import load_statements
 from db.embedded.server import EmbeddedServer
 from db.lease import LeaseTimes
-from db.pool import Database, PoolSettings
-from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS, Clones
-from tests.patience import PATIENCE
+from db.pool import Database
+from engine.errors import StorageUnreachable
+from tests.database import CARELESS, Clones, fetch_value, pool_on, run_sql
+from tests.patience import PATIENCE, until
+from tests.programs import python, read_line
 
-ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EVENT = ("test", "1")
 PRESENT = "SELECT count(*) FROM lease WHERE lease_holds(expires_at, seconds)"
 
 # Takes three events, brings two of them further, and waits to be killed.
-OTHER_PROCESS = textwrap.dedent(
-    """
-    import asyncio, sys
-    from datetime import UTC, datetime
-    from db.pool import Database
-    from db.chat.events import EventClaims
-    from db.lease import LeaseTimes
+OTHER_PROCESS = """
+import asyncio, sys
+from datetime import UTC, datetime
+from db.pool import Database
+from db.chat.events import EventClaims
+from db.lease import LeaseTimes
 
-    async def main():
-        now = datetime(2024, 6, 1, tzinfo=UTC)
-        database = await Database.open(sys.argv[1])
-        times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
-        async with EventClaims(database, times=times, patience=0) as claims:
-            async with claims.claim("test", "done", now=now) as claim:
-                assert await claim.begin_answer()
-            async with (
-                claims.claim("test", "answering", now=now) as claim,
-                claims.claim("test", "taken", now=now),
-            ):
-                assert await claim.begin_answer()
-                print("ready", flush=True)
-                await asyncio.sleep(600)
+async def main():
+    now = datetime(2024, 6, 1, tzinfo=UTC)
+    database = await Database.open(sys.argv[1])
+    times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
+    async with EventClaims(database, times=times, patience=0) as claims:
+        async with claims.claim("test", "done", now=now) as claim:
+            assert await claim.begin_answer()
+        async with (
+            claims.claim("test", "answering", now=now) as claim,
+            claims.claim("test", "taken", now=now),
+        ):
+            assert await claim.begin_answer()
+            print("ready", flush=True)
+            await asyncio.sleep(600)
 
-    asyncio.run(main())
-    """
-)
+asyncio.run(main())
+"""
 
 
 @pytest.fixture
@@ -83,15 +77,8 @@ async def answered(claims: EventClaims, *event: str) -> None:
         assert await claim.begin_answer()
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await holds():  # noqa: ASYNC110 - the server makes it true
-            await asyncio.sleep(0.02)
-
-
 async def processes_present(database: Database) -> int:
-    async with database.connection() as connection:
-        return int(await connection.fetchval(PRESENT))
+    return int(await fetch_value(database, PRESENT))
 
 
 async def cut_presence(database: Database, claims: EventClaims, until: str = "now()") -> None:
@@ -116,8 +103,7 @@ async def test_the_progress_message_of_a_dead_process_is_handed_on(
     assert successor
     assert successor.step == "m7"
     await claim.shows_step("m8")  # too late: it is no longer its own
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT answered_by FROM turn") == "m7"
+    assert await fetch_value(database, "SELECT answered_by FROM turn") == "m7"
     assert await successor.begin_answer()
     successor.message = "m7"
     await other._settle(*EVENT, successor)
@@ -200,14 +186,14 @@ async def test_a_process_that_a_clock_left_in_the_future_holds_nothing(
 async def test_an_event_cancelled_before_sending_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
-    await cancelled(claims)
+    await cut_off(await begun(claims))
     assert await taken(other)
 
 
 async def test_an_event_cancelled_while_sending_is_not_released(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    await cancelled(claims, sending=True)
+    await cut_off(await begun(claims, sending=True))
     assert await state(database) == "answering"
     assert not await taken(other)
 
@@ -217,7 +203,7 @@ async def test_a_duplicate_that_is_cancelled_gives_nothing_back(
 ) -> None:
     assert await taken(claims)
     for one in (claims, other):
-        await cancelled(one)
+        await cut_off(await begun(one))
         assert await state(database) == "taken"
 
 
@@ -237,13 +223,12 @@ async def test_an_event_that_cannot_be_settled_was_answered_all_the_same(
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         assert await claim.begin_answer()
-        async with database.connection() as connection:
-            await connection.execute("ALTER TABLE turn RENAME TO elsewhere")
+        await run_sql(database, "ALTER TABLE turn RENAME TO elsewhere")
     assert "test 1 was not settled" in caplog.text
 
 
-async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
-    """Claim the event, begin to send if asked to, and be cut off there."""
+async def begun(claims: EventClaims, *, sending: bool = False) -> "asyncio.Task[None]":
+    """Claim the event, begin to send if asked to, and stay there."""
     there = asyncio.Event()
 
     async def work() -> None:
@@ -256,14 +241,17 @@ async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
     task = asyncio.create_task(work())
     async with asyncio.timeout(PATIENCE):
         await there.wait()
+    return task
+
+
+async def cut_off(task: "asyncio.Task[None]") -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
 
 async def state(database: Database, event_id: str = "1") -> str | None:
-    async with database.connection() as connection:
-        row = await connection.fetchval("SELECT state FROM turn WHERE event_id = $1", event_id)
+    row = await fetch_value(database, "SELECT state FROM turn WHERE event_id = $1", event_id)
     return None if row is None else str(row)
 
 
@@ -277,7 +265,7 @@ async def test_only_unanswered_events_of_a_departed_process_are_taken_over(
         assert await claim.begin_answer()
         await answered(leaving, "test", "done")
         assert not await taken(other, "test", "taken")
-    await eventually(lambda: taken(other, "test", "taken"))
+    await until(lambda: taken(other, "test", "taken"))
     assert not await taken(other, "test", "answering")
     assert not await taken(other, "test", "done")
 
@@ -285,7 +273,7 @@ async def test_only_unanswered_events_of_a_departed_process_are_taken_over(
 async def test_only_one_process_takes_over_an_event_of_a_dead_process(database: Database) -> None:
     async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving)
-    await eventually(lambda: _nobody_present(database))
+    await until(lambda: _nobody_present(database))
     async with EventClaims(database, patience=0) as one, EventClaims(database, patience=0) as two:
         won = await asyncio.gather(*(taken(t) for t in (one, two) * 8))
     assert sorted(won) == [False] * 15 + [True]
@@ -299,24 +287,14 @@ async def _nobody_present(database: Database) -> bool:
 async def test_a_killed_or_frozen_process_loses_its_unanswered_events(
     database: Database, database_url: str, claims: EventClaims, trouble: signal.Signals
 ) -> None:
-    process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
-        [sys.executable, "-c", OTHER_PROCESS, database_url],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    try:
-        assert await asyncio.to_thread(process.stdout.readline) == b"ready\n"
+    with python(OTHER_PROCESS, database_url) as process:
+        assert await read_line(process) == b"ready\n"
         assert not await taken(claims, "test", "taken")
 
         process.send_signal(trouble)
-        await eventually(lambda: taken(claims, "test", "taken"))
+        await until(lambda: taken(claims, "test", "taken"))
         assert not await taken(claims, "test", "answering")
         assert not await taken(claims, "test", "done")
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 async def test_a_process_that_lost_its_connection_keeps_its_events(database: Database) -> None:
@@ -340,100 +318,35 @@ async def test_a_process_that_lost_its_connection_keeps_its_events(database: Dat
 async def test_an_event_taken_over_by_another_process_is_answered_only_there(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    mine = None
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         await cut_presence(database, claims)  # and it is not noticed again in this test
-
-        async def taken_over() -> bool:
-            nonlocal mine
-            mine = await held(other)
-            return mine is not None
-
-        await eventually(taken_over)
+        mine = await until(lambda: held(other))
         assert not await claim.begin_answer()
     assert await state(database) == "taken", "its end is the other's"
-    assert mine
     assert await mine.begin_answer()
 
 
 async def test_the_former_holder_cannot_release_an_event_taken_over(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    there = asyncio.Event()
-
-    async def work() -> None:
-        async with claims.claim(*EVENT, now=NOW):
-            there.set()
-            await asyncio.sleep(600)
-
-    task = asyncio.create_task(work())
-    async with asyncio.timeout(PATIENCE):
-        await there.wait()
+    task = await begun(claims)
     await cut_presence(database, claims)
-    await eventually(lambda: taken(other))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await until(lambda: taken(other))
+    await cut_off(task)
     assert await state(database) == "taken"
-
-
-@pytest.mark.slow
-async def test_claims_survive_a_restart_of_the_server(
-    server_folder: Path,
-) -> None:
-    server = EmbeddedServer(server_folder, extra=CARELESS)
-    await asyncio.to_thread(server.acquire)
-    try:
-        database = await Database.open(server.url("postgres"))
-        await database.migrate()
-        async with EventClaims(database, patience=0) as claims:
-            claim = await held(claims)
-            assert claim
-            await asyncio.to_thread(server.release)  # stops it
-            with pytest.raises(StorageError):
-                await taken(claims, "test", "2")
-            await asyncio.to_thread(server.acquire)
-
-            async def present() -> bool:
-                try:
-                    return await processes_present(database) == 1
-                except StorageError:
-                    return False
-
-            await eventually(present)
-            async with EventClaims(database, patience=0) as other:
-                assert not await taken(other)
-            assert await claim.begin_answer()
-            assert await taken(claims, "test", "2")
-        await database.close()
-    finally:
-        await asyncio.to_thread(server.release)
 
 
 @pytest.mark.slow
 async def test_claims_cannot_be_opened_without_a_database(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
-    database = await Database.open(server.url("postgres"))
-    await asyncio.to_thread(server.release)
-    before = asyncio.all_tasks()
-    with pytest.raises(StorageUnreachable):
-        await EventClaims(database, patience=0).__aenter__()
-    assert asyncio.all_tasks() == before
-    await database.close()
-
-
-async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(size=1))
-    async with (
-        asyncio.timeout(PATIENCE),
-        EventClaims(database, patience=0) as one,
-        EventClaims(database, patience=0) as two,
-    ):
-        assert await taken(one)
-        assert not await taken(two)
-    await database.close()
+    async with pool_on(server.url("postgres")) as database:
+        await asyncio.to_thread(server.release)
+        before = asyncio.all_tasks()
+        with pytest.raises(StorageUnreachable):
+            await EventClaims(database, patience=0).__aenter__()
+        assert asyncio.all_tasks() == before
 
 
 async def test_events_are_forgotten_after_a_week(claims: EventClaims) -> None:
@@ -471,7 +384,7 @@ async def test_an_event_redelivered_while_presence_is_lost_is_not_claimed_again(
     claim = await held(claims)
     assert claim
     await cut_presence(database, claims)
-    await eventually(lambda: _nobody_present(database))
+    await until(lambda: _nobody_present(database))
     assert not await taken(claims)
     assert await claim.begin_answer()
 
@@ -481,14 +394,12 @@ async def test_a_process_number_of_another_database_is_not_this_process(
 ) -> None:
     """Processes are numbered in each database: the same number there is somebody else."""
     with _clones.clone() as url:
-        elsewhere = await Database.open(url)
-        async with EventClaims(elsewhere, patience=0):
+        async with pool_on(url) as elsewhere, EventClaims(elsewhere, patience=0):
             async with EventClaims(database, patience=0) as leaving:
                 assert await taken(leaving)
-            await eventually(lambda: _nobody_present(database))
+            await until(lambda: _nobody_present(database))
             async with EventClaims(database, patience=0) as other:
                 assert await taken(other)
-        await elsewhere.close()
 
 
 async def test_taking_over_an_event_renews_its_age(
@@ -496,15 +407,7 @@ async def test_taking_over_an_event_renews_its_age(
 ) -> None:
     async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving, now=NOW - timedelta(days=8))
-    claim = None
-
-    async def taken_over() -> bool:
-        nonlocal claim
-        claim = await held(claims)
-        return claim is not None
-
-    await eventually(taken_over)
-    assert claim
+    claim = await until(lambda: held(claims))
     assert await claim.begin_answer()
     await claims.forget(now=NOW)
     assert not await taken(other)
@@ -513,21 +416,11 @@ async def test_taking_over_an_event_renews_its_age(
 async def test_an_event_cancelled_twice_is_released(
     claims: EventClaims, other: EventClaims
 ) -> None:
-    there = asyncio.Event()
-
-    async def work() -> None:
-        async with claims.claim(*EVENT, now=NOW):
-            there.set()
-            await asyncio.sleep(600)
-
-    task = asyncio.create_task(work())
-    await there.wait()
+    task = await begun(claims)
     task.cancel()
     await asyncio.sleep(0)  # it has begun to give the event back
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await eventually(lambda: taken(other))
+    await cut_off(task)
+    await until(lambda: taken(other))
 
 
 async def test_a_delivery_after_a_kill_waits_until_the_dead_are_known(

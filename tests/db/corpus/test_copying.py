@@ -9,6 +9,7 @@ from db.connection import Connection
 from db.corpus.documents import copy_records
 from db.pool import Database, PoolSettings
 from engine.errors import StorageInterrupted
+from tests.database import fetch_value, pool_on
 from tests.fakes.database_line import DatabaseLine
 from tests.patience import PATIENCE
 
@@ -43,9 +44,8 @@ async def line(database_url: str) -> AsyncIterator[DatabaseLine]:
 async def far(line: DatabaseLine) -> AsyncIterator[Database]:
     """A pool whose connections go over the line."""
     # Undoing what a silent line carries may take as long as any command.
-    opened = await Database.open(line.url, PoolSettings(command_timeout=2))
-    yield opened
-    await opened.close()
+    async with pool_on(line.url, PoolSettings(command_timeout=2)) as opened:
+        yield opened
 
 
 async def copied(connection: Connection, rows: Rows, *, seconds: float = 60) -> None:
@@ -68,8 +68,7 @@ async def test_a_copy_fails_if_the_server_is_lost_while_it_waits(
         line.cut()
         with pytest.raises(StorageInterrupted, match="connection to the database was lost"):
             await working
-    async with far.connection() as connection:
-        assert await connection.fetchval("SELECT 1") == 1
+    assert await fetch_value(far, "SELECT 1") == 1
 
 
 async def test_a_copy_that_takes_too_long_fails(far: Database, line: DatabaseLine) -> None:

@@ -23,6 +23,7 @@ from db.search.lexical import LexicalIndex
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.search import Filters
 from engine.values import Kind
+from tests.database import fetch_value
 from tests.db.loading import START, document, load, load_texts, new_corpus
 
 
@@ -51,9 +52,7 @@ async def test_another_kind_or_language_is_a_conflict(
 ) -> None:
     await new_corpus(database, "c", "simple")
     with pytest.raises(CorpusConflict, match="already holds tweets in simple"):
-        await Corpora(database).ensure(
-            "c", kind=kind, language=language, author=None, url_template=None
-        )
+        await new_corpus(database, "c", language, kind)
 
 
 async def test_an_invalid_name_is_rejected(database: Database) -> None:
@@ -62,13 +61,7 @@ async def test_an_invalid_name_is_rejected(database: Database) -> None:
             await new_corpus(database, name)
 
 
-async def test_the_longest_allowed_name_is_accepted(database: Database) -> None:
-    assert (await new_corpus(database, "a" * 63)).name == "a" * 63
-
-
-async def test_an_unknown_language_is_refused_and_the_known_are_listed(
-    database: Database,
-) -> None:
+async def test_an_unknown_language_is_refused_and_the_known_are_listed(database: Database) -> None:
     for language in ("klingon", "", "English", "pg_catalog.english", "en"):
         with pytest.raises(UsageError, match=r"english, .*simple, spanish"):
             await new_corpus(database, "c", language)
@@ -114,12 +107,6 @@ async def test_dropping_a_corpus_deletes_all_its_data_and_no_other(database: Dat
             assert await connection.fetchval(query, other.id) == 0
     search = LexicalIndex(database)
     assert await search.top(other, await search.terms(other, "storm"), Filters(), 9)
-
-
-async def test_a_name_may_be_used_again_after_a_drop(database: Database) -> None:
-    await load_texts(database, "c", ["storm"])
-    await Corpora(database).drop("c")
-    assert (await load_texts(database, "c", ["calm", "sea"])).documents == 2
 
 
 async def test_the_span_is_from_the_oldest_to_the_newest(database: Database) -> None:
@@ -177,7 +164,7 @@ async def test_a_corpus_dropped_while_another_writes_to_it_is_gone_or_whole(
 async def test_corpora_of_other_kinds_are_not_there(database: Database) -> None:
     everything = Corpora(database)
     for name, kind in {"tweets": Kind.TWEETS, "chats": Kind.PERSONAL}.items():
-        await everything.ensure(name, kind=kind, language="english", author=None, url_template=None)
+        await new_corpus(database, name, "english", kind)
     public = Corpora(database, kinds=[Kind.TWEETS])
     assert [corpus.name for corpus in await everything.list()] == ["chats", "tweets"]
     assert [corpus.name for corpus in await public.list()] == ["tweets"]
@@ -224,18 +211,12 @@ async def test_the_display_name_is_that_of_the_only_author(
 
 
 FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
-
-
 _COMMENT = re.compile(r"--(?! name:).*")
-
-
 # What is read only to be written is read there as well, of one corpus by its number.
 _READ = re.compile(
     r"\b(?:FROM|JOIN|USING)\s+document\b"
     r"(?!\s+(?:\w\s+)?WHERE\s+(?:\w\.)?corpus_id = \{corpus\})"
 )
-
-
 _WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
 
 
@@ -301,13 +282,10 @@ def test_a_language_is_known_by_its_code_and_by_its_name(language: str, names: s
 
 
 async def lexemes(database: Database, words: str) -> str:
-    async with database.connection() as connection:
-        return str(await connection.fetchval("SELECT to_lexemes('danish', $1)", words))
+    return str(await fetch_value(database, "SELECT to_lexemes('danish', $1)", words))
 
 
-async def test_a_language_missing_from_an_older_server_is_added(
-    database: Database,
-) -> None:
+async def test_a_language_missing_from_an_older_server_is_added(database: Database) -> None:
     """They came from an older server. Stop words, accents and endings are as ever."""
     words = "Der var engang en bryggeri, bryggerier og blåbærgrøden"
     before = await lexemes(database, words)
@@ -318,9 +296,7 @@ async def test_a_language_missing_from_an_older_server_is_added(
             "DROP TEXT SEARCH DICTIONARY presagio_danish_stop"
         )
     with pytest.raises(UsageError, match="no text-search language 'danish'"):
-        await Corpora(database).ensure(
-            "d", kind=Kind.TWEETS, language="danish", author=None, url_template=None
-        )
+        await new_corpus(database, "d", "danish")
     assert await add_languages(database) == ["danish"]
     assert await add_languages(database) == []
     assert await lexemes(database, words) == before

@@ -3,10 +3,8 @@
 import asyncio
 import itertools
 import random
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -22,19 +20,10 @@ from db.search.statements import CLASSES
 from engine.corpora import Document
 from engine.errors import StorageError, StorageInterrupted
 from engine.values import Corpus, Flag, Kind
-from tests.database import until_blocked
-from tests.db.loading import (
-    assert_exact,
-    document,
-    kept,
-    load,
-    load_texts,
-    new_corpus,
-    read_back,
-)
+from tests.database import fetch_row, fetch_rows, fetch_value, run_sql, until_blocked
+from tests.db.loading import assert_exact, document, kept, load, load_texts, new_corpus, read_back
 from tests.patience import PATIENCE, movable_time
 
-_ROOT = Path(__file__).parents[3]
 _numbers = itertools.count()
 
 
@@ -48,11 +37,6 @@ async def test_a_batch_says_what_was_new_and_what_changed(database: Database) ->
     await assert_exact(database, corpus)
     frequencies = (await kept(database, corpus)).document_frequencies
     assert frequencies == {"storm": 1, "rain": 1, "snow": 1, "fog": 1}
-
-
-async def test_an_empty_batch_changes_nothing(database: Database) -> None:
-    corpus = await new_corpus(database)
-    assert await Documents(database).upsert(corpus, []) == (0, 0)
 
 
 async def test_the_same_id_in_two_corpora_makes_two_documents(database: Database) -> None:
@@ -90,10 +74,9 @@ async def test_every_field_is_stored(database: Database) -> None:
         meta={"device": 'a "phone"', "n": [1, None]},
     )
     corpus = await load(database, "c", [given_document])
-    async with database.connection() as connection:
-        row = await connection.fetchrow(
-            "SELECT *, meta::text AS meta_text FROM document WHERE corpus_id = $1", corpus.id
-        )
+    row = await fetch_row(
+        database, "SELECT *, meta::text AS meta_text FROM document WHERE corpus_id = $1", corpus.id
+    )
     assert row
     for name in ("external_id", "text", "search_text", "created_at", "digest", "author", "title"):
         assert row[name] == getattr(given_document, name)
@@ -112,8 +95,7 @@ async def test_a_missing_author_defaults_to_the_author_of_the_corpus(database: D
     await Documents(database).upsert(
         corpus, [document("1", "storm"), document("2", "rain", author="bob")]
     )
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT author FROM document ORDER BY external_id")
+    rows = await fetch_rows(database, "SELECT author FROM document ORDER BY external_id")
     assert [row["author"] for row in rows] == ["ana", "bob"]
 
 
@@ -122,8 +104,7 @@ async def test_a_changed_document_is_updated_in_place(database: Database) -> Non
     corpus = await load(database, "c", [first])
     moved = replace(document("1", "rain"), platform="slack", thread="b", attribution="e#2")
     assert await Documents(database).upsert(corpus, [moved]) == (0, 1)
-    async with database.connection() as connection:
-        row = await connection.fetchrow("SELECT thread_id, attribution FROM document")
+    row = await fetch_row(database, "SELECT thread_id, attribution FROM document")
     assert row
     assert tuple(row) == ("b", "e#2")
 
@@ -132,13 +113,10 @@ async def test_a_changed_document_is_updated_in_place(database: Database) -> Non
 async def test_the_platform_is_set_only_if_the_document_names_it(
     database: Database, kind: Kind
 ) -> None:
-    corpus = await Corpora(database).ensure(
-        "c", kind=kind, language="simple", author=None, url_template=None
-    )
+    corpus = await new_corpus(database, kind=kind)
     named = replace(document("2", "rain"), platform="web")
     await Documents(database).upsert(corpus, [document("1", "storm"), named])
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT platform FROM document ORDER BY external_id")
+    rows = await fetch_rows(database, "SELECT platform FROM document ORDER BY external_id")
     assert [row["platform"] for row in rows] == [None, "web"]
 
 
@@ -154,31 +132,6 @@ async def test_an_id_twice_in_a_batch_is_refused_and_nothing_is_stored(database:
 # --- statistics -----------------------------------------------------------------------------
 
 
-async def test_statistics_follow_deletes_by_sql(database: Database) -> None:
-    corpus = await load_texts(database, "c", ["storm storm", "storm rain", "snow", ""])
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM document WHERE text IN ('storm rain', 'snow')")
-    await assert_exact(database, corpus)
-    assert (await kept(database, corpus)).document_frequencies == {"storm": 1}
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM document")
-    await assert_exact(database, corpus)
-    assert (await kept(database, corpus)).languages == {}
-
-
-async def test_statistics_follow_a_change_of_language(database: Database) -> None:
-    texts = ["the storms", "las tormentas"]
-    corpus = await load(
-        database, "c", [document(str(i), t, lang="en") for i, t in enumerate(texts)], "english"
-    )
-    assert corpus.languages == ("english",)
-    after = await load(
-        database, "c", [document(str(i), t, lang="es") for i, t in enumerate(texts)], "english"
-    )
-    assert after.languages == ("spanish",)
-    await assert_exact(database, after)
-
-
 async def test_statistics_follow_a_statement_over_two_corpora(database: Database) -> None:
     one = await load_texts(database, "one", ["storm", "rain"])
     two = await load_texts(database, "two", ["storm", "storm snow"])
@@ -187,16 +140,6 @@ async def test_statistics_follow_a_statement_over_two_corpora(database: Database
         await connection.execute("DELETE FROM document WHERE search_text = 'fog storm'")
     for corpus in (one, two):
         await assert_exact(database, corpus)
-
-
-async def test_a_rollback_rolls_the_statistics_back(database: Database) -> None:
-    corpus = await load_texts(database, "c", ["storm"])
-    before = await kept(database, corpus)
-    with pytest.raises(ZeroDivisionError):
-        async with database.transaction() as connection:
-            await connection.execute("DELETE FROM document")
-            raise ZeroDivisionError
-    assert await kept(database, corpus) == before
 
 
 _ids = st.sampled_from("abcdef")
@@ -294,47 +237,6 @@ async def test_writers_of_overlapping_batches_leave_exact_statistics(database: D
     await assert_exact(database, corpus)
 
 
-_WRITER = """
-import asyncio, sys
-from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, StoredDocuments
-from db.pool import Database, PoolSettings
-from tests.db.corpus.test_documents import overlapping
-
-async def main(url, seed):
-    database = await Database.open(url)
-    corpus = await Corpora(database).get("c")
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for batch in overlapping(seed):
-        await Documents(database).upsert(corpus, batch)
-    await database.close()
-
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
-"""
-
-
-@pytest.mark.slow
-async def test_two_processes_leave_exact_statistics(database: Database, database_url: str) -> None:
-    corpus = await new_corpus(database)
-    writers = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _WRITER, database_url, str(seed),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=_ROOT,
-        )
-        for seed in (1, 2)
-    ]  # fmt: skip
-    async with asyncio.timeout(PATIENCE):
-        for writer in writers:
-            assert writer.stdout
-            assert await writer.stdout.readline() == b"ready\n"
-        await asyncio.gather(*(writer.communicate(b"go\n") for writer in writers))
-    assert [writer.returncode for writer in writers] == [0, 0]
-    await assert_exact(database, corpus)
-    ids = {d.external_id for seed in (1, 2) for batch in overlapping(seed) for d in batch}
-    assert {s.external_id for s in await read_back(database, corpus)} == ids
-
-
 async def test_writers_of_different_corpora_do_not_wait_for_each_other(database: Database) -> None:
     one, two = await new_corpus(database, "one"), await new_corpus(database, "two")
     paused = PausedDocuments(database)
@@ -403,16 +305,13 @@ async def test_a_cancelled_batch_leaves_nothing(database: Database) -> None:
     assert await asyncio.wait_for(Documents(database).upsert(corpus, CHANGES), PATIENCE) == (2, 1)
 
 
-async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(
-    database: Database,
-) -> None:
+async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(database: Database) -> None:
     corpus = await load_texts(database, "c", ["zero", "storm"])
     before = await read_back(database, corpus)
     paused = PausedDocuments(database)
     writing = asyncio.create_task(paused.upsert(corpus, CHANGES))
     await paused.reached.wait()
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT pg_terminate_backend($1, 5000)", paused.process)
+    assert await fetch_value(database, "SELECT pg_terminate_backend($1, 5000)", paused.process)
     paused.go_on.set()
     with pytest.raises(StorageInterrupted, match="connection to the database was lost"):
         await writing
@@ -425,8 +324,7 @@ async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(
 
 
 async def contexts(database: Database) -> dict[str, str | None]:
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT external_id, context FROM document")
+    rows = await fetch_rows(database, "SELECT external_id, context FROM document")
     return dict(map(tuple, rows))
 
 
@@ -512,8 +410,7 @@ async def test_a_reply_that_answers_nothing_any_more_loses_its_context(database:
 
 async def test_a_context_survives_the_end_of_its_root(database: Database) -> None:
     await stitched(database, document("1", "storm"), document("2", "rain", day=1, reply_to="1"))
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM document WHERE external_id = '1'")
+    await run_sql(database, "DELETE FROM document WHERE external_id = '1'")
     assert await stitched(database) == {"2": "storm"}
 
 
@@ -561,9 +458,7 @@ async def test_messages_of_a_chat_are_never_joined(database: Database) -> None:
 # --- after a load ---------------------------------------------------------------------------
 
 
-async def test_settling_empties_pending_lists_and_analyzes_tables(
-    database: Database,
-) -> None:
+async def test_settling_empties_pending_lists_and_analyzes_tables(database: Database) -> None:
     draw = random.Random(1)
     texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=n % 25)) for n in range(400)]
     corpus = await load_texts(database, "c", texts)

@@ -13,6 +13,7 @@ from db.search.lexical import Glossaries
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
 from engine.values import Corpus
+from tests.database import pool_on, run_sql
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,9 +27,8 @@ async def corpus(database: Database) -> Corpus:
 
 @pytest.fixture
 async def other_process(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
+    async with pool_on(database_url) as opened:
+        yield opened
 
 
 async def aliases(
@@ -100,8 +100,7 @@ async def test_a_language_that_comes_later_reads_the_groups_too(
     await Groups(database).add(None, ("car", "coches"), now=NOW)
     known = Glossaries(database)
     await known.of(await Corpora(database).get("one"))
-    async with database.connection() as connection:
-        await connection.execute("INSERT INTO corpus_language VALUES ($1, 'spanish', 1)", corpus.id)
+    await run_sql(database, "INSERT INTO corpus_language VALUES ($1, 'spanish', 1)", corpus.id)
     found = await known.of(await Corpora(database).get("one"))
     assert found.of({"spanish": ("coch",)}) == ("car",)
 

@@ -17,16 +17,11 @@ from db.corpus.health import (
 )
 from db.pool import Database, PoolSettings
 from db.search.shown import DocumentLookup
-from tests.database import execute, until_blocked, with_database
+from tests.database import execute, fetch_value, pool_on, run_sql, until_blocked, with_database
 from tests.db.loading import START, document, load, load_texts
 from tests.patience import PATIENCE, movable_time
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship")
-
-
-async def change(database: Database, statement: str) -> None:
-    async with database.connection() as connection:
-        await connection.execute(statement)
 
 
 async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Database) -> None:
@@ -35,7 +30,7 @@ async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Da
     assert await statistics_differ(database, corpus) is None
     await load(database, "c", [document("1", "the canal is open", lang="en")])
     assert await statistics_differ(database, corpus) is None
-    await change(database, f"DELETE FROM document WHERE corpus_id = {corpus.id}")
+    await run_sql(database, f"DELETE FROM document WHERE corpus_id = {corpus.id}")
     assert await statistics_differ(database, corpus) is None
 
 
@@ -65,7 +60,7 @@ async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Da
 )
 async def test_any_damage_is_found(database: Database, damage: str, said: str) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    await change(database, damage)
+    await run_sql(database, damage)
     assert await statistics_differ(database, corpus) == said
 
 
@@ -80,13 +75,13 @@ async def test_recount_ignores_differences_that_mislead_no_search(
     database: Database, harmless: str
 ) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    await change(database, harmless)
+    await run_sql(database, harmless)
     assert await statistics_differ(database, corpus) is None
 
 
 async def test_recount_ignores_a_corpus_dropped_meanwhile(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    await change(database, f"DROP TABLE document_{corpus.id}; DELETE FROM corpus")
+    await run_sql(database, f"DROP TABLE document_{corpus.id}; DELETE FROM corpus")
     assert await statistics_differ(database, corpus) is None
 
 
@@ -114,7 +109,7 @@ async def test_a_recount_may_take_longer_than_a_search(database_url: str) -> Non
 async def test_missing_extensions_are_named(database: Database) -> None:
     assert await missing_extensions(database) == []
     for number, name in enumerate(EXTENSIONS, 1):
-        await change(database, f"DROP EXTENSION {name} CASCADE")
+        await run_sql(database, f"DROP EXTENSION {name} CASCADE")
         assert await missing_extensions(database) == list(EXTENSIONS[:number])
 
 
@@ -126,16 +121,14 @@ async def test_a_database_that_takes_quotes_for_letters_is_known(
     create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING UTF8 LOCALE 'C'"
     await execute(server_url, f"{create} LOCALE_PROVIDER libc")
     try:
-        opened = await Database.open(with_database(server_url, name))
-        assert not await reads_quotes(opened)
-        await opened.close()
+        async with pool_on(with_database(server_url, name)) as opened:
+            assert not await reads_quotes(opened)
     finally:
         await execute(server_url, f'DROP DATABASE "{name}"')
 
 
 async def test_the_version_is_that_of_the_server(database: Database) -> None:
-    async with database.connection() as connection:
-        major = int(await connection.fetchval("SHOW server_version_num")) // 10_000
+    major = int(await fetch_value(database, "SHOW server_version_num")) // 10_000
     assert (await server_version(database)).split(".")[0] == str(major)
 
 

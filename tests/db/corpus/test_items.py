@@ -12,7 +12,8 @@ from engine.corpora import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import make_searchable
 from engine.values import Corpus, DateKind, Kind
-from tests.db.loading import assert_exact, document
+from tests.database import fetch_rows
+from tests.db.loading import assert_exact, document, new_corpus
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)
 
@@ -43,20 +44,16 @@ def _item(name: str, *texts: str, digest: int = 1) -> Document:
 
 
 async def _library(database: Database) -> Corpus:
-    return await Corpora(database).ensure(
-        "lib", kind=Kind.LIBRARY, language="english", author=None, url_template=None
-    )
+    return await new_corpus(database, "lib", "english", Kind.LIBRARY)
 
 
 async def _ids(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT external_id FROM document ORDER BY 1")
+    rows = await fetch_rows(database, "SELECT external_id FROM document ORDER BY 1")
     return [row[0] for row in rows]
 
 
 async def _items(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        return [row[0] for row in await connection.fetch("SELECT external_id FROM item ORDER BY 1")]
+    return [row[0] for row in await fetch_rows(database, "SELECT external_id FROM item ORDER BY 1")]
 
 
 async def test_an_item_counts_once(database: Database) -> None:
@@ -95,15 +92,11 @@ async def test_vectors_of_removed_and_changed_parts_are_deleted(database: Databa
     corpus, documents = await _library(database), Documents(database)
     await documents.upsert(corpus, [_item("a", "storm", "rain", "fog")])
     async with database.connection() as connection:
-        await connection.execute(
-            "INSERT INTO embedding_model (name, dimensions) VALUES ('m', 2);"
-            "CREATE TABLE embedding_1 (corpus_id int, document_id bigint)"
+        model = await connection.fetchval(
+            "INSERT INTO embedding_model (name, dimensions) VALUES ('m', 2) RETURNING id"
         )
-        model = await connection.fetchval("SELECT id FROM embedding_model")
-        await connection.execute(f"ALTER TABLE embedding_1 RENAME TO vectors_{model}")
-        await connection.execute(f"ALTER TABLE vectors_{model} RENAME TO embedding_{model}")
         await connection.execute(
-            f"INSERT INTO embedding_{model} SELECT corpus_id, id FROM document"
+            f"CREATE TABLE embedding_{model} AS SELECT corpus_id, id AS document_id FROM document"
         )
         await connection.execute(
             "INSERT INTO embedding_state (model_id, corpus_id, embedded) VALUES ($1, $2, 3)",

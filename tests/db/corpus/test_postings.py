@@ -13,6 +13,7 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
+from tests.database import fetch_value, run_sql
 from tests.db.loading import START, assert_exact, document, load, load_texts
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship", "", "canal")
@@ -32,19 +33,13 @@ async def library(database: Database, name: str = "lib", texts: Sequence[str] = 
 async def assert_postings_agree(database: Database, corpus: Corpus) -> int:
     """Check that the postings are those of the documents, and return their number."""
     assert not await Postings(database).count_differences(corpus)
-    async with database.connection() as connection:
-        return int(await connection.fetchval(f"SELECT count(*) FROM postings_{corpus.id}"))
+    return int(await fetch_value(database, f"SELECT count(*) FROM postings_{corpus.id}"))
 
 
 async def has_table(database: Database, corpus: Corpus) -> bool:
     async with database.connection() as connection:
         name = f"postings_{corpus.id}"
         return bool(await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", name))
-
-
-async def execute(database: Database, statement: str) -> None:
-    async with database.connection() as connection:
-        await connection.execute(statement)
 
 
 async def fill(database: Database, corpus: Corpus) -> list[int]:
@@ -97,7 +92,7 @@ async def test_postings_follow_every_statement(database: Database, statement: st
     corpus = await library(database)
     other = await library(database, "other", ["canal of another corpus"])
     await load_texts(database, "tweets", ["canal of a third"])
-    await execute(database, statement.format(corpus.id))
+    await run_sql(database, statement.format(corpus.id))
     for one in (corpus, other):
         await assert_postings_agree(database, one)
 
@@ -109,16 +104,6 @@ async def test_a_text_that_stays_is_not_written_again(database: Database) -> Non
         before = await connection.fetchval(written)
         await connection.execute("UPDATE document SET engagement = 7, search_text = search_text")
         assert await connection.fetchval(written) == before
-
-
-async def test_a_failed_transaction_leaves_postings_unchanged(database: Database) -> None:
-    corpus = await library(database)
-    before = await assert_postings_agree(database, corpus)
-    with pytest.raises(ZeroDivisionError):
-        async with database.transaction() as connection:
-            await connection.execute("DELETE FROM document")
-            raise ZeroDivisionError
-    assert await assert_postings_agree(database, corpus) == before
 
 
 async def test_ingest_stitching_and_forgetting_keep_postings_exact(database: Database) -> None:
@@ -160,7 +145,7 @@ async def test_a_corpus_placed_since_this_process_read_it_gets_none_here(
     database: Database,
 ) -> None:
     corpus = await load_texts(database, "c", LONG_TEXTS)
-    await execute(database, "UPDATE corpus SET placed_postings = false")
+    await run_sql(database, "UPDATE corpus SET placed_postings = false")
     assert await fill(database, corpus) == []
     assert not await has_table(database, corpus)
 
@@ -171,7 +156,7 @@ async def test_an_interrupted_fill_resumes_where_it_stopped(database: Database) 
     assert await anext(pages) == 3
     await pages.aclose()
     # Documents before and after this place change meanwhile.
-    await execute(
+    await run_sql(
         database,
         "UPDATE document SET search_text = 'short' WHERE external_id IN ('1', '8');"
         "DELETE FROM document WHERE external_id IN ('0', '9')",
@@ -209,7 +194,7 @@ async def test_catching_up_fills_missing_postings(database: Database) -> None:
 async def test_a_library_without_postings_gets_them(database: Database) -> None:
     """As one from before there were postings."""
     corpus = await library(database)
-    await execute(
+    await run_sql(
         database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
     )
     old = await Corpora(database).get("lib")
@@ -221,7 +206,7 @@ async def test_a_library_without_postings_gets_them(database: Database) -> None:
 
 async def test_an_empty_corpus_without_postings_gets_its_table(database: Database) -> None:
     corpus = await library(database, texts=[])
-    await execute(
+    await run_sql(
         database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
     )
     assert await fill(database, await Corpora(database).get("lib")) == []
@@ -249,5 +234,5 @@ async def test_dropping_the_corpus_drops_them(database: Database) -> None:
 async def test_any_damage_is_found(database: Database, damage: str) -> None:
     corpus = await library(database)
     assert await statistics_differ(database, corpus) is None
-    await execute(database, damage.format(corpus.id))
+    await run_sql(database, damage.format(corpus.id))
     assert await statistics_differ(database, corpus) == "1 postings missing or wrong"

@@ -98,18 +98,6 @@ async def test_a_second_reindexing_does_nothing(database: Database) -> None:
     assert await Reindexing(database).rest(await Corpora(database).get("old")) == 0
 
 
-async def test_reindexed_texts_match_plurals_and_missing_accents(
-    database: Database,
-) -> None:
-    corpus = await old(database)
-    await everything(database, corpus)
-    search = LexicalIndex(database)
-    for word in ("manifestación", "manifestaciones", "MANIFESTACION", "manifestacion"):
-        terms = await search.terms(corpus, make_searchable(word))
-        found = await search.top(corpus, terms, Filters(), 9)
-        assert {one.external_id for one in found} == {"0", "1"}, word
-
-
 async def test_an_interrupted_reindexing_resumes_where_it_stopped(database: Database) -> None:
     corpus, work = await old(database), Reindexing(database)
     pages = work.pages(corpus)

@@ -24,9 +24,9 @@ from db.embedded.os_user import Binaries, find_binaries, server_account
 from db.embedded.postmaster import PID_FILE, State, observe_server
 from db.embedded.server import EmbeddedServer, FileLock, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
-from tests.database import CARELESS, copy_with_owners
+from tests.database import CARELESS, copy_with_owners, fetch
 from tests.db.server_user import ServerUser
-from tests.patience import PATIENCE
+from tests.patience import until
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets and signals")
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -74,12 +74,6 @@ async def new_user(new_dir: Path) -> AsyncIterator[NewUser]:
         await user.kill()
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - other processes make it true
-            await asyncio.sleep(0.01)
-
-
 def start_and_stop(data_dir: Path) -> bool:
     with careless(data_dir):
         return True
@@ -94,19 +88,8 @@ def postmaster_pid(data_dir: Path) -> int:
 
 
 async def ask(url: str, query: str, *arguments: object) -> Any:
-    connection = await asyncpg.connect(url)
-    try:
-        return await connection.fetchval(query, *arguments)
-    finally:
-        await connection.close()
-
-
-async def run_sql(url: str, statement: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
+    rows = await fetch(url, query, *arguments)
+    return rows[0][0] if rows else None
 
 
 def careless(data_dir: Path) -> EmbeddedServer:
@@ -193,14 +176,6 @@ class TestSharing:
         servers[0].release()
         assert state(data_dir) is State.ABSENT
 
-    async def test_the_server_keeps_running_while_another_process_uses_it(
-        self, data_dir: Path, new_user: NewUser
-    ) -> None:
-        with careless(data_dir):
-            other = await new_user()
-            url = await other.url()
-        assert await ask(url, "SELECT 1") == 1
-
     def test_a_running_server_is_found_without_starting_a_program(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -251,7 +226,7 @@ class TestCrashes:
     async def test_a_killed_server_is_started_again_and_has_its_data(self, data_dir: Path) -> None:
         durable = EmbeddedServer(data_dir)
         with durable:
-            await run_sql(durable.url(), "CREATE TABLE kept AS SELECT 7 AS value")
+            await ask(durable.url(), "CREATE TABLE kept AS SELECT 7 AS value")
             os.kill(postmaster_pid(data_dir), signal.SIGKILL)
             await until(lambda: state(data_dir) is State.ABSENT)
             with careless(data_dir) as again:
@@ -265,7 +240,7 @@ class TestCrashes:
         with EmbeddedServer(data_dir) as server:
             other = await new_user()
             url = await other.url()
-            await run_sql(url, "CREATE TABLE kept AS SELECT 7 AS value")
+            await ask(url, "CREATE TABLE kept AS SELECT 7 AS value")
             assert server.revive() is False
             os.kill(postmaster_pid(data_dir), signal.SIGKILL)
             await until(lambda: state(data_dir) is State.ABSENT)
@@ -285,9 +260,7 @@ class TestCrashes:
             orphan = await connection.fetchval("SELECT pg_backend_pid()")
             endless = asyncio.create_task(connection.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
             active = "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $1"
-            async with asyncio.timeout(PATIENCE):
-                while not await ask(server.url(), active, orphan):  # noqa: ASYNC110 - it tells nobody
-                    await asyncio.sleep(0.01)
+            await until(lambda: ask(server.url(), active, orphan))
             os.kill(postmaster_pid(data_dir), signal.SIGKILL)
             await until(lambda: state(data_dir) is State.ABSENT)
             assert await asyncio.to_thread(server.revive) is True
@@ -398,7 +371,7 @@ class TestCrashes:
     ) -> None:
         monkeypatch.setattr(server_module, "STOP_SECONDS", 3.0)
         with EmbeddedServer(data_dir) as server:
-            await run_sql(server.url(), "CREATE TABLE kept AS SELECT 7 AS value")
+            await ask(server.url(), "CREATE TABLE kept AS SELECT 7 AS value")
             await crash_a_process(server.url())
         assert state(data_dir) is State.ABSENT
         with careless(data_dir) as again:
@@ -763,6 +736,6 @@ class TestSettings:
 
     async def test_the_owner_may_override_settings(self, data_dir: Path) -> None:
         with careless(data_dir) as server:
-            await run_sql(server.url(), "ALTER SYSTEM SET work_mem = '7MB'")
+            await ask(server.url(), "ALTER SYSTEM SET work_mem = '7MB'")
         with careless(data_dir) as server:
             assert await ask(server.url(), "SHOW work_mem") == "7MB"

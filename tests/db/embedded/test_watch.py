@@ -9,7 +9,7 @@ import pytest
 from db.embedded import server as watch
 from db.embedded.server import keep_running
 from engine.errors import StorageError, StorageFull, StorageUnreachable
-from tests.patience import PATIENCE
+from tests.patience import until
 
 FULL = StorageFull("The disk is full.", fix="Free some disk space.")
 
@@ -39,9 +39,7 @@ def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 async def watched(server: Server) -> None:
     """Watch until all looks were taken, or the watching ends."""
     watching = asyncio.create_task(keep_running(server))  # type: ignore[arg-type]  # all it uses
-    async with asyncio.timeout(PATIENCE):
-        while server.seen < len(server.looks) + 2 and not watching.done():  # noqa: ASYNC110 - a thread counts
-            await asyncio.sleep(0.001)
+    await until(lambda: server.seen >= len(server.looks) + 2 or watching.done())
     if watching.done():
         watching.result()
     watching.cancel()

@@ -4,16 +4,19 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from db.model_cache import Expansions, Judgments, Ledger
+from db.model_cache import Expansions, Judgments, Ledger, ModelAnswers
 from db.pool import Database
+from engine.answer.cited_answer import Claim, ModelAnswer
 from engine.budget import Budget, BudgetSource, PlannedCall, require_budget
 from engine.errors import BudgetExhausted
 from engine.messages import as_message
 from engine.search import Expansion, Verdict
 from engine.values import Usage
+from tests.database import fetch_value
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -40,32 +43,28 @@ async def test_data_of_a_single_call_is_not_stored(database: Database) -> None:
     assert await judgments.get("key") == Verdict(scores={1: 2})
 
 
-async def test_a_second_judgment_does_not_replace_the_first(database: Database) -> None:
-    judgments = Judgments(database)
-    await judgments.put("key", Verdict(scores={1: 2}), now=NOW)
-    await judgments.put("key", Verdict(scores={1: 5}), now=NOW + timedelta(days=1))
-    kept = await judgments.get("key")
-    assert kept
-    assert kept.scores == {1: 2}
+CACHES: Mapping[str, tuple[Any, object, object]] = {
+    "judgment": (Judgments, Verdict(scores={1: 2}), Verdict(scores={1: 5})),
+    "expansion": (Expansions, Expansion(phrases=("pump",)), Expansion()),
+    "answer": (
+        ModelAnswers,
+        ModelAnswer(claims=(Claim(text="So.", passages=()),)),
+        ModelAnswer(claims=()),
+    ),
+}
 
 
-async def test_judgments_are_forgotten_after_ninety_days(database: Database) -> None:
-    judgments = Judgments(database)
-    await judgments.put("old", Verdict(scores={1: 2}), now=NOW - timedelta(days=91))
-    await judgments.put("young", Verdict(scores={1: 2}), now=NOW - timedelta(days=89))
-    await judgments.put("new", Verdict(scores={1: 2}), now=NOW)
-    assert await judgments.get("old") is None
-    assert await judgments.get("young")
-
-
-async def test_a_forgotten_judgment_is_asked_for_again(database: Database) -> None:
-    judgments = Judgments(database)
-    await judgments.put("key", Verdict(scores={1: 2}), now=NOW - timedelta(days=91))
-    await judgments.put("other", Verdict(scores={}), now=NOW)
-    await judgments.put("key", Verdict(scores={1: 5}), now=NOW)
-    kept = await judgments.get("key")
-    assert kept
-    assert kept.scores == {1: 5}
+@pytest.mark.parametrize(("store", "first", "second"), CACHES.values(), ids=CACHES)
+async def test_the_first_answer_is_kept_for_ninety_days(
+    database: Database, store: Any, first: object, second: object
+) -> None:
+    cache = store(database)
+    await cache.put("old", first, now=NOW - timedelta(days=91))
+    await cache.put("key", first, now=NOW - timedelta(days=89))
+    await cache.put("key", second, now=NOW)
+    assert [await cache.get(key) for key in ("key", "old", "other")] == [first, None, None]
+    await cache.put("old", second, now=NOW)
+    assert await cache.get("old") == second, "it was asked for again"
 
 
 async def test_a_daily_sum_treats_unknown_figures_as_zero(database: Database) -> None:
@@ -159,8 +158,7 @@ class TestUnderWay:
         later = NOW + timedelta(seconds=60)
         assert await self.counted(ledger, now=later) == {}
         await ledger.release(await ledger.reserve(self.planned(), lambda _: None, now=later))
-        async with database.connection() as connection:
-            assert await connection.fetchval("SELECT count(*) FROM model_call_under_way") == 0
+        assert await fetch_value(database, "SELECT count(*) FROM model_call_under_way") == 0
 
     async def test_concurrent_reservations_do_not_exceed_the_limit(
         self, database: Database
@@ -179,14 +177,8 @@ class TestUnderWay:
         assert len([outcome for outcome in outcomes if isinstance(outcome, int)]) == 3
 
 
-async def test_phrases_are_stored_without_their_cost_and_expire(
-    database: Database,
-) -> None:
+async def test_phrases_are_stored_without_their_cost(database: Database) -> None:
     expansions = Expansions(database)
     named = Expansion(phrases=("pump prices", "año nuevo"), model="some/model", prompt_version="1")
-    await expansions.put("old", named, now=NOW - timedelta(days=91))
     await expansions.put("key", replace(named, usage=Usage(prompt_tokens=5)), now=NOW)
-    assert await expansions.get("key") == named
-    assert await expansions.get("old") is None
-    await expansions.put("key", Expansion(), now=NOW)
     assert await expansions.get("key") == named

@@ -11,6 +11,7 @@ from db.logs import Asker, Log, LogEntry, LoggedSearch, Origin, SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.values import Usage
+from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import load_texts
 from tests.patience import PATIENCE
 
@@ -81,8 +82,7 @@ async def test_a_private_message_is_stored_only_as_a_hash(log: Log, database: Da
     await log.record(search("another", quotable=False))
     hashes = [entry.query_hash for entry in await kept(log)]
     assert len(set(hashes)) == 2
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT l::text AS row FROM search_log l")
+    rows = await fetch_rows(database, "SELECT l::text AS row FROM search_log l")
     assert not any(
         word in row["row"] for row in rows for word in ("Xylophones", "cheaper", "March")
     )
@@ -92,8 +92,7 @@ async def test_the_hash_depends_on_a_key_of_the_database(log: Log, database: Dat
     """The key is this database's own: a list of likely headlines does not give them away."""
     await log.record(search("coffee"))
     before = (await kept(log))[0].query_hash
-    async with database.connection() as connection:
-        await connection.execute("UPDATE search_log_key SET key = gen_random_uuid()")
+    await run_sql(database, "UPDATE search_log_key SET key = gen_random_uuid()")
     await log.record(search("coffee"))
     assert (await kept(log))[0].query_hash != before
 
@@ -104,8 +103,7 @@ async def test_recording_a_search_deletes_expired_ones(log: Log, database: Datab
     later = NOW + timedelta(hours=2)
     assert await log.recent(now=later, limit=10) == []
     await log.record(search("new", asked_at=later))
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT array_agg(query) FROM search_log") == ["new"]
+    assert await fetch_value(database, "SELECT array_agg(query) FROM search_log") == ["new"]
 
 
 async def test_a_retention_of_zero_stores_nothing_and_deletes_the_rest(
@@ -113,8 +111,7 @@ async def test_a_retention_of_zero_stores_nothing_and_deletes_the_rest(
 ) -> None:
     await log.record(search())
     await Log(database, timedelta()).record(search("more", asked_at=NOW + timedelta(seconds=1)))
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT count(*) FROM search_log") == 0
+    assert await fetch_value(database, "SELECT count(*) FROM search_log") == 0
 
 
 @pytest.mark.parametrize("text", ["", "\ud83d\ude00 café", "x" * 10_000, "' OR 1=1 --"])

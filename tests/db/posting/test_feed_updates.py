@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from db.connection import load_statements
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories
@@ -14,6 +14,7 @@ from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
 from engine.messages import as_message
 from engine.posting.delivery import FindState, OwedNotice
+from tests.database import fetch_value
 from tests.db.news import (
     DAY,
     HOUR,
@@ -157,9 +158,7 @@ async def test_headlines_of_a_private_feed_share_no_story_with_other_readers(
     assert (await brought(database, c, make_headline(VOTE)))[1] == []  # the same readers
 
 
-async def test_private_news_that_everybody_gets_is_told_in_public_words(
-    database: Database,
-) -> None:
+async def test_private_news_that_everybody_gets_is_told_in_public_words(database: Database) -> None:
     feeds, chat = Feeds(database), await met(database)
     private = await feeds.add(chat, OTHER_URL, now=NOW - DAY)
     secret = make_headline(f"{STORM}, says our source", link="https://p.test/1?token=s3cret")
@@ -188,17 +187,15 @@ async def test_a_private_feed_merged_into_a_known_one_keeps_its_history_private(
     private, _ = await brought(database, private, make_headline(STORM, link="https://a.test/?t=1"))
     moved = replace(read(private, now=NOW + HOUR).feed, url=URL)
     assert await feeds.settle(private, Decision(feed=moved), now=NOW + HOUR) == []
-    async with database.connection() as connection:
-        of_feed = await connection.fetchval("SELECT feed_id FROM headline")
+    of_feed = await fetch_value(database, "SELECT feed_id FROM headline")
     assert of_feed == private.id
     assert [feed.url for feed in await feeds.of_chat(chat)] == [URL, OTHER_URL]
 
 
 async def test_one_entry_polled_by_two_processes_is_one_headline(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     (feed,) = await configured(database, URL)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
     decision = read(feed, make_headline(STORM), make_headline(VOTE))
     settled = await asyncio.gather(
         *(Feeds(process).settle(feed, decision, now=NOW) for process in processes)
@@ -206,16 +203,13 @@ async def test_one_entry_polled_by_two_processes_is_one_headline(
     assert sorted(len(stories or ()) for stories in settled) == [0, 0, 0, 2]
     assert settled.count(None) == 3
     assert (await count(database, "headline"), await count(database, "story")) == (2, 2)
-    for process in processes:
-        await process.close()
 
 
 async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     urls = [f"https://{number}.test/feed" for number in range(12)]
     feeds = await configured(database, *urls)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
 
     async def poll(number: int, feed: Feed) -> int:
         words = (STORM, STORM_AGAIN)[number % 2]
@@ -231,13 +225,10 @@ async def test_a_story_polled_from_many_feeds_at_once_is_stored_once(
         new = await asyncio.gather(*(poll(*numbered) for numbered in enumerate(feeds)))
     assert sum(new) == 13
     assert await count(database, "story") == 13
-    async with database.connection() as connection:
-        largest = await connection.fetchval(
-            "SELECT max(n) FROM (SELECT count(*) AS n FROM headline GROUP BY story_id) x"
-        )
+    largest = await fetch_value(
+        database, "SELECT max(n) FROM (SELECT count(*) AS n FROM headline GROUP BY story_id) x"
+    )
     assert largest == 12
-    for process in processes:
-        await process.close()
 
 
 async def test_stories_are_looked_up_by_an_index(database: Database) -> None:

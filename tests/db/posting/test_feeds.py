@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from db.chat.chats import Chats
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
@@ -34,6 +34,11 @@ async def claim(database: Database, *, now: datetime = NOW, limit: int = 100) ->
     return await Feeds(database).claim_due(now=now, limit=limit, lease=MINUTE)
 
 
+async def known(database: Database) -> list[tuple[str, str | None, bool]]:
+    found = [one.feed for one in await Feeds(database).health(now=NOW)]
+    return [(feed.url, feed.category, feed.configured) for feed in found]
+
+
 async def settle(database: Database, feed: Feed, **changes: object) -> None:
     after = replace(feed, polled_at=NOW, **changes)  # type: ignore[arg-type]  # of several types
     assert await Feeds(database).settle(feed, Decision(feed=after), now=NOW) is not None
@@ -44,27 +49,21 @@ async def settle(database: Database, feed: Feed, **changes: object) -> None:
 
 async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -> None:
     feeds = Feeds(database)
-
-    async def known() -> list[tuple[str, str | None, bool]]:
-        feeds_known = [one.feed for one in await feeds.health(now=NOW)]
-        return [(feed.url, feed.category, feed.configured) for feed in feeds_known]
-
     await feeds.configure_feeds([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
-    assert await known() == [(URL, None, True), (OTHER_URL, None, True)]
+    assert await known(database) == [(URL, None, True), (OTHER_URL, None, True)]
     await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
-    assert await known() == [(URL, "tech", True)]
+    assert await known(database) == [(URL, "tech", True)]
     await feeds.configure_feeds([], now=NOW)
-    assert await known() == []
+    assert await known(database) == []
     assert await claim(database) == []
     await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL)], now=NOW)
-    assert await known() == [(OTHER_URL, None, True)]
+    assert await known(database) == [(OTHER_URL, None, True)]
     assert await count(database, "feed") == 2  # nothing of its past is lost by a slip
 
 
 async def test_concurrent_starts_configure_the_same_feeds(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
     wanted = [ConfiguredFeed(url=f"https://{number}.test") for number in range(20)]
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(
@@ -72,8 +71,6 @@ async def test_concurrent_starts_configure_the_same_feeds(
                 processes * 2, (wanted, wanted[::-1]) * 4, strict=True))
         )  # fmt: skip
     assert len(await Feeds(database).health(now=NOW)) == 20
-    for process in processes:
-        await process.close()
 
 
 async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
@@ -93,9 +90,7 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
 # Claiming
 
 
-async def test_no_feed_is_delayed_after_the_clock_was_set_back(
-    database: Database,
-) -> None:
+async def test_no_feed_is_delayed_after_the_clock_was_set_back(database: Database) -> None:
     await Feeds(database).configure_feeds(
         [ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW
     )
@@ -112,10 +107,11 @@ async def test_no_feed_is_delayed_after_the_clock_was_set_back(
     assert len(await claim(database, now=set_back + 30 * MINUTE)) == 2
 
 
-async def test_no_two_processes_claim_the_same_feed(database: Database, database_url: str) -> None:
+async def test_no_two_processes_claim_the_same_feed(
+    database: Database, processes: list[Database]
+) -> None:
     urls = [f"https://{number}.test" for number in range(60)]
     await Feeds(database).configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
 
     async def drain(process: Database) -> list[str]:
         taken: list[str] = []
@@ -126,8 +122,6 @@ async def test_no_two_processes_claim_the_same_feed(database: Database, database
     taken = await asyncio.gather(*map(drain, processes))
     everything = [url for one in taken for url in one] + await drain(processes[0])
     assert sorted(everything) == sorted(urls)
-    for process in processes:
-        await process.close()
 
 
 async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database) -> None:
@@ -139,9 +133,7 @@ async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database)
     assert await claim(database, now=NOW + MINUTE) == [feed]
 
 
-async def test_a_late_release_does_not_end_a_newer_claim(
-    database: Database,
-) -> None:
+async def test_a_late_release_does_not_end_a_newer_claim(database: Database) -> None:
     (before,) = await configured(database, URL)
     await settle(database, before, next_poll_at=NOW)
     (claimed,) = await claim(database)
@@ -258,11 +250,6 @@ async def test_feeds_that_nobody_follows_are_forgotten_after_a_while(database: D
     assert await count(database, "feed") == 1
     await feeds.forget(before=NOW + SECOND)
     assert (await count(database, "feed"), await count(database, "headline")) == (0, 0)
-
-
-async def known(database: Database) -> list[tuple[str, str | None, bool]]:
-    found = [one.feed for one in await Feeds(database).health(now=NOW)]
-    return [(feed.url, feed.category, feed.configured) for feed in found]
 
 
 async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:

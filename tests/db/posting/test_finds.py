@@ -20,6 +20,7 @@ from engine.posting.delivery import (
     Subscription,
 )
 from tests.bot.prophecies import UNJUDGED, make_prophecy
+from tests.database import run_sql
 from tests.db.news import (
     DAY,
     HOUR,
@@ -81,8 +82,7 @@ async def test_many_chats_are_read_at_once_as_each_would_be_alone(database: Data
     for number, story in enumerate(stories):
         await found(database, story, [tweet(number)])
         await found(database, story, [tweet(number + 10)], corpus="other")
-    async with database.connection() as connection:
-        await connection.execute("UPDATE find SET best = 6")
+    await run_sql(database, "UPDATE find SET best = 6")
     corpora = ["demo", "demo", "other", "nothing"]
     wanted = list(zip(chats, corpora, strict=True))
     finds = Finds(database)
@@ -248,8 +248,7 @@ async def test_a_find_counts_from_when_a_feed_of_the_chat_tells_its_story(
     (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
     _, (story,) = await brought(database, feed, make_headline(STORM))
     find = await found(database, story, [tweet(1)])
-    async with database.connection() as connection:
-        await connection.execute("UPDATE find SET best = 6")
+    await run_sql(database, "UPDATE find SET best = 6")
     later = NOW + 30 * HOUR
     for url in (first, second):
         await feeds.add(two.chat, url, category=None, now=later)
@@ -279,9 +278,7 @@ async def test_a_chat_sees_nothing_that_a_feed_brought_before_it_came(database: 
     assert await seen(database, two) == []
 
 
-async def test_the_category_of_the_chat_overrides_the_configured_one(
-    database: Database,
-) -> None:
+async def test_the_category_of_the_chat_overrides_the_configured_one(database: Database) -> None:
     subscription = await subscribed(database)
     feeds = Feeds(database)
     (feed,) = await configured(database, URL)
@@ -324,9 +321,7 @@ async def reader(database: Database, name: str, corpus: str | None) -> Chat:
     return chat
 
 
-async def test_unsearched_stories_come_oldest_first_up_to_the_limit(
-    database: Database,
-) -> None:
+async def test_unsearched_stories_come_oldest_first_up_to_the_limit(database: Database) -> None:
     stories, finds = Stories(database), Finds(database)
     (feed,) = await configured(database, URL)
     feed, (old,) = await brought(database, feed, make_headline("Old things are told of the town"))

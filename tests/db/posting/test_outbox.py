@@ -9,7 +9,7 @@ import pytest
 
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.posting.outbox import Outbox, owe_notices
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
@@ -234,11 +234,10 @@ async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbo
 
 @pytest.mark.parametrize("mode", [PostingMode.DAILY, PostingMode.INSTANT])
 async def test_only_one_of_many_concurrent_decisions_succeeds(
-    database: Database, database_url: str, mode: PostingMode
+    database: Database, processes: list[Database], mode: PostingMode
 ) -> None:
     subscription = await subscribed(database, mode=mode)
     chosen = await some_chosen(database, 1)
-    processes = [await Database.open(database_url, PoolSettings(size=2)) for _ in range(4)]
     outboxes = [Outbox(process) for process in processes] * 4
 
     async def decide(outbox: Outbox) -> bool:
@@ -250,8 +249,6 @@ async def test_only_one_of_many_concurrent_decisions_succeeds(
     assert sorted(won) == [False] * 15 + [True]
     daily = 1 if mode is PostingMode.DAILY else 0
     assert await decided(database) == {"digest": daily, "delivery": 1, "posted": 1, "answer": 1}
-    for process in processes:
-        await process.close()
 
 
 async def test_a_decision_that_fails_leaves_nothing(database: Database, outbox: Outbox) -> None:
@@ -305,11 +302,10 @@ async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbo
 
 
 async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     finds = [await found(database, story, [tweet(1)]) for story in await some_stories(database, 12)]
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
 
     async def decide(number: int) -> bool:
         chosen = Chosen(find=finds[number], hit=finds[number].prophecy.hits[0])
@@ -319,8 +315,6 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     async with asyncio.timeout(PATIENCE):
         won = await asyncio.gather(*map(decide, range(12)))
     assert sorted(won) == [False] * 11 + [True]
-    for process in processes:
-        await process.close()
 
 
 async def test_a_decision_is_dropped_if_the_chat_left_or_changed(
@@ -351,12 +345,11 @@ async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None
 
 
 async def test_no_two_processes_lease_the_same_delivery(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     for number in range(60):
         subscription = await subscribed(database, str(number))
         await owe(database, subscription, f"k{number}")
-    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
 
     async def drain(process: Database) -> list[str]:
         keys: list[str] = []
@@ -369,8 +362,6 @@ async def test_no_two_processes_lease_the_same_delivery(
     # Who skipped what another was just leasing may have ended early; nothing is left for long.
     keys += await drain(processes[0])
     assert sorted(keys) == sorted(f"k{number}" for number in range(60))
-    for process in processes:
-        await process.close()
 
 
 async def test_the_former_holder_of_an_expired_lease_cannot_settle(
@@ -646,10 +637,9 @@ async def test_trouble_of_a_kind_is_owed_again_when_its_pace_is_over(
 
 
 async def test_trouble_that_many_processes_meet_at_once_is_owed_once(
-    database: Database, database_url: str
+    database: Database, processes: list[Database]
 ) -> None:
     chat = await met(database)
-    processes = [await Database.open(database_url, PoolSettings(size=2)) for _ in range(4)]
 
     async def owed(number: int) -> bool:
         outbox, now = Outbox(processes[number % 4]), NOW + number * SECOND
@@ -658,8 +648,6 @@ async def test_trouble_that_many_processes_meet_at_once_is_owed_once(
     async with asyncio.timeout(PATIENCE):
         won = await asyncio.gather(*map(owed, range(16)))
     assert sorted(won) == [False] * 15 + [True]
-    for process in processes:
-        await process.close()
 
 
 @pytest.mark.parametrize(

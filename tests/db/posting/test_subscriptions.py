@@ -73,14 +73,6 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
     assert await subscriptions.active() == [whole, stored]
 
 
-async def test_a_default_subscription_is_loaded_as_stored(database: Database) -> None:
-    chat = await met(database)
-    plain = Subscription(chat=chat)
-    assert await Subscriptions(database).set(plain, now=NOW) == replace(
-        plain, since=NOW, timed_from=NOW
-    )
-
-
 async def test_posts_are_due_from_their_time_setting_and_stories_from_the_mode(
     database: Database,
 ) -> None:
@@ -185,9 +177,7 @@ async def test_a_changed_chat_is_due_despite_an_older_decision(
     assert await due(database) == []
 
 
-async def test_a_changed_subscription_is_due_and_an_ended_one_is_not(
-    database: Database,
-) -> None:
+async def test_a_changed_subscription_is_due_and_an_ended_one_is_not(database: Database) -> None:
     subscription = await subscribed(database)
     [before] = await due(database)
     await looked(database, before, at=NOW + HOUR)
@@ -206,9 +196,7 @@ async def test_a_chat_that_is_gone_is_not_due_until_it_is_back(database: Databas
     assert len(await due(database)) == 1
 
 
-async def test_a_find_wakes_instant_subscriptions_of_its_corpus(
-    database: Database,
-) -> None:
+async def test_a_find_wakes_instant_subscriptions_of_its_corpus(database: Database) -> None:
     chats, subscriptions = Chats(database), Subscriptions(database)
     for name, corpus in (("1", "demo"), ("2", "other"), ("3", None)):
         subscription = await subscribed(database, name, PostingMode.INSTANT)

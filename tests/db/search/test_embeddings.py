@@ -8,30 +8,17 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import BATCH, ENOUGH, FillResult, fill_vectors
-from engine.errors import (
-    ModelAnswerInvalid,
-    StorageError,
-    UsageError,
-    VectorsUnsupported,
-)
+from engine.errors import ModelAnswerInvalid, StorageError, UsageError, VectorsUnsupported
 from engine.values import Corpus
 from engine.vectors import NewVector, Vector, source_of
-from tests.database import execute
+from tests.database import execute, pool_on
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 
 TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(3 * BATCH)]
-
-
-@pytest.fixture
-async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 async def filled(
@@ -271,12 +258,9 @@ async def test_a_server_without_pgvector_says_so_and_is_left_as_it_was(
         await execute(
             database_url, f"ALTER DATABASE \"{name}\" SET extension_control_path = '/nowhere'"
         )
-    fresh = await Database.open(database_url)
-    try:
+    async with pool_on(database_url) as fresh:
         with pytest.raises(VectorsUnsupported, match="Searches go on by words"):
             await Embeddings(fresh).prepare("words", 16)
         corpus = await load_texts(fresh, "c", ["one"])
         assert await Embeddings(fresh).space(corpus, "words") is None
         assert await Embeddings(fresh).models() == []
-    finally:
-        await fresh.close()

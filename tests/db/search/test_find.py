@@ -24,9 +24,9 @@ from engine.query.results import QueryAnswer
 from engine.search import order_by_date
 from engine.text.clean import make_searchable
 from engine.values import Flag
-from tests.database import Clones, wait_for
+from tests.database import Clones, pool_on, wait_for
 from tests.db.loading import document, load, load_texts
-from tests.query_texts import query_texts, random_query
+from tests.query_texts import query_texts
 
 pytestmark = pytest.mark.usefixtures("strategy")
 
@@ -48,15 +48,14 @@ def mixed_url(_clones: Clones, strategy: str) -> Iterator[str]:
     """A database with one corpus in two languages, and a larger one of chance texts."""
 
     async def fill(url: str) -> None:
-        database = await Database.open(url)
-        full = [replace(one, **RICH.get(one.external_id, {})) for one in MIXED]  # type: ignore[arg-type]  # fields of Document
-        await load(database, "mixed", full, "english")
-        await load(database, "chance", chance_documents(), "english")
-        await load(database, "empty", [])
-        assert all(
-            one.postings == (strategy == "postings") for one in await Corpora(database).list()
-        )
-        await database.close()
+        async with pool_on(url) as database:
+            full = [replace(one, **RICH.get(one.external_id, {})) for one in MIXED]  # type: ignore[arg-type]  # fields of Document
+            await load(database, "mixed", full, "english")
+            await load(database, "chance", chance_documents(), "english")
+            await load(database, "empty", [])
+            assert all(
+                one.postings == (strategy == "postings") for one in await Corpora(database).list()
+            )
 
     with _clones.clone() as url:
         wait_for(fill(url))
@@ -89,9 +88,8 @@ def chance_documents() -> list[Document]:
 
 @pytest.fixture
 async def database(mixed_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(mixed_url)
-    yield opened
-    await opened.close()
+    async with pool_on(mixed_url) as opened:
+        yield opened
 
 
 async def ask(database: Database, text: str, corpus: str = "mixed", limit: int = 20) -> QueryAnswer:
@@ -265,21 +263,14 @@ async def test_any_text_is_accepted_as_a_query(database: Database, text: str) ->
     assert len((await ask(database, text)).hits) <= 20
 
 
-async def test_two_hundred_random_texts_are_answered_by_known_plans(database: Database) -> None:
-    chance = random.Random(5)
-    plans = {(await ask(database, random_query(chance))).plan for _ in range(200)}
-    assert plans == set(Plan) - {Plan.NEAREST}  # that is a matter of the mode
-
-
 class TestLimits:
     @pytest.fixture
     async def alike(self, database_url: str) -> AsyncIterator[Database]:
-        opened = await Database.open(database_url)
-        texts = [f"The same coffee every single morning {'!' * n}" for n in range(150)]
-        texts += [f"coffee {letter * 20}" for letter in "abcdefghij"]
-        await load_texts(opened, "alike", texts, "english")
-        yield opened
-        await opened.close()
+        async with pool_on(database_url) as opened:
+            texts = [f"The same coffee every single morning {'!' * n}" for n in range(150)]
+            texts += [f"coffee {letter * 20}" for letter in "abcdefghij"]
+            await load_texts(opened, "alike", texts, "english")
+            yield opened
 
     @pytest.mark.parametrize("limit", [1, 5, 11, 20])
     async def test_the_limit_holds_over_distinct_texts(self, alike: Database, limit: int) -> None:
@@ -338,23 +329,22 @@ class TestAliases:
 
 
 async def test_the_answered_message_is_matched_as_a_separate_field(database_url: str) -> None:
-    opened = await Database.open(database_url)
-    corpus = await load(
-        opened,
-        "thread",
-        [
-            document("1", "Coffee is expensive", author="ana"),
-            document("2", "And tea, tea as well", author="ana", reply_to="1", day=1),
-        ],
-        "english",
-    )
-    await Documents(opened).stitch_threads(corpus)
-    [hit] = (await ask(opened, "coffee tea", corpus="thread")).hits
-    assert [(m.term, m.fields, m.count) for m in hit.matched] == [
-        ("coffee", ("context",), 1),
-        ("tea", ("text",), 2),
-    ]
-    await opened.close()
+    async with pool_on(database_url) as opened:
+        corpus = await load(
+            opened,
+            "thread",
+            [
+                document("1", "Coffee is expensive", author="ana"),
+                document("2", "And tea, tea as well", author="ana", reply_to="1", day=1),
+            ],
+            "english",
+        )
+        await Documents(opened).stitch_threads(corpus)
+        [hit] = (await ask(opened, "coffee tea", corpus="thread")).hits
+        assert [(m.term, m.fields, m.count) for m in hit.matched] == [
+            ("coffee", ("context",), 1),
+            ("tea", ("text",), 2),
+        ]
 
 
 async def test_hits_carry_the_details_of_their_documents(database: Database) -> None:

@@ -173,9 +173,7 @@ async def test_a_query_without_words_lists_the_newest_and_uses_no_profile(
     assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})
 
 
-async def test_the_pool_grows_if_one_text_leads_in_all_three_rankings(
-    database: Database,
-) -> None:
+async def test_the_pool_grows_if_one_text_leads_in_all_three_rankings(database: Database) -> None:
     same = [
         replace(document(f"s{n}", "coffee with milk", day=100 + n), engagement=5)
         for n in range(150)
@@ -187,9 +185,7 @@ async def test_the_pool_grows_if_one_text_leads_in_all_three_rankings(
     assert found.hits[0].alike == 149
 
 
-async def test_a_query_without_words_reads_on_past_repeated_texts(
-    database: Database,
-) -> None:
+async def test_a_query_without_words_reads_on_past_repeated_texts(database: Database) -> None:
     same = [document(f"s{n}", "coffee with milk", day=100 + n) for n in range(150)]
     other = [document(f"o{n}", f"word{n} " * 9, day=n) for n in range(6)]
     await load(database, "c", [*same, *other])
@@ -197,9 +193,7 @@ async def test_a_query_without_words_reads_on_past_repeated_texts(
     assert ids(found) == ["s149", *(f"o{n}" for n in reversed(range(6)))]
 
 
-async def test_one_matching_alternative_of_a_group_counts_in_full(
-    database: Database,
-) -> None:
+async def test_one_matching_alternative_of_a_group_counts_in_full(database: Database) -> None:
     texts = ["coffee", "tea", *["milk"] * 6]
     rows = [document(f"{n}", text, day=n) for n, text in enumerate(texts)]
     await fill(database, "c", Kind.SOCIAL, rows)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from db.corpus.corpora import Corpora
-from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary
@@ -15,8 +14,9 @@ from engine.embed.local import TfidfEmbedder
 from engine.embed.store import range_of
 from engine.errors import StorageError
 from engine.values import Corpus
+from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import document, load, load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel
 
 HOUR = 3601.0
 
@@ -30,13 +30,6 @@ class Clock:
     def __call__(self) -> float:
         self.now += 1
         return self.now
-
-
-@pytest.fixture
-async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 @dataclass
@@ -113,11 +106,9 @@ async def test_a_corpus_placed_since_this_process_read_it_is_embedded(
     corpus = await load_texts(database, "c", [f"text {n}" for n in range(6)])
     turns = Turns(embeddings)
     assert await turns.turn(corpus, seconds=0) == 2
-    async with database.connection() as connection:
-        await connection.execute(_PLACE.format(id=corpus.id))
+    await run_sql(database, _PLACE.format(id=corpus.id))
     assert await turns.turn(corpus) == 4
-    async with database.connection() as connection:
-        await connection.execute("UPDATE corpus SET placed_postings = NULL")
+    await run_sql(database, "UPDATE corpus SET placed_postings = NULL")
     with pytest.raises(StorageError, match="direct joins"):  # of a corpus that is here
         await turns.turn(corpus)
 
@@ -146,8 +137,7 @@ async def test_texts_claimed_by_another_process_are_not_embedded(
 
 
 async def ids(database: Database) -> list[int]:
-    async with database.connection() as connection:
-        return [row["id"] for row in await connection.fetch("SELECT id FROM document")]
+    return [row["id"] for row in await fetch_rows(database, "SELECT id FROM document")]
 
 
 async def test_a_model_without_vectors_and_an_empty_corpus_cost_nothing(
@@ -173,14 +163,12 @@ async def test_the_share_counts_each_document_once_and_forgets_what_is_gone(
     assert await embeddings.coverage() == {"c": {"words": 0.5}}
     await fill_vectors(embeddings, turns.model, corpus, progress=lambda *_: None)
     assert await embeddings.coverage() == {"c": {"words": 1.0}}  # the link alone included
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM document WHERE external_id IN ('0', '1')")
+    await run_sql(database, "DELETE FROM document WHERE external_id IN ('0', '1')")
     corpus = await Corpora(database).get("c")
     assert await share(embeddings, corpus) == 1
     corpus = await load(database, "c", [document("8", "eight"), document("9", "nine")])
     await fill_vectors(embeddings, turns.model, corpus, progress=lambda *_: None)
-    async with database.connection() as connection:
-        embedded = await connection.fetchval("SELECT embedded FROM embedding_state")
+    embedded = await fetch_value(database, "SELECT embedded FROM embedding_state")
     assert embedded == corpus.documents == 4
 
 
@@ -211,8 +199,7 @@ async def test_word_based_vectors_are_rebuilt_when_the_indexing_rules_change(
     keep_up = KeepUp(embeddings, clock=Clock())
 
     async def turn(index_version: int) -> Slice:
-        async with database.connection() as connection:
-            await connection.execute("UPDATE corpus SET index_version = $1", index_version)
+        await run_sql(database, "UPDATE corpus SET index_version = $1", index_version)
         corpus = await Corpora(database).get("c")
         embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
         return await keep_up.turn(embedder, corpus, until=1000)
@@ -221,8 +208,7 @@ async def test_word_based_vectors_are_rebuilt_when_the_indexing_rules_change(
     assert await turn(1) == Slice(embedded=0)
     assert await turn(2) == Slice(embedded=2, anew=True)
     assert await turn(2) == Slice(embedded=0)
-    async with database.connection() as connection:  # as the migration leaves older vectors
-        await connection.execute("UPDATE embedding_state SET index_version = 0")
+    await run_sql(database, "UPDATE embedding_state SET index_version = 0")
     corpus = await Corpora(database).get("c")
     embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
     filled = await fill_vectors(embeddings, embedder, corpus, progress=lambda *_: None)

@@ -17,7 +17,7 @@ from engine.values import Corpus, Flag
 from engine.vectors import VectorSpace
 from tests.db.loading import START, document, load, read_back
 from tests.db.reference import passes
-from tests.db.vectors import WordModel, can_keep_vectors, cosine
+from tests.db.vectors import WordModel, cosine, require_vectors
 
 NUMBER = 600
 MODEL = WordModel()
@@ -40,8 +40,7 @@ def documents() -> list[Document]:
 
 @pytest.fixture
 async def corpus(database: Database) -> Corpus:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     return await load(database, "c", documents())
 
 

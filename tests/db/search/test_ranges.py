@@ -15,8 +15,9 @@ from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
 from engine.values import Corpus
 from engine.vectors import CorpusWords, NewVector, Scale, Vector, source_of
+from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
 from tests.patience import PATIENCE
 
 TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(2 * ENOUGH)]
@@ -69,15 +70,13 @@ class Process:
 
 @pytest.fixture(autouse=True)
 async def _small_ranges(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     monkeypatch.setattr("engine.embed.store.RANGE", 8)
     monkeypatch.setattr(Counting, "settled", 0)
 
 
 async def leases(database: Database) -> list[str]:
-    async with database.connection() as connection:
-        rows = await connection.fetch("SELECT name FROM lease WHERE name LIKE 'embed %'")
+    rows = await fetch_rows(database, "SELECT name FROM lease WHERE name LIKE 'embed %'")
     return [row["name"] for row in rows]
 
 
@@ -125,8 +124,7 @@ async def test_the_range_of_a_killed_process_is_taken_over(database: Database) -
         "INSERT INTO lease (name, holder, fence, renewals, seconds, expires_at)"
         " VALUES ($1, 'killed', 1, 7, 2, now() + interval '2 s')"
     )
-    async with database.connection() as connection:
-        await connection.execute(left, name)
+    await run_sql(database, left, name)
     process = Process(embeddings, corpus)
     async with asyncio.timeout(PATIENCE):
         assert (await process.fill()).embedded == len(TEXTS)
@@ -151,8 +149,7 @@ async def test_a_thawed_process_cannot_overwrite_vectors_of_its_successor(
         for lost in (replace(claim, fence=claim.fence + 1), replace(claim, holder="another")):
             with pytest.raises(EmbeddedElsewhere, match="took over texts of c"):
                 await embeddings.store(corpus, model_id, [mine], claim=lost)
-    async with database.connection() as connection:
-        source = await connection.fetchval(f"SELECT source::text FROM embedding_{model_id}")
+    source = await fetch_value(database, f"SELECT source::text FROM embedding_{model_id}")
     assert source.replace("-", "") == later.source
     assert (await embeddings.tally(corpus, model_id)).stored == 2
 
@@ -166,10 +163,7 @@ async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
     class Loses(WordModel):
         async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
             if not self.documents:  # as if another process had taken it over and died
-                async with database.connection() as connection:
-                    await connection.execute(
-                        "UPDATE lease SET fence = fence + 1, holder = 'killed'"
-                    )
+                await run_sql(database, "UPDATE lease SET fence = fence + 1, holder = 'killed'")
             return await super().embed_documents(texts)
 
     async with asyncio.timeout(PATIENCE):

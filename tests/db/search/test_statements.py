@@ -71,9 +71,7 @@ def test_every_passing_flag_combination_is_listed() -> None:
     assert all(flags & Flag.QUOTE and not flags & Flag.REPOST for flags in named)
 
 
-async def test_lexemes_carry_their_counts_in_the_text_and_the_corpus(
-    database: Database,
-) -> None:
+async def test_lexemes_carry_their_counts_in_the_text_and_the_corpus(database: Database) -> None:
     corpus = await load_texts(database, "c", ["storms and rain", "a storm", "sun"], "english")
     first, second = await CorpusVocabulary(database).lexemes(
         corpus, ["Storm after storm, then #RainSnow", "https://t.co/x"]

@@ -31,7 +31,6 @@ TEXTS = {
     "english": "The woman went to the sea",
 }
 
-
 QUERIES: Mapping[str, set[str]] = {
     "여자 -남자 -50": {"woman", "five-hundred"},  # the design's own
     "여자": {"woman", "both", "fifties", "five-hundred"},

@@ -1,7 +1,7 @@
 """An index is built beside other work, by one process at a time, whoever is killed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
@@ -16,17 +16,17 @@ from engine.errors import StorageError
 from engine.search import Filters
 from engine.values import Corpus
 from engine.vectors import NewVector
+from tests.database import fetch_value
 from tests.db.loading import load_texts
-from tests.db.vectors import WordModel, can_keep_vectors
+from tests.db.vectors import WordModel, require_vectors
+from tests.patience import PATIENCE, until
 
-PATIENCE = 60.0
 TEXTS = [f"w{n} w{n % 7} w{n % 11}" for n in range(60)]
 
 
 @pytest.fixture
 async def embeddings(database: Database) -> Embeddings:
-    if not await can_keep_vectors(database):
-        pytest.skip("this server has no pgvector 0.7 or newer")
+    await require_vectors(database)
     return indexing(database)
 
 
@@ -55,12 +55,6 @@ async def an_old_reader(url: str, model_id: int) -> AsyncIterator[None]:
             yield
     finally:
         await connection.close()
-
-
-async def until(holds: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await holds():  # noqa: ASYNC110 - the server brings it about
-            await asyncio.sleep(0.02)
 
 
 async def builds(database: Database) -> list[str]:
@@ -144,8 +138,7 @@ async def test_the_build_of_a_killed_process_is_waited_for(
         create = embeddings._format_statement("index", corpus, model_id, index=name)
         begun = asyncio.create_task(orphan.execute(create.format(concurrently="CONCURRENTLY")))
         await until(lambda: waits_for_readers(database))
-        async with database.connection() as connection:
-            known = await connection.fetchval("SELECT $1::text::regclass::oid", name)
+        known = await fetch_value(database, "SELECT $1::text::regclass::oid", name)
         settling = asyncio.create_task(embeddings.settle(corpus, model_id))
         await asyncio.sleep(0.1)
         assert not settling.done()
@@ -153,8 +146,7 @@ async def test_the_build_of_a_killed_process_is_waited_for(
         await begun
         await settling
     await orphan.close()
-    async with database.connection() as connection:
-        assert await connection.fetchval("SELECT $1::text::regclass::oid", name) == known
+    assert await fetch_value(database, "SELECT $1::text::regclass::oid", name) == known
     assert await is_indexed(embeddings, corpus)
 
 

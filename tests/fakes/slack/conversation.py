@@ -6,7 +6,8 @@ from typing import Literal
 
 from tests.fakes.slack.block_kit import interactive_elements
 from tests.fakes.slack.mrkdwn import Link, Seen, read, read_blocks, together
-from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.wire import Json, Refusal
+from tests.fakes.stand_in import Changes
 from tests.patience import PATIENCE
 
 ChannelKind = Literal["channel", "group", "im", "mpim"]
@@ -83,6 +84,10 @@ class Message:
     def buttons(self) -> dict[str, Json]:
         """Everything that can be pressed or chosen, by action_id."""
         return {part["action_id"]: part for _, part in interactive_elements(self.blocks)}
+
+    @property
+    def labels(self) -> list[str]:
+        return [button["text"]["text"] for button in self.buttons.values()]
 
     @property
     def root_ts(self) -> str:

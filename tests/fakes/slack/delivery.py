@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.fakes.slack.wire import Changes, Json
+from tests.fakes.slack.wire import Json
+from tests.fakes.stand_in import Changes
 from tests.patience import PATIENCE
 
 Kind = Literal["events_api", "slash_commands", "interactive"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from tests.fakes.slack.wire import Refusal
+from tests.fakes.stand_in import cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +53,10 @@ async def before_processing(fault: Fault, request: web.Request) -> web.StreamRes
     if fault.hang:
         await asyncio.Event().wait()
     if fault.drop_before:
-        return dropped(request)
+        return cut(request)
     if fault.status:
         return web.Response(status=fault.status, text="<h1>No</h1>", content_type="text/html")
     if fault.error == "ratelimited":
         headers = {"Retry-After": str(fault.retry_after)}
         return web.json_response(Refusal(fault.error).body, status=429, headers=headers)
     return web.json_response(Refusal(fault.error).body) if fault.error else None
-
-
-def dropped(request: web.Request) -> web.StreamResponse:
-    """Cut the connection without a word."""
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()

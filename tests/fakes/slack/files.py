@@ -7,11 +7,12 @@ from aiohttp import web
 
 from tests.fakes.slack.chat import check_reach
 from tests.fakes.slack.conversation import Channel
-from tests.fakes.slack.faults import FaultPlan, before_processing, dropped
+from tests.fakes.slack.faults import FaultPlan, before_processing
 from tests.fakes.slack.host import Host
 from tests.fakes.slack.web_api import Method, WebApi, required
 from tests.fakes.slack.wire import Json, Refusal
 from tests.fakes.slack.workspace import Workspace
+from tests.fakes.stand_in import cut
 
 
 @dataclass(eq=False)
@@ -68,7 +69,7 @@ class Files:
             return web.Response(status=400, text="the length differs or nothing was announced")
         upload.content = content
         if fault and fault.drop_after:
-            return dropped(request)
+            return cut(request)
         return web.Response(text=f"OK - {len(content)}")
 
     def share(self, name: str, content: bytes) -> Json:

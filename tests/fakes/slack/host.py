@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from tests.fakes.stand_in import listen
+
 _MAX_BODY = 1 << 26
 
 
@@ -30,10 +32,8 @@ class Host:
 
         app = web.Application(client_max_size=_MAX_BODY, middlewares=[notes, *self._middlewares])
         app.add_routes(routes)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.address = f"127.0.0.1:{self._runner.addresses[0][1]}"
+        self._runner, port = await listen(app)
+        self.address = f"127.0.0.1:{port}"
 
     async def stop(self) -> None:
         """Close everything; an ExceptionGroup if a handler had failed."""

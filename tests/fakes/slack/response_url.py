@@ -8,10 +8,11 @@ from aiohttp import web
 
 from tests.fakes.slack.chat import check_content
 from tests.fakes.slack.conversation import Channel, Message, Person
-from tests.fakes.slack.faults import FaultPlan, before_processing, dropped
+from tests.fakes.slack.faults import FaultPlan, before_processing
 from tests.fakes.slack.host import Host
 from tests.fakes.slack.wire import Json, Refusal
 from tests.fakes.slack.workspace import Workspace
+from tests.fakes.stand_in import cut
 
 MAX_POSTS = 5
 LIFE_SECONDS = 30 * 60
@@ -56,7 +57,7 @@ class ResponseUrls:
             status = 404 if refusal.code in ("used_url", "expired_url") else 400
             return web.json_response(refusal.body, status=status)
         if fault and fault.drop_after:
-            return dropped(request)
+            return cut(request)
         return web.json_response({"ok": True})
 
     def _living(self, name: str) -> Occasion:

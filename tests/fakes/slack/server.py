@@ -22,8 +22,9 @@ from tests.fakes.slack.response_url import ResponseUrls
 from tests.fakes.slack.socket_mode import Connection, DisconnectReason, SocketMode
 from tests.fakes.slack.telling import Telling
 from tests.fakes.slack.web_api import Call, Method, WebApi
-from tests.fakes.slack.wire import Changes, Json
+from tests.fakes.slack.wire import Json
 from tests.fakes.slack.workspace import Workspace
+from tests.fakes.stand_in import Changes
 from tests.patience import PATIENCE
 
 
@@ -110,6 +111,15 @@ class SlackServer:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """How a bot reaches it."""
+        return {
+            "SLACK_BOT_TOKEN": self.bot_token,
+            "SLACK_APP_TOKEN": self.app_token,
+            "PRESAGIO_SLACK__API_BASE": self.base_url,
+        }
 
     @property
     def base_url(self) -> str:

@@ -12,7 +12,8 @@ from aiohttp import WSMessage, WSMsgType, web
 
 from tests.fakes.slack.delivery import Attempt, Envelope
 from tests.fakes.slack.host import Host
-from tests.fakes.slack.wire import APP, Changes, Json, Refusal
+from tests.fakes.slack.wire import APP, Json, Refusal
+from tests.fakes.stand_in import Changes
 
 MAX_CONNECTIONS = 10
 DisconnectReason = Literal["warning", "refresh_requested", "link_disabled"]

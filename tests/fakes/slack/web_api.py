@@ -9,8 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes.slack.app import METHOD_SCOPES, App
-from tests.fakes.slack.faults import FaultPlan, before_processing, dropped
-from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.faults import FaultPlan, before_processing
+from tests.fakes.slack.wire import Json, Refusal
+from tests.fakes.stand_in import Changes, cut
 
 Method = Callable[[Json], Json]
 APP_LEVEL = {"apps.connections.open"}
@@ -53,7 +54,7 @@ class WebApi:
         call.answer = self._answer(call)
         self.changes.notify()
         if fault and fault.drop_after:
-            return dropped(request)
+            return cut(request)
         scopes = ",".join(sorted(self.app.scopes or set(METHOD_SCOPES.values())))
         return web.json_response(call.answer, headers={"x-oauth-scopes": scopes})
 

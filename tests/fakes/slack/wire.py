@@ -1,11 +1,8 @@
-"""What all parts of the stand-in share: JSON objects, refusals, and waiting for a change."""
+"""What all parts of the stand-in share: JSON objects and refusals."""
 
-import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 Json = dict[str, Any]
-Found = TypeVar("Found")
 
 TEAM = "T0PRESAGIO"
 DOMAIN = "presagio-test"
@@ -23,21 +20,3 @@ class Refusal(Exception):
     @property
     def body(self) -> Json:
         return {"ok": False, "error": self.code, **self.details}
-
-
-class Changes:
-    """Wakes everybody who waits for a condition whenever anything has happened."""
-
-    def __init__(self) -> None:
-        self._next = asyncio.Event()
-
-    def notify(self) -> None:
-        self._next.set()
-        self._next = asyncio.Event()
-
-    async def until(self, condition: Callable[[], Found], within: float) -> Found:
-        """The first true value of the condition; TimeoutError after `within` seconds."""
-        async with asyncio.timeout(within):
-            while not (value := condition()):
-                await self._next.wait()
-        return value

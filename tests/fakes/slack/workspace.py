@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tests.fakes.slack import events
 from tests.fakes.slack.block_kit import with_ids
 from tests.fakes.slack.conversation import Channel, ChannelKind, Message, Person
-from tests.fakes.slack.wire import APP, Changes, Json, Refusal
+from tests.fakes.slack.wire import APP, Json, Refusal
+from tests.fakes.stand_in import Changes
 
 
 @dataclass

@@ -16,8 +16,9 @@ Real clients talk to it; tests act as the people in the chats and look at what t
 
 It refuses what Telegram refuses, in Telegram's words: see `methods/` for the limits. In three
 things it is stricter: HTML attributes without meaning, keyboard rows of more than eight buttons,
-and unknown parameters, which are carried out but noted in `errors`. It knows 24 methods; another
-one is a 404, noted too. It speaks HTML only and never opens a connection beyond loopback.
+and unknown parameters, which are carried out but noted in `errors`. It knows the methods that the
+bot calls; another one is a 404, noted too. It speaks HTML only and never opens a connection beyond
+loopback.
 """
 
 from tests.fakes.telegram.chats import Chat, Topic

@@ -23,7 +23,6 @@ class Topic:
     id: int
     name: str
     created: Message = field(repr=False)
-    closed: bool = False
 
 
 @dataclass(eq=False, kw_only=True)
@@ -84,12 +83,6 @@ class Chat:
         self.topics[created.id] = Topic(created.id, name, created)
         self.world.tell(created)
         return self.topics[created.id]
-
-    def delete_topic(self, topic: Topic) -> None:
-        """The topic vanishes with its messages; the bot is not told."""
-        del self.topics[topic.id]
-        for one in self.history:
-            one.deleted = one.deleted or one.thread_id == topic.id
 
     def delete(self, message: Message) -> None:
         """Somebody deletes a message; the bot is not told."""

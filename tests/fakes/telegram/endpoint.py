@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.fakes.stand_in import cut
 from tests.fakes.telegram import wire
 from tests.fakes.telegram.errors import Refusal, bad_request
 from tests.fakes.telegram.faults import Fault, take
@@ -17,9 +18,7 @@ from tests.fakes.telegram.schema import METHODS, read
 from tests.fakes.telegram.world import World
 
 # What counts against the limits on sending.
-_PACED = frozenset(
-    {"sendMessage", "sendPhoto", "editMessageText", "editMessageCaption", "editMessageReplyMarkup"}
-)
+_PACED = frozenset({"sendMessage", "sendPhoto", "editMessageText", "editMessageReplyMarkup"})
 
 
 @dataclass(slots=True)
@@ -82,9 +81,9 @@ class Endpoint:
             call.error = refused.description
             return _refuse(refused)
         finally:
-            self.world.signal.fire()
+            self.world.signal.notify()
         if fault and fault.error == "drop_connection_after_processing":
-            return _cut(request)
+            return cut(request)
         return web.json_response({"ok": True, "result": call.result})
 
     async def _received(self, method: str, request: web.Request) -> tuple[Call, Refusal | None]:
@@ -104,7 +103,7 @@ class Endpoint:
             refusal = bad_request(spoilt[0]) if spoilt else None
         call = Call(method, parameters, self.world.clock())
         self.calls.append(call)
-        self.world.signal.fire()
+        self.world.signal.notify()
         self.errors += problems
         return call, refusal
 
@@ -120,7 +119,7 @@ async def _broken(fault: Fault, request: web.Request) -> web.StreamResponse | No
     if fault.error == "hang":
         await asyncio.Event().wait()
     if fault.error == "drop_connection_before":
-        return _cut(request)
+        return cut(request)
     if fault.error == "bad_gateway":
         return web.Response(status=502, text="<html>502</html>", content_type="text/html")
     return None
@@ -128,9 +127,3 @@ async def _broken(fault: Fault, request: web.Request) -> web.StreamResponse | No
 
 def _refuse(refusal: Refusal) -> web.Response:
     return web.json_response(refusal.payload(), status=refusal.code)
-
-
-def _cut(request: web.Request) -> web.Response:
-    if request.transport:
-        request.transport.abort()
-    return web.Response()

@@ -1,10 +1,10 @@
 """Files that the stand-in keeps: uploaded by the bot or sent by people."""
 
 import struct
-import zlib
 from dataclasses import dataclass, field
 
 from tests.fakes.telegram.errors import bad_request
+from tests.png import make_png
 
 PHOTO_BYTES = 10 << 20
 DOWNLOAD_BYTES = 20 << 20
@@ -99,10 +99,4 @@ def dimensions(content: bytes) -> tuple[int, int]:
 
 def png(width: int = 2, height: int = 2) -> bytes:
     """A white picture of that size."""
-    rows = (b"\0" + b"\xff" * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    return _PNG + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        for name, body in chunks
-    )
+    return make_png(width, height, (255, 255, 255))

@@ -1,7 +1,8 @@
 """Telegram's HTML, read as strictly as its server does and a little more.
 
-Follows `parse_html` of TDLib: only the documented tags, properly nested, with only the four named
-character references. Stricter in one thing: an attribute that means nothing is refused too.
+Follows `parse_html` of TDLib: only documented tags, properly nested, with only the four named
+character references. Stricter in two things: an attribute that means nothing is refused too, and
+so are custom emoji and `span`.
 """
 
 import re
@@ -21,9 +22,7 @@ _TYPES = {
     "strike": "strikethrough",
     "del": "strikethrough",
     "tg-spoiler": "spoiler",
-    "span": "spoiler",
     "a": "text_link",
-    "tg-emoji": "custom_emoji",
     "code": "code",
     "pre": "pre",
     "blockquote": "blockquote",
@@ -31,8 +30,6 @@ _TYPES = {
 _ATTRIBUTES = {
     "a": {"href"},
     "code": {"class"},
-    "span": {"class"},
-    "tg-emoji": {"emoji-id"},
     "blockquote": {"expandable"},
 }
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"'}
@@ -113,8 +110,6 @@ def _start_tag(markup: str, opening: int, place: int) -> tuple[str, dict[str, st
     closing = re.compile(r"\s*>").match(markup, at)
     if closing is None:
         raise _refused(f"Unclosed start tag at byte offset {place}")
-    if tag == "span" and attributes.get("class") != "tg-spoiler":
-        raise _refused(f'Tag "span" must have class "tg-spoiler" at byte offset {place}')
     return tag, attributes, closing.end()
 
 
@@ -145,11 +140,6 @@ def _entity(start: _Open, length: int, text: str) -> list[Entity]:
         url = start.attributes.get("href") or text
         # Telegram drops a link that is not one and keeps its text.
         return [Entity(kind, start.offset, length, url=url)] if _LINK.fullmatch(url) else []
-    if kind == "custom_emoji":
-        number = start.attributes.get("emoji-id", "")
-        if not number.isdecimal():
-            raise _refused("Invalid custom emoji identifier specified")
-        return [Entity(kind, start.offset, length, custom_emoji_id=number)]
     if kind == "blockquote" and "expandable" in start.attributes:
         kind = "expandable_blockquote"
     return [Entity(kind, start.offset, length)]

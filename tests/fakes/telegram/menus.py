@@ -26,14 +26,11 @@ class Menus:
         else:
             self._lists.pop(_key(scope, language), None)
 
-    def get(self, scope: Mapping[str, Any] | None, language: str) -> Commands:
-        return self._lists.get(_key(scope, language), [])
-
     def shown(self, user: "User", chat: "Chat") -> dict[str, str]:
         """Descriptions by command, as that user sees them in that chat: narrowest scope first."""
         for scope in _scopes(user, chat):
             for language in (user.language or "", ""):
-                if commands := self.get(scope, language):
+                if commands := self._lists.get(_key(scope, language)):
                     return {command["command"]: command["description"] for command in commands}
         return {}
 

@@ -74,12 +74,16 @@ class Message:
         """All inline buttons, row by row."""
         return [button for row in self.keyboard for button in row]
 
+    @property
+    def labels(self) -> list[str]:
+        return [button.text for button in self.buttons]
+
     def button(self, text_or_data: str) -> Button:
         """The button with that data or that text; AssertionError names what there is."""
         for button in self.buttons:
             if text_or_data in (button.data, button.text):
                 return button
-        raise AssertionError(f"no button {text_or_data!r} among {[b.text for b in self.buttons]}")
+        raise AssertionError(f"no button {text_or_data!r} among {self.labels}")
 
     @property
     def from_bot(self) -> bool:

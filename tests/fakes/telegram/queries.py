@@ -67,7 +67,6 @@ class InlineAnswer:
     results: Sequence[InlineResult]
     cache_time: int
     is_personal: bool
-    next_offset: str
     button: Mapping[str, Any] | None
 
 
@@ -82,7 +81,6 @@ class InlineQuery:
     where: str
     asked_at: float
     update: "Update | None" = None
-    from_cache: bool = False
     answers: list[InlineAnswer] = field(default_factory=list)
 
     async def answered(self, timeout: float = PATIENCE) -> InlineAnswer:

@@ -9,6 +9,7 @@ from typing import Self
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tests.fakes.stand_in import listen
 from tests.fakes.telegram.chats import Chat, Status
 from tests.fakes.telegram.endpoint import Call, Endpoint
 from tests.fakes.telegram.faults import Fault, Trouble
@@ -61,14 +62,16 @@ class TelegramServer:
         """The API root, for clients that add `/bot<token>` themselves."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """How a bot reaches it."""
+        return {"TELEGRAM_BOT_TOKEN": self.token, "PRESAGIO_TELEGRAM__API_BASE": self.root}
+
     async def start(self) -> None:
         """Listen; a server that was stopped comes back under its port."""
         app = web.Application(client_max_size=60 << 20, middlewares=self._middlewares)
         app.router.add_route("*", "/{path:.*}", self._endpoint.serve)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self._port = self._runner.addresses[0][1]
+        self._runner, self._port = await listen(app, self._port)
         self._webhook = asyncio.create_task(self.world.webhook.run())
 
     async def stop(self) -> None:
@@ -113,6 +116,11 @@ class TelegramServer:
             username=user.username,
             members={user.id: "member", self.bot.id: "member"},
         )
+
+    def alone(self, name: str, *, language: str | None = "en") -> tuple[User, Chat]:
+        """An account that has started the bot, and its private chat."""
+        user = self.user(name, language=language)
+        return user, self.private_chat(user)
 
     def group(
         self,

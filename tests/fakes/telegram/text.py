@@ -23,7 +23,7 @@ _DETECTED = (
     ("cashtag", re.compile(r"(?<![\w$])\$[A-Z]{3,8}(?!\w)")),
 )
 # Inside these Telegram looks for nothing else.
-_CONTINUOUS = frozenset({"code", "pre", "text_link", "text_mention", "custom_emoji"})
+_CONTINUOUS = frozenset({"code", "pre", "text_link", "text_mention"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,6 @@ class Entity:
     length: int
     url: str | None = None
     language: str | None = None
-    custom_emoji_id: str | None = None
 
     @property
     def end(self) -> int:
@@ -43,11 +42,7 @@ class Entity:
 
     def payload(self) -> dict[str, object]:
         body: dict[str, object] = {"type": self.type, "offset": self.offset, "length": self.length}
-        extra = {
-            "url": self.url,
-            "language": self.language,
-            "custom_emoji_id": self.custom_emoji_id,
-        }
+        extra = {"url": self.url, "language": self.language}
         return body | {name: value for name, value in extra.items() if value is not None}
 
 

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.stand_in import Changes
 from tests.fakes.telegram.errors import conflict
-from tests.fakes.telegram.signal import Signal
 
 if TYPE_CHECKING:
     from tests.fakes.telegram.chats import Chat
@@ -37,7 +37,7 @@ class Update:
 class UpdateQueue:
     """Updates in order of their ids."""
 
-    def __init__(self, signal: Signal) -> None:
+    def __init__(self, signal: Changes) -> None:
         self.all: dict[int, Update] = {}
         self.pending: dict[int, Update] = {}
         self.allowed: Collection[str] = ()
@@ -50,7 +50,7 @@ class UpdateQueue:
         wanted = update.kind in self.allowed if self.allowed else update.kind not in UNASKED
         if wanted:
             self.all[update.id] = self.pending[update.id] = update
-            self._signal.fire()
+            self._signal.notify()
 
     def next_id(self) -> int:
         return _FIRST_ID + len(self.all)
@@ -60,7 +60,7 @@ class UpdateQueue:
         update = self.all[update_id]
         update.again = True
         self.pending[update_id] = update
-        self._signal.fire()
+        self._signal.notify()
 
     def drop_pending(self) -> None:
         self.pending.clear()
@@ -68,7 +68,7 @@ class UpdateQueue:
     def settle(self, update: Update) -> None:
         """It has arrived and was acknowledged."""
         self.pending.pop(update.id, None)
-        self._signal.fire()
+        self._signal.notify()
 
     def handed_out(self, update: Update) -> dict[str, Any]:
         """Its payload, counted as one delivery."""
@@ -80,7 +80,7 @@ class UpdateQueue:
         """End the poll that waits, if any, with 409."""
         self._turn += 1
         self._interruption = description
-        self._signal.fire()
+        self._signal.notify()
 
     async def poll(self, offset: int, limit: int, timeout: float) -> list[dict[str, Any]]:
         """Acknowledge what lies before `offset`, then wait for something to hand out."""

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from tests.fakes.stand_in import Changes
 from tests.fakes.telegram.errors import bad_request
-from tests.fakes.telegram.signal import Signal
 from tests.fakes.telegram.updates import Update, UpdateQueue
 from tests.network import is_local
 from tests.patience import PATIENCE
@@ -28,7 +28,7 @@ class Webhook:
     """
 
     updates: UpdateQueue
-    signal: Signal
+    signal: Changes
     url: str = ""
     secret: str | None = None
     max_connections: int = 40
@@ -94,7 +94,7 @@ class Webhook:
             self.failures.append(fault)
             await asyncio.sleep(self.retry_seconds)
         self._busy.discard(_lane(update))
-        self.signal.fire()
+        self.signal.notify()
 
     async def _post(self, session: aiohttp.ClientSession, update: Update) -> str | None:
         """What went wrong, if anything."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.fakes.stand_in import Changes
 from tests.fakes.telegram.chats import Chat, Status, Topic
 from tests.fakes.telegram.errors import Refusal, bad_request, forbidden, upgraded
 from tests.fakes.telegram.files import Files
@@ -15,7 +16,6 @@ from tests.fakes.telegram.messages import Message
 from tests.fakes.telegram.people import User
 from tests.fakes.telegram.privacy import is_visible
 from tests.fakes.telegram.queries import InlineAnswer, InlineQuery, Press
-from tests.fakes.telegram.signal import Signal
 from tests.fakes.telegram.text import clean, finished
 from tests.fakes.telegram.updates import Update, UpdateQueue
 from tests.fakes.telegram.webhook import Webhook
@@ -30,7 +30,7 @@ class World:
         self.privacy_mode = privacy_mode
         self.withheld = frozenset[str]()  # of the rights that @BotFather may take from a bot
         self.clock = clock
-        self.signal = Signal()
+        self.signal = Changes()
         self.updates = UpdateQueue(self.signal)
         self.files = Files()
         self.users: dict[int, User] = {}
@@ -101,7 +101,7 @@ class World:
         number = len(chat.history) + 2 if apart else self.number()
         message = Message(id=number, chat=chat, date=self.now(), **about)
         chat.history.append(message)
-        self.signal.fire()
+        self.signal.notify()
         return message
 
     def write(
@@ -120,7 +120,7 @@ class World:
 
     def tell(self, message: Message, kind: str = "message") -> Message:
         """Make it an update, if the bot may see it."""
-        self.signal.fire()
+        self.signal.notify()
         if is_visible(message):
             update = self.publish(kind, message.payload(), message.chat, message)
             if kind != "edited_message":
@@ -162,7 +162,6 @@ class World:
             until, answer = self.inline_cache.get((text, offset, owner), (0.0, None))
             if answer and until > self.clock():
                 query.answers.append(answer)
-                query.from_cache = True
                 return query
         query.update = self.publish("inline_query", query.payload())
         return query

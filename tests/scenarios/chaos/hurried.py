@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -57,15 +58,17 @@ def _print(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-async def _serve(clock: HurriedClock) -> None:
+async def serve_by(clock: Callable[[], datetime], rate: float) -> None:
+    """Serve by a clock, with jobs that tick so much more often."""
     settings = load_settings()
     configure_logging(settings.logging)
     log = logging.getLogger("presagio.serve")
     log.setLevel(logging.INFO)
     log.addHandler(_StartNotice())
     async with open_app(settings, progress=_print) as app:
-        await serve(app, now=clock, tell=_print, clock_rate=clock.rate)
+        await serve(app, now=clock, tell=_print, clock_rate=rate)
 
 
 if __name__ == "__main__":
-    run_until_signal(_serve(HurriedClock(*map(float, sys.argv[1:]))))
+    hurried = HurriedClock(*map(float, sys.argv[1:]))
+    run_until_signal(serve_by(hurried, hurried.rate))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.fakes.web import Answer, reply
+from tests.fakes import web
 
 _CODE = re.compile(r"omen\d{4}")
 _WORDS = 6
@@ -60,16 +60,9 @@ def path(category: str) -> str:
     return f"/{category}.xml"
 
 
-def feed(category: str, published: Iterable[Omen]) -> Answer:
+def feed(category: str, published: Iterable[Omen]) -> web.Answer:
     """Return the feed of a category: something of no note, then its stories."""
-    dull = _item(category, "Nothing of note has happened in the village today")
-    items = [_item(one.code, one.headline) for one in published if one.category == category]
-    body = "".join([dull, *items])
-    title = f"<title>The {category} paper</title>"
-    document = f'<rss version="2.0"><channel>{title}{body}</channel></rss>'
-    return reply(200, document, {"Content-Type": "application/rss+xml"})
-
-
-def _item(name: str, title: str) -> str:
-    link = f"<link>https://news.example/{name}</link>"
-    return f"<item><guid>{name}</guid><title>{title}</title>{link}</item>"
+    dull = "Nothing of note has happened in the village today"
+    told = [one.headline for one in published if one.category == category]
+    links = f"https://news.example/{category}/"
+    return web.feed(dull, *told, title=f"The {category} paper", links=links)

@@ -22,6 +22,19 @@ from tests.scenarios.chaos.hurried import HurriedClock, start_notice
 _MODULE = "tests.scenarios.chaos.hurried"
 
 
+async def start_module(
+    log: IO[bytes], environ: Mapping[str, str], *command: str
+) -> "asyncio.subprocess.Process":
+    """Run a module of this project; what it writes goes to `log`."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", *command),
+        cwd=ROOT,
+        env=os.environ | environ,
+        stdout=log,
+        stderr=log,
+    )
+
+
 @dataclass
 class Processes:
     """Those that run. What they write goes to `log`."""
@@ -35,13 +48,7 @@ class Processes:
 
     async def start(self) -> "asyncio.subprocess.Process":
         """Start one; it listens a few seconds later."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", _MODULE, *self.clock.arguments),
-            cwd=ROOT,
-            env=os.environ | self.environ,
-            stdout=self.log,
-            stderr=self.log,
-        )
+        process = await start_module(self.log, self.environ, _MODULE, *self.clock.arguments)
         self.running.append(process)
         watching = asyncio.create_task(self._watch(process))
         self._watching.add(watching)

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from db.embedded.server import EmbeddedServer
-from db.pool import Database
 from engine.posting.delivery import PostingMode
+from tests.database import pool_on
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
@@ -110,30 +110,31 @@ async def _surrounded(
         ModelServer([scoring(judged_by_words)]) as model,
         WebServer() as web,
     ):
-        database = await Database.open(url)
-        await database.migrate()
-        environ = _environ(folder, url, telegram, slack, model)
-        names = [f"c{number}" for number in range(size.categories)]
-        async with processes(clock, environ, folder / "processes.log") as running:
-            stage = Chaos(
-                size=size,
-                clock=clock,
-                telegram=telegram,
-                slack=slack,
-                model=model,
-                web=web,
-                trouble=trouble,
-                server=server,
-                database=database,
-                processes=running,
-                stories=omens.omens(size.stories, names, size.seed),
-            )
-            _configure(folder / "config.toml", [web.url(omens.path(name)) for name in names], names)
-            await stage.tweets()
-            await stage.people()
-            stage.publish(0)
-            yield stage
-        await database.close()
+        async with pool_on(url) as database:
+            await database.migrate()
+            environ = _environ(folder, url, telegram, slack, model)
+            names = [f"c{number}" for number in range(size.categories)]
+            async with processes(clock, environ, folder / "processes.log") as running:
+                stage = Chaos(
+                    size=size,
+                    clock=clock,
+                    telegram=telegram,
+                    slack=slack,
+                    model=model,
+                    web=web,
+                    trouble=trouble,
+                    server=server,
+                    database=database,
+                    processes=running,
+                    stories=omens.omens(size.stories, names, size.seed),
+                )
+                _configure(
+                    folder / "config.toml", [web.url(omens.path(name)) for name in names], names
+                )
+                await stage.tweets()
+                await stage.people()
+                stage.publish(0)
+                yield stage
         assert telegram.errors == []
 
 
@@ -147,12 +148,9 @@ def _environ(
     return {
         "PRESAGIO_CONFIG": str(folder / "config.toml"),
         "DATABASE_URL": url,
-        "TELEGRAM_BOT_TOKEN": telegram.token,
-        "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+        **telegram.environ,
+        **slack.environ,
         "PRESAGIO_CHAT__ACCESS": "open",
-        "SLACK_BOT_TOKEN": slack.bot_token,
-        "SLACK_APP_TOKEN": slack.app_token,
-        "PRESAGIO_SLACK__API_BASE": slack.base_url,
         "PRESAGIO_LLM__BASE_URL": model.base_url,
         "PRESAGIO_LLM__DAILY_TOKENS": "-1",
         "PRESAGIO_LLM__DAILY_USD": "-1",

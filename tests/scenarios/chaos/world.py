@@ -14,12 +14,13 @@ from db.pool import Database
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
 from engine.posting.delivery import PostingMode, Subscription
+from tests.database import fetch_rows
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.chaos import omens
 from tests.scenarios.chaos.hurried import HurriedClock
 from tests.scenarios.chaos.omens import Omen
@@ -152,8 +153,7 @@ class World:
         """What the database says, as soon as it says anything."""
         while True:
             try:
-                async with self.database.connection() as connection:
-                    return [tuple(row) for row in await connection.fetch(statement)]
+                return [tuple(row) for row in await fetch_rows(self.database, statement)]
             except StorageError:
                 await asyncio.sleep(_LOOK_SECONDS)
 
@@ -162,9 +162,7 @@ class World:
     ) -> None:
         """Wait for what other processes bring about. AssertionError when it takes too long."""
         try:
-            async with asyncio.timeout(seconds):
-                while not await holds():  # noqa: ASYNC110 - they tell nobody here
-                    await asyncio.sleep(_LOOK_SECONDS)
+            await until(holds, within=seconds)
         except TimeoutError:
             missing = sorted(self.missing())[:5] if self.chats else ()
             raise AssertionError(f"not within {seconds:g} s: {what}; missing {missing}") from None

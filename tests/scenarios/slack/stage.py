@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tests.fakes.slack import Channel, Message, SlackServer, User
+from tests.fakes.slack import Channel, Message, RequestUrl, SlackServer, User
 from tests.scenarios.stage import Surroundings, surroundings
 
 
@@ -25,11 +25,7 @@ class SlackStage(Surroundings):
 
     @property
     def platform_environ(self) -> Mapping[str, str]:
-        return {
-            "SLACK_BOT_TOKEN": self.slack.bot_token,
-            "SLACK_APP_TOKEN": self.slack.app_token,
-            "PRESAGIO_SLACK__API_BASE": self.slack.base_url,
-        }
+        return self.slack.environ
 
     @asynccontextmanager
     async def serving(
@@ -42,6 +38,15 @@ class SlackStage(Surroundings):
             yield
         if self.counted is not None:  # what was under way has been finished
             assert len(self.slack.bot_messages) == self.counted
+
+    def use_requests(self, port: int) -> RequestUrl:
+        """Have events come over signed requests to a port."""
+        self.environment |= {
+            "SLACK_APP_TOKEN": "",
+            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            "PRESAGIO_WEB__PORT": str(port),
+        }
+        return self.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
 
     async def reply(self, channel: Channel) -> Message:
         """The bot's first message in a channel."""
@@ -65,9 +70,15 @@ async def slack_staged(database_url: str, slack: SlackServer) -> AsyncIterator[S
         assert slack.host.broken == []
 
 
+async def own_workspace(stage: SlackStage) -> Channel:
+    """Let Alice own the bot; return where she talks with it."""
+    home = stage.slack.im(stage.alice)
+    await stage.alice.commands(home, "/presagio", f"start {await stage.code('slack')}")
+    await home.until(lambda message: "You own this bot now." in message.visible)
+    return home
+
+
 async def opens_share(stage: SlackStage, answer: Message) -> None:
     """Press "Share", behind which the picture waits."""
     await stage.alice.clicks(answer, "Share")
-    await stage.slack.until(
-        lambda: any(button["text"]["text"] == "Picture" for button in answer.buttons.values())
-    )
+    await stage.slack.until(lambda: "Picture" in answer.labels)

@@ -1,14 +1,12 @@
 """What people press."""
 
+import pytest
+
 from tests.fakes.slack import Message
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
 OTHERS = "2 … 3: 👍 👎"
-
-
-def labels(message: Message) -> list[str]:
-    return [button["text"]["text"] for button in message.buttons.values()]
 
 
 async def answered(bot: SlackStage) -> Message:
@@ -21,13 +19,13 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
     answer = await answered(slack_bot)
     text = answer.text
     slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
-    assert labels(answer) == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
+    assert answer.labels == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
     await slack_bot.alice.clicks(answer, "👍")
-    await slack.until(lambda: "👍 1" in labels(answer))
+    await slack.until(lambda: "👍 1" in answer.labels)
     await dan.clicks(answer, "👍 1")
-    await slack.until(lambda: "👍 2" in labels(answer))
+    await slack.until(lambda: "👍 2" in answer.labels)
     await dan.clicks(answer, "👎")
-    await slack.until(lambda: labels(answer)[:2] == ["👍 1", "👎 1"])
+    await slack.until(lambda: answer.labels[:2] == ["👍 1", "👎 1"])
     await slack_bot.replies(1)
     assert answer.text == text
     votes = await slack_bot.rows("SELECT person, value FROM vote ORDER BY value")
@@ -36,39 +34,31 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
 
 async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
-    slack, bob, own = slack_bot.slack, slack_bot.bob, labels(answer)
+    slack, bob, own = slack_bot.slack, slack_bot.bob, answer.labels
     await bob.clicks(answer, OTHERS)
     _, ballot = await slack_bot.replies(2)
     assert ballot.ephemeral_to is bob
-    assert labels(ballot) == ["2 👍", "2 👎", "3 👍", "3 👎"]
+    assert ballot.labels == ["2 👍", "2 👎", "3 👍", "3 👎"]
     await bob.clicks(ballot, "3 👎")
-    await slack.until(lambda: "3 👎 1" in labels(ballot))
+    await slack.until(lambda: "3 👎 1" in ballot.labels)
     assert ballot.visible.startswith("Tus votos sobre los demás:\n2. ")
-    assert labels(answer) == own
+    assert answer.labels == own
     assert await slack_bot.rows("SELECT rank, value FROM vote") == [(3, -1)]
     await slack_bot.replies(2)
 
 
-async def test_the_more_button_shows_further_tweets_in_the_thread(slack_bot: SlackStage) -> None:
+@pytest.mark.parametrize(
+    ("button", "said", "alone"), [("More", "4. ", False), ("Why?", "El modelo lo leyó como ", True)]
+)
+async def test_more_comes_into_the_thread_and_why_only_to_who_asks(
+    slack_bot: SlackStage, button: str, said: str, alone: bool
+) -> None:
     answer = await answered(slack_bot)
-    await slack_bot.bob.clicks(answer, "More")
-    first, more = await slack_bot.replies(2)
-    assert more.thread_ts == answer.thread_ts
-    assert more.ephemeral_to is None
-    assert "4. " in more.visible
-    assert "1. " not in more.visible
-    assert "👍" in labels(more)
-    assert slack_bot.model.calls == 1
-    assert first is answer
-
-
-async def test_the_why_button_explains_only_to_the_person_who_asks(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    await slack_bot.bob.clicks(answer, "Why?")
-    _, why = await slack_bot.replies(2)
-    assert why.ephemeral_to is slack_bot.bob
-    assert why.thread_ts == answer.thread_ts
-    assert "El modelo lo leyó como " in why.visible, "bob speaks Spanish"
+    await slack_bot.bob.clicks(answer, button)
+    _, shown = await slack_bot.replies(2)
+    assert shown.thread_ts == answer.thread_ts
+    assert shown.ephemeral_to is (slack_bot.bob if alone else None)
+    assert said in shown.visible
 
 
 async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:

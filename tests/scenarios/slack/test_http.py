@@ -18,13 +18,7 @@ from tests.scenarios.stage import HEADLINE
 
 @pytest.fixture
 def request_url(slack_stage: SlackStage) -> RequestUrl:
-    port = find_free_port()
-    slack_stage.environment |= {
-        "SLACK_APP_TOKEN": "",
-        "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
-        "PRESAGIO_WEB__PORT": str(port),
-    }
-    return slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
+    return slack_stage.use_requests(find_free_port())
 
 
 @pytest.fixture

@@ -4,10 +4,8 @@ import pytest
 
 from bot.slack.client import SCOPES
 from tests.fakes.model import failure
-from tests.fakes.slack import SlackServer
-from tests.scenarios.slack.stage import SlackStage, opens_share, slack_staged
+from tests.scenarios.slack.stage import SlackStage, opens_share, own_workspace
 from tests.scenarios.stage import HEADLINE
-from tests.scenarios.test_owner import code
 
 REFUSED = "Only admins of this workspace may use /presagio settings. Ask one of them."
 
@@ -23,14 +21,6 @@ async def test_a_channel_named_like_a_direct_message_is_configured_only_by_admin
     assert await slack_bot.rows("SELECT private, listening FROM chat") == [(False, "mentions")]
 
 
-async def test_anyone_can_change_settings_in_their_direct_message(slack_bot: SlackStage) -> None:
-    direct = slack_bot.slack.im(slack_bot.alice)
-    await slack_bot.alice.commands(direct, "/presagio", "settings threshold foretold")
-    (shown,) = await slack_bot.replies(1)
-    assert "threshold: foretold" in shown.visible
-    assert await slack_bot.rows("SELECT private, threshold FROM chat") == [(True, "prediction")]
-
-
 async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: SlackStage) -> None:
     guest = slack_bot.slack.user("eve", admin=True, owner=True)
     guest.team = "TELSEWHERE"
@@ -44,9 +34,7 @@ async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: Slac
     assert await slack_bot.rows("SELECT threshold FROM chat") == [("prediction",)]
 
 
-async def test_a_workspace_admin_cannot_change_the_global_glossary(
-    slack_stage: SlackStage,
-) -> None:
+async def test_a_workspace_admin_cannot_change_the_global_glossary(slack_stage: SlackStage) -> None:
     operator = slack_stage.bob
     slack_stage.environment["PRESAGIO_CHAT__ADMINS"] = f'["slack:{operator.id}"]'
     slack_stage.alice.is_admin = True
@@ -98,64 +86,55 @@ async def test_nothing_is_subscribed_where_the_app_is_no_member(slack_bot: Slack
     assert await slack_bot.rows("SELECT mode FROM subscription") == [("daily",)]
 
 
-async def test_the_owner_reads_names_of_channels_and_commands_of_slack(coffee_url: str) -> None:
-    async with slack_staged(coffee_url, SlackServer()) as stage:
-        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-        slack, alice, bob = stage.slack, stage.alice, stage.bob
-        home, direct = slack.im(alice), slack.im(bob)
-        async with stage.serving():
-            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-            await home.until(lambda message: "You own this bot now." in message.visible)
-            await bob.mentions_bot(stage.general, HEADLINE)
-            question = await home.until(lambda message: "in #general" in message.visible)
-            assert question.visible.startswith("Bob asks to use this bot in #general")
-            await bob.says(direct, HEADLINE)
-            waits = await home.until(lambda message: "2 wait for your answer" in message.visible)
-            assert "2 wait for your answer: /presagio access" in waits.visible
-            await alice.commands(home, "/presagio", "access allow #general")
-            done = await home.until(lambda message: "may use me now" in message.visible)
-            assert done.visible.startswith("#general (")
-            assert "/presagio access changes that." in done.visible
+async def test_the_owner_reads_names_of_channels_and_commands_of_slack(
+    owned_workspace: SlackStage,
+) -> None:
+    alice, bob = owned_workspace.alice, owned_workspace.bob
+    async with owned_workspace.serving():
+        home = await own_workspace(owned_workspace)
+        await bob.mentions_bot(owned_workspace.general, HEADLINE)
+        question = await home.until(lambda message: "in #general" in message.visible)
+        assert question.visible.startswith("Bob asks to use this bot in #general")
+        await bob.says(owned_workspace.slack.im(bob), HEADLINE)
+        waits = await home.until(lambda message: "2 wait for your answer" in message.visible)
+        assert "2 wait for your answer: /presagio access" in waits.visible
+        await alice.commands(home, "/presagio", "access allow #general")
+        done = await home.until(lambda message: "may use me now" in message.visible)
+        assert done.visible.startswith("#general (")
+        assert "/presagio access changes that." in done.visible
 
 
 async def test_the_owner_is_notified_once_privately_of_a_refused_key(
-    coffee_url: str,
+    owned_workspace: SlackStage,
 ) -> None:
-    async with slack_staged(coffee_url, SlackServer()) as stage:
-        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-        slack, alice, general = stage.slack, stage.alice, stage.general
-        home = slack.im(alice)
-        async with stage.serving():
-            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-            await home.until(lambda message: "You own this bot now." in message.visible)
-            stage.model.script = [failure(401, "no such key")]
-            said = "I cannot judge just now; ranked by words."
-            await alice.commands(general, "/prophecy", HEADLINE)
-            first = await general.until(lambda message: said in message.visible)
-            await alice.commands(general, "/prophecy", HEADLINE)
-            await general.until(lambda message: said in message.visible and message is not first)
-            notice = await home.until(lambda message: "whoever runs me" in message.visible)
-            assert "rejects the API key (401): no such key" in notice.visible
-            await slack.quiet()
-        private = [message for message in home.messages if "whoever runs me" in message.visible]
-        assert private == [notice]
-        assert not any("401" in message.visible for message in general.messages)
+    alice, general = owned_workspace.alice, owned_workspace.general
+    async with owned_workspace.serving():
+        home = await own_workspace(owned_workspace)
+        owned_workspace.model.script = [failure(401, "no such key")]
+        said = "I cannot judge just now; ranked by words."
+        await alice.commands(general, "/prophecy", HEADLINE)
+        first = await general.until(lambda message: said in message.visible)
+        await alice.commands(general, "/prophecy", HEADLINE)
+        await general.until(lambda message: said in message.visible and message is not first)
+        notice = await home.until(lambda message: "whoever runs me" in message.visible)
+        assert "rejects the API key (401): no such key" in notice.visible
+        await owned_workspace.slack.quiet()
+    private = [message for message in home.messages if "whoever runs me" in message.visible]
+    assert private == [notice]
+    assert not any("401" in message.visible for message in general.messages)
 
 
 async def test_the_owner_is_notified_of_a_missing_package(
-    coffee_url: str, monkeypatch: pytest.MonkeyPatch
+    owned_workspace: SlackStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.card.find_spec", lambda _: None)
-    async with slack_staged(coffee_url, SlackServer()) as stage:
-        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
-        alice, general, home = stage.alice, stage.general, stage.slack.im(stage.alice)
-        async with stage.serving():
-            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
-            await home.until(lambda message: "You own this bot now." in message.visible)
-            await alice.commands(general, "/prophecy", HEADLINE)
-            await general.until(lambda message: HEADLINE in message.visible)
-            await alice.commands(general, "/presagio", "picture")
-            said = "A part of me that this needs is not installed."
-            await general.until(lambda message: said in message.visible)
-            notice = await home.until(lambda message: "whoever runs me" in message.visible)
-            assert "pictures" in notice.visible
+    alice, general = owned_workspace.alice, owned_workspace.general
+    async with owned_workspace.serving():
+        home = await own_workspace(owned_workspace)
+        await alice.commands(general, "/prophecy", HEADLINE)
+        await general.until(lambda message: HEADLINE in message.visible)
+        await alice.commands(general, "/presagio", "picture")
+        said = "A part of me that this needs is not installed."
+        await general.until(lambda message: said in message.visible)
+        notice = await home.until(lambda message: "whoever runs me" in message.visible)
+        assert "pictures" in notice.visible

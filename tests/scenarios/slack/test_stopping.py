@@ -41,9 +41,7 @@ async def test_a_message_sent_while_stopped_is_answered_after_the_restart(
 
 
 @pytest.mark.slow
-async def test_the_questions_of_many_channels_are_answered_once(
-    slack_stage: SlackStage,
-) -> None:
+async def test_the_questions_of_many_channels_are_answered_once(slack_stage: SlackStage) -> None:
     slack = slack_stage.slack
     slack_stage.model.script = [slow(0.3, scoring(judged_by_words))]
     channels = [slack.channel(f"c{n}", [slack_stage.alice, slack_stage.bob]) for n in range(10)]

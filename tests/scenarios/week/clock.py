@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bot.app import open_app
-from bot.logs import configure_logging
-from bot.serve import serve
-from bot.settings import load_settings
 from bot.signals import run_until_signal
+from tests.scenarios.chaos.hurried import serve_by
 
 RATE = 6.0  # a post is given up for a while after ten seconds, which a busy machine may need
 
@@ -53,16 +50,5 @@ class WoundClock:
         fresh.replace(self.file)
 
 
-def _print(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-
-
-async def _serve(clock: WoundClock) -> None:
-    settings = load_settings()
-    configure_logging(settings.logging)
-    async with open_app(settings, progress=_print) as app:
-        await serve(app, now=clock, tell=_print, clock_rate=RATE)
-
-
 if __name__ == "__main__":
-    run_until_signal(_serve(WoundClock(Path(sys.argv[1]))))
+    run_until_signal(serve_by(WoundClock(Path(sys.argv[1])), RATE))

@@ -5,12 +5,12 @@ All of it was written for this test.
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from html import escape
 from typing import Any
 
 from db.pool import Database
+from tests.database import run_sql
 from tests.db.loading import document, load
-from tests.fakes.web import Answer, reply
+from tests.fakes.web import Answer, feed
 
 ENGLISH = (
     "Container ship blocks the canal for a third day",
@@ -84,26 +84,18 @@ async def load_archives(database: Database) -> None:
             for number, tweet in enumerate(tweets, start=1)
         ]
         await load(database, name, documents, language)
-        async with database.connection() as connection:
-            await connection.execute(
-                "UPDATE corpus SET role = 'archive', display_name = $2, author = $1"
-                " WHERE name = $1",
-                name,
-                voice,
-            )
+        await run_sql(
+            database,
+            "UPDATE corpus SET role = 'archive', display_name = $2, author = $1 WHERE name = $1",
+            name,
+            voice,
+        )
 
 
 def paper(language: str, titles: Sequence[str]) -> Answer:
     """Return the feed of the paper in a language."""
     name = {"en": "The Paper", "es": "El Diario"}[language]
-    items = "".join(
-        f"<item><guid>{language}{number}</guid><title>{escape(title)}</title>"
-        f"<link>https://{language}.news.example/{number}</link></item>"
-        for number, title in enumerate(titles)
-    )
-    about = f"<title>{name}</title><language>{language}</language>"
-    body = f'<rss version="2.0"><channel>{about}{items}</channel></rss>'
-    return reply(200, body, {"Content-Type": "application/rss+xml"})
+    return feed(*titles, title=name, language=language, links=f"https://{language}.news.example/")
 
 
 def judged_by_long_words(headline: str, candidate: Mapping[str, Any]) -> int:

@@ -1,10 +1,8 @@
 """Both platforms, a model, two papers, a database, and the process that serves, which dies."""
 
 import asyncio
-import os
 import re
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -15,12 +13,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from db.pool import Database
-from tests.bot.command_line import ROOT
+from tests.database import allow_connections, fetch_rows
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
+from tests.scenarios.chaos.processes import start_module
 from tests.scenarios.seats import Passing
 from tests.scenarios.week import news
 from tests.scenarios.week.clock import WoundClock
@@ -88,13 +87,8 @@ class Week:
         """Start a process; return when it listens on both platforms."""
         known = len(self.telegram.called("getUpdates"))
         with self.log.open("ab") as log:
-            self._serving = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.scenarios.week.clock", str(self.clock.file)),
-                cwd=ROOT,
-                env=os.environ | self.environ,
-                stdout=log,
-                stderr=log,
-            )
+            module = "tests.scenarios.week.clock"
+            self._serving = await start_module(log, self.environ, module, str(self.clock.file))
         await self.telegram.until_called("getUpdates", known + 1, PATIENCE)
         await self.slack.until_connected(within=PATIENCE)
 
@@ -114,7 +108,7 @@ class Week:
 
     async def code(self, platform: str) -> str:
         """Return the code that makes the owner, as the process has shown it."""
-        await self.until(lambda: re.search(rf"{platform}: .*start", self.log.read_text()))
+        await until(lambda: re.search(rf"{platform}: .*start", self.log.read_text()))
         found = re.search(rf"{platform}: .*start (\w+)", self.log.read_text())
         assert found
         return found[1]
@@ -123,20 +117,12 @@ class Week:
     async def without_database(self) -> AsyncIterator[None]:
         """Let nobody into the database, and throw out who is there, until the block ends."""
         url = self.environ["DATABASE_URL"]
-        name = (await self.rows("SELECT current_database()"))[0][0]
         await self.database.close()
-        server = await Database.open(url.replace(f"/{name}", "/postgres"))
-        async with server.connection() as connection:
-            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
-            )
+        await allow_connections(url, allowed=False)
         try:
             yield
         finally:
-            async with server.connection() as connection:
-                await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
-            await server.close()
+            await allow_connections(url, allowed=True)
             self.database = await Database.open(url)
 
     # The papers and their time
@@ -178,24 +164,21 @@ class Week:
 
     async def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return what the database says."""
-        async with self.database.connection() as connection:
-            return [tuple(row) for row in await connection.fetch(statement)]
+        return [tuple(row) for row in await fetch_rows(self.database, statement)]
 
     async def until_rows(self, statement: str, number: int) -> None:
         """Return when a count has come to a number."""
         found = None
+
+        async def holds() -> bool:
+            nonlocal found
+            found = (await self.rows(statement))[0][0]
+            return bool(found == number)
+
         try:
-            async with asyncio.timeout(PATIENCE):
-                while (found := (await self.rows(statement))[0][0]) != number:  # noqa: ASYNC110 - as below
-                    await asyncio.sleep(_LOOK_SECONDS)
+            await until(holds)
         except TimeoutError:
             raise AssertionError(f"{found}, not {number}: {statement}") from None
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        """Return when another process has brought something about."""
-        async with asyncio.timeout(PATIENCE):
-            while not seen():  # noqa: ASYNC110 - nobody here is told
-                await asyncio.sleep(_LOOK_SECONDS)
 
 
 @asynccontextmanager
@@ -215,11 +198,8 @@ async def week(database_url: str, folder: Path, app: App) -> AsyncIterator[Week]
         environ = {
             "PRESAGIO_CONFIG": str(config),
             "DATABASE_URL": database_url,
-            "TELEGRAM_BOT_TOKEN": telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
-            "SLACK_BOT_TOKEN": slack.bot_token,
-            "SLACK_APP_TOKEN": slack.app_token,
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
+            **telegram.environ,
+            **slack.environ,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
             "PRESAGIO_LLM__DAILY_TOKENS": "-1",
             "PRESAGIO_LLM__DAILY_USD": "-1",

@@ -79,7 +79,7 @@ def _on_telegram(message: telegram.Message) -> Line:
         bot=message.from_bot,
         text=message.text,
         kind="caption" if message.photo else "text",
-        buttons=[button.text for button in message.buttons],
+        buttons=message.labels,
         remarks=[name for name, holds in remarks.items() if holds],
         reply=message.reply_to is not None,
         thread=forum.name if forum else "",
@@ -93,9 +93,8 @@ def _on_slack(message: slack.Message, bot: slack.Person) -> Line:
         "deleted": message.deleted,
         "for one alone": message.ephemeral_to,
     }
-    labels = [button["text"]["text"] for button in message.buttons.values()]
     shown = message.visible.splitlines()
-    if labels and shown[-len(labels) :] == labels:  # they are listed apart
+    if (labels := message.labels) and shown[-len(labels) :] == labels:  # they are listed apart
         shown = shown[: -len(labels)]
     return Line(
         at=float(message.ts),

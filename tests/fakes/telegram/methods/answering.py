@@ -5,12 +5,7 @@ from typing import Any
 
 from tests.fakes.telegram.errors import Refusal, bad_request
 from tests.fakes.telegram.keyboards import inline_keyboard
-from tests.fakes.telegram.methods.handler import (
-    Handler,
-    Parameters,
-    caption_of,
-    text_of,
-)
+from tests.fakes.telegram.methods.handler import Handler, Parameters, caption_of, text_of
 from tests.fakes.telegram.queries import InlineAnswer, InlineQuery, InlineResult, PressAnswer
 from tests.fakes.telegram.text import Formatted
 from tests.fakes.telegram.world import World
@@ -31,7 +26,7 @@ def answer_callback_query(world: World, p: Parameters) -> object:
     if len(text) > ANSWER_CHARACTERS:
         raise bad_request("MESSAGE_TOO_LONG")
     press.answers.append(PressAnswer(text, p.get("show_alert", False)))
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 
@@ -48,12 +43,11 @@ def answer_inline_query(world: World, p: Parameters) -> object:
         results,
         p.get("cache_time", 300),
         p.get("is_personal", False),
-        p.get("next_offset", ""),
         p.get("button"),
     )
     query.answers.append(answer)
     _remember(world, query, answer)
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 

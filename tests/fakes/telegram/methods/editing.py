@@ -5,7 +5,7 @@ from telegram.constants import ReactionEmoji
 from tests.fakes.telegram.errors import bad_request
 from tests.fakes.telegram.keyboards import Keyboard, inline_keyboard
 from tests.fakes.telegram.messages import Message
-from tests.fakes.telegram.methods.handler import Handler, Parameters, caption_of, text_of
+from tests.fakes.telegram.methods.handler import Handler, Parameters, text_of
 from tests.fakes.telegram.text import Formatted
 from tests.fakes.telegram.world import World
 
@@ -24,14 +24,6 @@ def edit_message_text(world: World, p: Parameters) -> object:
     return _change(world, message, body, p)
 
 
-def edit_message_caption(world: World, p: Parameters) -> object:
-    message = _own(world, p)
-    body = caption_of(p)
-    if not message.photo:
-        raise bad_request("there is no caption in the message to edit")
-    return _change(world, message, body, p)
-
-
 def edit_message_reply_markup(world: World, p: Parameters) -> object:
     message = _own(world, p)
     return _change(world, message, message.body, p)
@@ -46,7 +38,7 @@ def delete_message(world: World, p: Parameters) -> object:
     if not allowed:
         raise bad_request("message can't be deleted")
     message.deleted = True
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 
@@ -60,7 +52,7 @@ def set_message_reaction(world: World, p: Parameters) -> object:
     if not _REACTIONS.issuperset(emoji):
         raise bad_request("REACTION_INVALID")
     message.reactions[world.bot.id] = tuple(emoji)
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 
@@ -87,7 +79,7 @@ def _change(world: World, message: Message, body: Formatted, p: Parameters) -> o
     message.body, message.keyboard = body, keyboard
     message.edited_at = world.now()
     message.edits += 1
-    world.signal.fire()
+    world.signal.notify()
     return True if "inline_message_id" in p else message.payload()
 
 
@@ -97,7 +89,6 @@ def _raw(keyboard: Keyboard) -> list[list[dict[str, object]]]:
 
 HANDLERS: dict[str, Handler] = {
     "editMessageText": edit_message_text,
-    "editMessageCaption": edit_message_caption,
     "editMessageReplyMarkup": edit_message_reply_markup,
     "deleteMessage": delete_message,
     "setMessageReaction": set_message_reaction,

@@ -49,5 +49,5 @@ def formatted(
 
 
 def _entity(raw: Mapping[str, Any]) -> Entity:
-    names = ("type", "offset", "length", "url", "language", "custom_emoji_id")
+    names = ("type", "offset", "length", "url", "language")
     return Entity(**{name: raw[name] for name in names if name in raw})

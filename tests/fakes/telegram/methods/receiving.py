@@ -25,7 +25,7 @@ def set_webhook(world: World, p: Parameters) -> object:
     world.webhook.point(p["url"], p.get("secret_token"), p.get("max_connections", 40))
     _choose_kinds(world, p)
     _drop(world, p)
-    world.signal.fire()
+    world.signal.notify()
     return True
 
 

@@ -34,15 +34,6 @@ def set_my_commands(world: World, p: Parameters) -> object:
     return True
 
 
-def get_my_commands(world: World, p: Parameters) -> object:
-    return world.menus.get(p.get("scope"), _language(p))
-
-
-def delete_my_commands(world: World, p: Parameters) -> object:
-    world.menus.set(p.get("scope"), _language(p), [])
-    return True
-
-
 def _language(p: Parameters) -> str:
     code: str = p.get("language_code", "")
     if not _LANGUAGE.fullmatch(code):
@@ -53,6 +44,4 @@ def _language(p: Parameters) -> str:
 HANDLERS: dict[str, Handler] = {
     "getMe": get_me,
     "setMyCommands": set_my_commands,
-    "getMyCommands": get_my_commands,
-    "deleteMyCommands": delete_my_commands,
 }
