@@ -1,6 +1,8 @@
 """Reads sources whole, for tests."""
 
+import csv
 import io
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -50,11 +52,18 @@ def documents(
     return stored, rejects
 
 
+def accepted(
+    source: Path | bytes, *, form: str = "auto", defaults: Defaults | None = None
+) -> list[Document]:
+    """Return the documents of a source of which nothing is rejected."""
+    stored, rejects = documents(source, form=form, defaults=defaults)
+    assert rejects == []
+    return stored
+
+
 def one(value: object, *, form: str = "auto", defaults: Defaults | None = None) -> Document:
     """Return the only document of one JSON object."""
-    stored, rejects = documents(orjson.dumps(value), form=form, defaults=defaults)
-    assert rejects == []
-    (document,) = stored
+    (document,) = accepted(orjson.dumps(value), form=form, defaults=defaults)
     return document
 
 
@@ -64,6 +73,15 @@ def reason(value: object, *, form: str = "auto") -> str:
     assert stored == []
     (reject,) = rejects
     return reject.reason
+
+
+def table(*rows: Mapping[str, object], columns: Sequence[str] = ()) -> bytes:
+    """Return rows as a CSV file."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns or list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
 
 
 def javascript(variable: str, items: list[object]) -> bytes:

@@ -60,11 +60,14 @@ async def reader() -> AsyncIterator[SourceReader]:
 
 
 @pytest.fixture
-async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader]:
-    """Reads a format whose records do harm."""
-    monkeypatch.setattr(
-        isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
-    )
+def strange_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format whose records do harm."""
+    session = "tests.engine.ingest.strange_worker:StrangeSession"
+    monkeypatch.setattr(isolated_reader, "_SESSION", session)
+
+
+@pytest.fixture
+async def strange(strange_format: None) -> AsyncIterator[SourceReader]:
     async with SourceReader(LIMITS) as reader:
         yield reader
 
@@ -260,13 +263,8 @@ class TestHarmfulFiles:
         assert (documents, reject.file) == ([], str(bad))
         assert ids((await everything(two))[0]) == ["2"]
 
-    @pytest.mark.usefixtures("forked")
-    async def test_a_sleeping_reader_is_killed_by_the_timeout(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(
-            isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
-        )
+    @pytest.mark.usefixtures("forked", "strange_format")
+    async def test_a_sleeping_reader_is_killed_by_the_timeout(self, tmp_path: Path) -> None:
         asleep = tmp_path / "asleep"
         write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         write(tmp_path / "b.strange", line("2"))
@@ -320,12 +318,8 @@ class TestHarmfulFiles:
 class TestAllFilesTogether:
     """What they may take; a command stops where it is more, and goes on when it is run again."""
 
-    async def test_all_files_share_one_total_time_limit(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        monkeypatch.setattr(
-            isolated_reader, "_SESSION", "tests.engine.ingest.strange_worker:StrangeSession"
-        )
+    @pytest.mark.usefixtures("strange_format")
+    async def test_all_files_share_one_total_time_limit(self, tmp_path: Path) -> None:
         for number in range(30):
             write(tmp_path / f"{number:02}.strange", line(f"{number}", read="loop"))
         limits = IngestSettings(seconds=0.1, total_minutes=0.01, total_seconds_per_megabyte=0)
@@ -377,25 +371,18 @@ class TestAttacks:
     async def test_hostile_notes_are_rejected_and_good_ones_are_read(
         self, reader: SourceReader, tmp_path: Path
     ) -> None:
-        bomb = "a: &a [x]\n" + "".join(
-            f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-            for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-        )
         notes = {
             "1.md": "---\ndate: 2019-05-23\n---\nGood\n",
-            "2.md": f"---\n{bomb}---\nBad\n",
-            "3.md": "# a" + " " * 60_000 + "x\nA long heading\n",
-            "4.md": f"+++\n{'a.' * 60_000}b = 1\n+++\nBad\n",
-            "5.md": "---\n" + "[" * 50_000 + "\n---\nBad\n",
-            "6.md": "---\ndate: 2019-05-24\n---\nGood\n",
+            "2.md": "# a" + " " * 60_000 + "x\nA long heading\n",
+            "3.md": f"+++\n{'a.' * 60_000}b = 1\n+++\nBad\n",
+            "4.md": "---\n" + "[" * 50_000 + "\n---\nBad\n",
+            "5.md": "---\ndate: 2019-05-24\n---\nGood\n",
         }
         for name, text in notes.items():
             (tmp_path / name).write_text(text)
-        (tmp_path / "bomb.xml").write_text("<!DOCTYPE rss [<!ENTITY a 'a'>]><rss>&a;</rss>")
         documents, rejects = await everything(await open_first(reader, str(tmp_path)))
-        assert ids(documents) == ["1.md", "3.md", "6.md"]
-        assert [Path(reject.file).name for reject in rejects] == ["2.md", "4.md", "5.md"]
-        assert "has an alias" in rejects[0].reason
+        assert ids(documents) == ["1.md", "2.md", "5.md"]
+        assert [Path(reject.file).name for reject in rejects] == ["3.md", "4.md"]
 
     async def test_deep_nesting_is_a_reject(self, reader: SourceReader, tmp_path: Path) -> None:
         post = orjson.dumps({"timestamp": 1_500_000_000, "data": [{"post": "a"}]})
@@ -405,15 +392,6 @@ class TestAttacks:
         documents, [reject] = await everything(await open_first(reader, str(file), form="facebook"))
         assert len(documents) == 1  # two that say the same are one
         assert reject.reason == "record 2: nested more than 100 levels deep"
-
-    async def test_entities_in_a_feed_are_refused(
-        self, reader: SourceReader, tmp_path: Path
-    ) -> None:
-        bomb = tmp_path / "a.xml"
-        entities = "<!DOCTYPE rss [<!ENTITY a 'aaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>"
-        bomb.write_text(f"{entities}<rss version='2.0'><channel><title>&b;</title></channel></rss>")
-        with pytest.raises(InputError, match="declares XML entities"):
-            await everything(await open_first(reader, str(bomb)))
 
 
 @pytest.mark.usefixtures("forked")

@@ -188,17 +188,6 @@ def test_a_file_replaced_by_a_link_or_pipe_since_listing_is_refused(folder: Path
         regular_file(folder / "pipe", follow=True)
 
 
-def test_javascript_of_an_export_is_read_where_it_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "tweets.js").write_bytes(TWEETS)
-    account = [{"account": {"username": "ana"}}]
-    (tmp_path / "data" / "account.js").write_bytes(
-        b"window.YTD.account.part0 = " + orjson.dumps(account)
-    )
-    (document,), rejects = documents(tmp_path)
-    assert (document.author, rejects) == ("ana", [])
-
-
 def test_a_link_beside_exports_is_told_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.jsonl").write_bytes(orjson.dumps(TWEET | {"full_text": "a secret"}))
     (tmp_path / "sent").mkdir()

@@ -133,13 +133,8 @@ class Run:
     def __init__(self, shelf: Shelf, corpus: Corpus, *, batch: int = 3) -> None:
         self.rejects: list[Reject] = []
         self.reports: list[IngestReport] = []
-        self.loader = Loader(
-            shelf,
-            corpus,
-            rejected=self.rejects.append,
-            progress=self.reports.append,
-            batch=batch,
-        )
+        rejected, progress = self.rejects.append, self.reports.append
+        self.loader = Loader(shelf, corpus, rejected=rejected, progress=progress, batch=batch)
 
     async def load(self, found: Iterable[Record]) -> tuple[int, int, int, int, int]:
         return counts(await self.loader.load(Pile(found)))
@@ -350,11 +345,7 @@ async def test_threads_are_stitched_across_batches_and_sources(
 ) -> None:
     def post(identity: str, answered: str | None) -> SourceRecord:
         plain = record(identity, f"text of {identity}")
-        payload = {**plain.payload, "author": "me", "in_reply_to": answered}
-        return SourceRecord(
-            **{name: getattr(plain, name) for name in plain.__slots__ if name != "payload"},
-            payload=payload,
-        )
+        return replace(plain, payload={**plain.payload, "author": "me", "in_reply_to": answered})
 
     run = Run(shelf, corpus, batch=1)
     await run.load([post("2", "1")])

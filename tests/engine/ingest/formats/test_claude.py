@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from tests.engine.ingest.reading import documents
+from tests.engine.ingest.reading import accepted, documents
 
 TALK = {
     "uuid": "c1",
@@ -36,8 +36,7 @@ TALK = {
 
 
 def test_a_conversation_is_read_as_it_was_said() -> None:
-    stored, rejects = documents(orjson.dumps([TALK]))
-    assert rejects == []
+    stored = accepted(orjson.dumps([TALK]))
     question, answer = stored
     assert (question.text, question.role, question.author) == ("Will the dam hold?", "user", None)
     assert (answer.text, answer.role, answer.author) == ("It may not.", "assistant", "Claude")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.engine.ingest.reading import documents, moment_of
+from tests.engine.ingest.reading import accepted, documents, moment_of
 
 OLD = """<html><body><div class="_a706"><div class="_3-95 _2pi0 _2lej uiBoxWhite noborder">
 <div class="_2pin">Ana Paz updated her status.</div>
@@ -23,14 +23,12 @@ def write(folder: Path, page: str, name: str = "posts/your_posts_1.html") -> Pat
 
 
 def test_posts_of_both_layouts_are_read(tmp_path: Path) -> None:
-    (old,), rejects = documents(write(tmp_path / "old", OLD))
-    assert rejects == []
+    (old,) = accepted(write(tmp_path / "old", OLD))
     assert (old.text, moment_of(old).isoformat()) == (
         "The dam will break",
         "2022-04-15T05:20:00+00:00",
     )
-    stored, rejects = documents(write(tmp_path / "new", NEW))
-    assert rejects == []
+    stored = accepted(write(tmp_path / "new", NEW))
     assert [d.text for d in stored] == ["La presa se romperá", "[photo]"]
     assert moment_of(stored[0]).isoformat() == "2022-04-15T05:20:33+00:00"
 

@@ -7,7 +7,7 @@ import pytest
 
 from engine.corpora import Document
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 MEDIA = {"uri": "media/posts/a.jpg", "creation_timestamp": 1577880000,
          "title": "caf\u00c3\u00a9 #Storm @Bob"}  # fmt: skip
@@ -19,8 +19,7 @@ ALBUM = {
 
 
 def one(post: object) -> Document:
-    (document,), rejects = documents(orjson.dumps([post]))
-    assert rejects == []
+    (document,) = accepted(orjson.dumps([post]))
     return document
 
 

@@ -6,7 +6,7 @@ import orjson
 
 from engine.ingest.records import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import accepted, documents, records
 
 WORDS = {
     "media": [
@@ -34,8 +34,7 @@ def test_threads_posts_and_replies_are_read(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "threads_and_replies.json").write_bytes(export(WORDS, PICTURE))
     for source in (tmp_path, place / "threads_and_replies.json"):
-        (answer, picture), rejects = documents(source)
-        assert rejects == []
+        (answer, picture) = accepted(source)
         assert (answer.text, answer.flags, answer.platform) == (
             "café tomorrow",
             Flag.REPLY,
@@ -53,8 +52,7 @@ def test_an_export_of_both_places_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "posts_1.json").write_bytes(orjson.dumps(posts))
     (tmp_path / "threads_and_replies.json").write_bytes(export(WORDS))
     for only_mine in (False, True):
-        found, rejects = documents(tmp_path, defaults=Defaults(only_mine=only_mine))
-        assert rejects == []
+        found = accepted(tmp_path, defaults=Defaults(only_mine=only_mine))
         assert [(post.text, post.platform) for post in found] == [
             ("A square", "instagram"),
             ("café tomorrow", "threads"),

@@ -9,7 +9,7 @@ import pytest
 from engine.errors import InputError
 from engine.ingest.detect import open_source
 from engine.ingest.records import Defaults, SourceRequest
-from tests.engine.ingest.reading import TWEET, documents, javascript, records
+from tests.engine.ingest.reading import TWEET, accepted, documents, javascript, records
 
 LONG = "A text about pigs & cows that goes on for so long that X has cut it"
 AT = "2024-04-06T20:02:23.000Z"
@@ -80,8 +80,7 @@ def test_folder_and_zip_give_the_same(
     folder = write(tmp_path / "export", files)
     prefixed = {f"twitter-2024/{name}": content for name, content in files.items()}
     for source in (folder, packed(tmp_path, files), packed(tmp_path, prefixed)):
-        stored, rejects = documents(source)
-        assert rejects == []
+        stored = accepted(source)
         assert [document.external_id for document in stored] == ids
         assert {document.author for document in stored} == {"someone"}
 
