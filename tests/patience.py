@@ -22,3 +22,10 @@ def movable_time() -> Iterator[Callable[[float], None]]:
 
     with patch.object(loop, "time", lambda: usual() + moved):
         yield move
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Return when something holds of which nobody tells."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)

