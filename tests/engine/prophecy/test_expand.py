@@ -11,12 +11,20 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.budget import Budget
 from engine.corpora import ArchiveSummary
 from engine.llm.client import ChatClient, PromptMessage
 from engine.llm.spending import Account
-from engine.prophecy.expand import LONGEST_ANSWER, Expander, Punctuality
+from engine.prophecy.expand import (
+    LONGEST_ANSWER,
+    LONGEST_PHRASE,
+    Expander,
+    Punctuality,
+    read_phrases,
+)
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
 from engine.values import Corpus, Kind
@@ -26,7 +34,6 @@ from tests.fakes.model import (
     ModelServer,
     Step,
     answer,
-    cut_in_the_body,
     dropped,
     endless,
     failure,
@@ -182,11 +189,8 @@ async def test_the_same_question_is_paid_for_once(bench: Bench) -> None:
     "step",
     [
         failure(503),
-        failure(500),
-        failure(429, headers={"Retry-After": "30"}),
         failure(401),
         dropped,
-        cut_in_the_body,
         raw("<html>"),
         answer("I would rather not."),
         answer(""),
@@ -338,3 +342,49 @@ async def test_no_phrases_are_requested_beyond_the_budget(bench: Bench) -> None:
     bench.seat(budget=Budget(tokens=0))
     assert await bench.expand() == Expansion()
     assert bench.server.expansions == []
+
+
+# What a model says, read as phrases
+
+SAID = "Fuel hits a record"
+
+
+@pytest.mark.parametrize(
+    ("content", "phrases"),
+    [
+        ('{"phrases": ["pump prices", "OPEC"]}', ["pump prices", "OPEC"]),
+        ('Sure!\n```json\n{"phrases": ["a b"]}\n```', ["a b"]),
+        ('<think>{"phrases": ["no"]}</think>{"phrases": ["yes"]}', ["yes"]),
+        ('{"phrases": ["first"]} {"phrases": ["last"]}', ["last"]),
+        ('{"phrases": []}', []),
+        ('{"phrases": ["x y", "X  Y!", 7, null, ["z"], {"a": 1}, "", "...", "🔥"]}', ["x y"]),
+        ('{"phrases": ["see http://evil.example/x now", "www.evil.example"]}', ["see now"]),
+        ('{"phrases": ["visit evil.example today"]}', ["visit evil example today"]),
+        ('{"phrases": ["<b>bold</b> @all <!channel> [x](y)"]}', ["b bold b all channel x y"]),
+        ('{"phrases": ["line\\nline\\u2028line\\u0000 \\u202eline"]}', ["line line line line"]),
+        ('{"phrases": ["U.S. gas at $4.43, S&P #MAGA"]}', ["U.S. gas at $4.43, S&P #MAGA"]),
+        ('{"phrases": ["FUEL hits a RECORD!", "precio récord"]}', ["precio récord"]),
+        ("no json", None),
+        ('{"scores": []}', None),
+        ('["pump prices"]', ["pump prices"]),
+        ('{"phrases": ["pump prices", "r\\u00e9cord high", "cut o', ["pump prices", "récord high"]),
+        ('{"phrases": [{"phrase": "pump prices"}, {"phrase": "OPEC"}]}', ["pump prices", "OPEC"]),
+        ("1. pump prices\n2. OPEC", ["pump prices", "OPEC"]),
+        ("I'm sorry, I can't help with that.", None),
+    ],
+)
+def test_phrases_are_read_and_cleaned(content: str, phrases: list[str] | None) -> None:
+    found = read_phrases(content, headline=SAID)
+    assert found == (None if phrases is None else tuple(phrases))
+
+
+@given(st.lists(st.text()))
+def test_phrases_are_reduced_to_plain_words(said: list[str]) -> None:
+    for one in read_phrases(json.dumps({"phrases": said})) or ():
+        assert 0 < len(one) <= LONGEST_PHRASE
+        assert not set(one) & set('<>@[]()"/\\*`|{}\n')
+
+
+@given(st.text())
+def test_any_answer_can_be_read(content: str) -> None:
+    assert all(phrase.strip() for phrase in read_phrases(content) or ())

@@ -1,14 +1,13 @@
 """The best few compared by meaning, with a model and vectors in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 
-from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import (
     ModelUnreachable,
     StorageError,
@@ -22,7 +21,7 @@ from engine.prophecy.rerank import HeadlineReranker, TunedModel
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
-from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector, VectorSpace
+from engine.vectors import NewVector, Scale, UnembeddedText, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
 from tests.patience import PATIENCE, movable_time
 
@@ -53,7 +52,7 @@ class Model:
 
 @dataclass
 class Vectors:
-    """Holds vectors by id; the similarity of a text is a tenth of its id."""
+    """What a re-ranking asks for: vectors by id; the similarity of a text is a tenth of its id."""
 
     kept: dict[int, Vector | None] = field(default_factory=dict)
     refusal: Exception | None = None
@@ -77,7 +76,7 @@ class Vectors:
         model_id: int,
         embedded: Sequence[NewVector],
         *,
-        claim: RangeClaim | None = None,
+        claim: object = None,
     ) -> int:
         assert claim is None  # a search waits for nobody
         self.kept |= {one.id: one.vector for one in embedded}
@@ -98,62 +97,11 @@ class Vectors:
     ) -> list[tuple[int, float]]:
         raise AssertionError("a re-ranking finds nothing new")
 
-    def find_missing(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        *,
-        after: int = 0,
-        to: int | None = None,
-        new: bool = False,
-    ) -> AsyncIterator[Sequence[UnembeddedText]]:
-        raise NotImplementedError
-
-    def claim(
-        self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
-    ) -> AbstractAsyncContextManager[RangeClaim | None]:
-        raise NotImplementedError
-
-    async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
-        raise NotImplementedError
-
-    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
-        raise NotImplementedError
-
-    async def settle(self, corpus: Corpus, model_id: int) -> None:
-        raise NotImplementedError
-
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[UnembeddedText]:
-        raise NotImplementedError
-
-    async def count(self, corpus: Corpus, model_id: int) -> int:
-        raise NotImplementedError
-
-    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
-        raise NotImplementedError
-
-    async def keep_scale(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        scale: Scale,
-        *,
-        documents: int,
-        claim: RangeClaim | None = None,
-    ) -> None:
-        raise NotImplementedError
-
-    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
-        raise NotImplementedError
-
-    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
-        raise NotImplementedError
-
 
 def reranker(model: Model, vectors: Vectors, **limits: float) -> HeadlineReranker:
     settings = SearchSettings(rerank_seconds=limits.get("seconds", 10.0))
     best = int(limits.get("best", 24))
-    return HeadlineReranker(lambda _: model, vectors, settings, best=best)
+    return HeadlineReranker(lambda _: model, cast(Any, vectors), settings, best=best)
 
 
 async def similarity(
@@ -324,7 +272,7 @@ async def prophecy(
     model, vectors = model or Model(), Vectors(share=share)
     meaning = Meaning(
         embedder=lambda _: model,
-        vectors=vectors,
+        vectors=cast(Any, vectors),
         descriptions=Words(),
         reranker=reranker(model, vectors, best=4),
     )

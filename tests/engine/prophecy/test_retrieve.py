@@ -11,7 +11,13 @@ from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
-from engine.prophecy.retrieve import Coincidences, RetrievedCandidates, Retriever
+from engine.prophecy.retrieve import (
+    LEXICAL,
+    Coincidences,
+    RetrievedCandidates,
+    Retriever,
+    list_proposals,
+)
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
@@ -298,14 +304,8 @@ async def test_a_phrase_without_a_vector_costs_its_list_alone() -> None:
 
 
 LARGE = replace(CORPUS, documents=1000, tokens=10_000)
-
-
 BOTH = replace(LARGE, language="english", languages=("english", "spanish"))
-
-
 SUGAR = (term("cane"), term("sugar", 30), term("coca"))
-
-
 CITY = (
     replace(term("hallan"), lexemes=("hall",), read_in={"hall": frozenset({"spanish"})}),
     replace(
@@ -370,3 +370,15 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)
     ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, sweet])
     assert [one.id for one in ordered] == [3, 2, 1]
+
+
+# The lists that propose documents, joined
+
+
+def test_each_document_knows_its_best_rank_for_each_phrase() -> None:
+    asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
+    found = {proposal.id: proposal for proposal in list_proposals({LEXICAL: [9, 7]}, asked)}
+    assert found[7].asked_for == {"a": 1}
+    assert found[7].ranks == {"lexical": 2}
+    assert found[8].asked_for == {"a": 1, "b": 1}
+    assert found[8].ranks == found[9].asked_for == {}
