@@ -275,18 +275,6 @@ async def test_a_slow_feed_holds_up_no_other() -> None:
             await slow
 
 
-@pytest.mark.usefixtures("forked")
-async def test_the_event_loop_goes_on_while_a_feed_is_read(parser: FeedParser) -> None:
-    await titles(parser)
-    task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
-    await until_busy(workers()[0])
-    for _ in range(15):
-        await asyncio.sleep(0.01)
-        assert not task.done()
-    task.cancel()
-    await asyncio.wait([task])
-
-
 async def test_a_process_that_cannot_start_is_not_the_feeds_fault(
     parser: FeedParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
