@@ -54,7 +54,14 @@ def test_the_first_title_that_is_no_name_is_the_headline(markup: str) -> None:
 @pytest.mark.parametrize(
     "title",
     [
-        *("Log in", "Sign in to your account", "Log into Friendbook", "Sign Up | WorkedIn"),
+        *("Log in", "Log in to continue", "Iniciar sesión", "Suscríbete para leer"),
+        *(
+            "Attention Required! | Cloudflare",
+            "Are you a robot?",
+            "Sign in to your account",
+            "Log into Friendbook",
+            "Sign Up | WorkedIn",
+        ),
         *("Lighthouse: Log In or Sign Up", "Subscribe to continue reading | The Lighthouse"),
         *("Inicia sesión para continuar", "Se connecter", "Jetzt anmelden", "Accedi a Faro"),
         *("Just a moment...", "One more step", "Please Wait... | Cloudflare", "Robot or human?"),
