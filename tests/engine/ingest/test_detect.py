@@ -15,7 +15,7 @@ from engine.ingest.detect import READERS, list_exports, open_source
 from engine.ingest.records import Contents, SourceRequest
 from engine.ingest.sources import source_at
 from engine.ingest.streams import refused_by_system
-from tests.engine.ingest.formats import test_claude, test_mastodon, test_telegram, test_whatsapp
+from tests.engine.ingest.formats import test_chatgpt, test_mastodon, test_telegram, test_whatsapp
 from tests.engine.ingest.formats.test_chatgpt import BRANCHED, OF_DEEPSEEK
 from tests.engine.ingest.formats.test_trump_archive import (
     COLUMNS,
@@ -266,7 +266,7 @@ def downloads(tmp_path: Path) -> Path:
         "mastodon/outbox.json": test_mastodon.outbox(test_mastodon.created()),
         "telegram/result.json": orjson.dumps(test_telegram.chat(test_telegram.MESSAGE)),
         "chatgpt/conversations.json": orjson.dumps([BRANCHED]),
-        "claude/conversations.json": orjson.dumps([test_claude.TALK]),
+        "claude/conversations.json": orjson.dumps([test_chatgpt.TALK]),
         "deepseek/conversations.json": orjson.dumps([OF_DEEPSEEK]),
         "Chat mit Bob.txt": test_whatsapp.ANDROID.encode(),
         "notes.txt": b"The harbour of the north cost a lot.",

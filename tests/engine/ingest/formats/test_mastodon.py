@@ -151,15 +151,6 @@ def test_a_context_that_is_a_list_is_not_taken_for_the_posts() -> None:
     assert len(documents(outbox(created(), BOOST, context=["https://a.example", {}]))[0]) == 2
 
 
-def test_the_export_is_recognised_as_folder_and_file(tmp_path: Path) -> None:
-    (tmp_path / "outbox.json").write_bytes(outbox(created()))
-    (tmp_path / "likes.json").write_text("{}")
-    assert records(tmp_path)[0][0].format == "mastodon"
-    assert records(tmp_path / "outbox.json")[0][0].format == "mastodon"
-    (document,), _ = documents(tmp_path)
-    assert document.attribution == f"{tmp_path.name}/outbox.json#7"
-
-
 def test_boosts_do_not_count_as_own_text() -> None:
     good, _ = records(outbox(created(), BOOST), defaults=Defaults(only_mine=True))
     assert [record.external_id for record in good] == [NOTE["id"]]

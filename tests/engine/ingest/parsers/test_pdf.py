@@ -191,11 +191,6 @@ def test_a_page_without_text_is_read_as_a_picture() -> None:
     )
 
 
-def test_a_scan_without_tesseract_installed_gives_a_hint() -> None:
-    with pytest.raises(RecordError, match="needs the program tesseract"):
-        parse_pdf(pdf([], drawn=True), _BLIND)
-
-
 def test_unreadable_pages_do_not_affect_the_others() -> None:
     found = parse_pdf(pdf([], ["Typed."], [], drawn=True), _BLIND)
     assert [(block.text, block.page) for block in found.blocks] == [("Typed.", 2)]
