@@ -194,14 +194,8 @@ class Outer:
 
 
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-5, minutes=-30))]))
-
-
 TEXTS = st.text(alphabet=st.characters(exclude_categories=[]))  # lone surrogates too
-
-
 INNER = st.builds(Inner, st.none() | MOMENTS, st.binary())
-
-
 OUTER = st.builds(
     Outer,
     text=TEXTS,

@@ -251,8 +251,6 @@ def test_publication_and_modification_dates_are_distinguished(
 
 
 TEXT = "La Nación, «señal»"
-
-
 LATIN = TEXT.encode("cp1252")
 
 

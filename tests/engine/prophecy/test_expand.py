@@ -27,7 +27,7 @@ from engine.prophecy.expand import (
 )
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
-from engine.values import Corpus, Kind
+from engine.values import Corpus
 from tests.engine.passages import ME
 from tests.fakes.model import (
     Asked,
@@ -322,25 +322,10 @@ async def test_a_refused_schema_is_left_out(bench: Bench) -> None:
     assert (await bench.expand(refusing)).phrases == ("pump prices",)  # type: ignore[arg-type]
 
 
-async def test_a_private_corpus_is_not_named_to_another_machine(bench: Bench) -> None:
-    private = replace(CORPUS, kind=Kind.PERSONAL)
-    far = bench.seat(base_url="http://models.example/v1")
-    assert await far.expand(private, HEADLINE, now=NOW) == Expansion()
-    near = bench.seat()
-    bench.server.phrases = naming("pump prices")
-    assert (await near.expand(private, HEADLINE, now=NOW)).phrases == ("pump prices",)
-
-
 @pytest.mark.parametrize("text", ["", "?!", "  \u202e "])
 async def test_a_headline_without_a_word_is_not_asked_about(bench: Bench, text: str) -> None:
     headline = Headline(text=text, original=text)
     assert await bench.expander.expand(CORPUS, headline, now=NOW) == Expansion()
-    assert bench.server.expansions == []
-
-
-async def test_no_phrases_are_requested_beyond_the_budget(bench: Bench) -> None:
-    bench.seat(budget=Budget(tokens=0))
-    assert await bench.expand() == Expansion()
     assert bench.server.expansions == []
 
 
