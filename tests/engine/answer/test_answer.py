@@ -3,43 +3,27 @@
 import asyncio
 import json
 import re
-import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine.answer.answer import Answerer, extract_claims
 from engine.answer.ask_model import ANSWER
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Passage, Question
-from engine.budget import Budget
 from engine.llm.client import ChatClient
-from engine.llm.spending import Account
 from engine.messages import as_message
-from engine.settings.models import LlmSettings
 from engine.settings.searching import AnswerSettings
 from engine.values import Usage
 from tests.engine.judge.test_judge import NOW
 from tests.engine.passages import ME, gathered, passage
-from tests.fakes.model import Asked, ModelServer, Step, answer, failure, judging, slow
-from tests.fakes.ports import MemoryLedger
+from tests.fakes.model import Asked, ModelServer, Step, answer, client_of, failure, judging, slow
+from tests.fakes.ports import MemoryCache, MemoryLedger
 
 QUESTION = Question(text="What about coffee?")
 FOUND = gathered("Coffee is dear.", "Tea is cheap.", "Coffee was cheap once. Not now.")
 EXTRACT = "“Coffee is dear.” [1] “Coffee was cheap once.” [2] “Tea is cheap.” [3]"
-
-
-class MemoryAnswers:
-    """A Cache of answers in memory."""
-
-    def __init__(self) -> None:
-        self.stored: dict[str, ModelAnswer] = {}
-
-    async def get(self, key: str) -> ModelAnswer | None:
-        return self.stored.get(key)
-
-    async def put(self, key: str, answer: ModelAnswer, *, now: object) -> None:
-        self.stored[key] = answer
 
 
 class Bench:
@@ -47,24 +31,16 @@ class Bench:
 
     def __init__(self, server: ModelServer) -> None:
         self.server = server
-        self.cache = MemoryAnswers()
+        self.cache = MemoryCache[ModelAnswer]()
         self.ledger = MemoryLedger()
+        self.clients = list[ChatClient]()
         self.answerer = self.seat()
 
-    def seat(
-        self,
-        settings: AnswerSettings | None = None,
-        *,
-        budget: Budget | None = None,
-        retries: int = 0,
-    ) -> Answerer:
+    def seat(self, settings: AnswerSettings | None = None, **changes: Any) -> Answerer:
         """Put another answerer in front of the same server and memory."""
-        self.client = ChatClient(
-            LlmSettings(base_url=self.server.base_url, retries=retries),
-            account=Account(self.ledger, budget or Budget()),
-            clock=time.monotonic,
-            breaker_failures=2,
-        )
+        chosen = {"retries": 0, "breaker_failures": 2, **changes}
+        self.client = client_of(self.server, ledger=self.ledger, **chosen)
+        self.clients.append(self.client)
         self.answerer = Answerer(settings, self.client, self.cache)
         return self.answerer
 
@@ -75,20 +51,18 @@ class Bench:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    async with ModelServer() as server:
-        built = Bench(server)
-        yield built
-        await built.client.aclose()
+async def bench(server: ModelServer) -> AsyncIterator[Bench]:
+    built = Bench(server)
+    yield built
+    for client in built.clients:
+        await client.aclose()
 
 
 def claims(*said: tuple[str, list[int]]) -> Step:
     return answer(json.dumps({"claims": [{"text": t, "sources": s} for t, s in said]}))
 
 
-async def test_claims_cite_sources_numbered_by_first_use(
-    bench: Bench,
-) -> None:
+async def test_claims_cite_sources_numbered_by_first_use(bench: Bench) -> None:
     got = await bench.ask(claims(("It was cheap.", [3]), ("It is dear.", [1, 3])))
     assert got.outcome is AnswerOutcome.ANSWERED
     assert got.text == "It was cheap. [1] It is dear. [1][2]"
@@ -133,9 +107,7 @@ async def test_an_answer_to_another_prompt_is_not_used(
     assert (again.cached, again.prompt_version) == (False, changed.version)
 
 
-async def test_an_answer_without_citations_is_replaced_by_an_extract(
-    bench: Bench,
-) -> None:
+async def test_an_answer_without_citations_is_replaced_by_an_extract(bench: Bench) -> None:
     got = await bench.ask(claims(("Coffee is a conspiracy.", [])))
     assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.text == EXTRACT
@@ -222,13 +194,6 @@ async def test_a_failing_model_is_a_notice_and_after_some_failures_left_alone(
     assert bench.server.calls == 2
 
 
-async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
-    bench.seat(budget=Budget(tokens=0))
-    got = await bench.ask(claims(("It is dear.", [1])))
-    assert "budget" in (got.notice or "")
-    assert (got.outcome, bench.server.calls) == (AnswerOutcome.EXTRACTED, 0)
-
-
 async def test_notices_of_the_search_come_before_those_of_the_answer(bench: Bench) -> None:
     found = gathered("Coffee is dear.")
     error = type(found)(
@@ -311,15 +276,26 @@ def test_the_sentence_with_most_matched_words_represents_its_source() -> None:
     ]
 
 
-def test_forms_of_a_word_and_aliases_are_recognised() -> None:
-    found = passage("It rains. Harvests fail. So.", matched=("harvesting",))
-    assert quotes(found) == [("Harvests fail.", (1,))]
-    alias = passage("It rains. A mug of java. So.", matched=("coffee → java",))
-    assert quotes(alias) == [("A mug of java.", (1,))]
-
-
-def test_a_passage_found_only_by_meaning_is_quoted_from_its_beginning() -> None:
-    assert quotes(passage("First this. Then that.", matched=())) == [("First this.", (1,))]
+@pytest.mark.parametrize(
+    ("text", "matched", "quote"),
+    [
+        ("It rains. Harvests fail. So.", ("harvesting",), "Harvests fail."),
+        ("It rains. A mug of java. So.", ("coffee → java",), "A mug of java."),
+        ("First this. Then that.", (), "First this."),
+        ("* Coffee is dear.", ("coffee",), "Coffee is dear."),
+        (
+            "Coffee here\n\nThe coffee was dear.\n\ncoffee, sugar,",
+            ("coffee",),
+            "The coffee was dear.",
+        ),
+        ("🤷 https://pictures.example/1 !", ("coffee",), None),
+    ],
+    ids=["form", "alias", "by meaning", "bullet", "heading and fragment", "no words"],
+)
+def test_the_quoted_sentence_is_whole_and_has_the_matched_word(
+    text: str, matched: tuple[str, ...], quote: str | None
+) -> None:
+    assert quotes(passage(text, matched=matched)) == ([(quote, (1,))] if quote else [])
 
 
 def test_extract_has_no_duplicates_and_respects_the_limit() -> None:
@@ -377,17 +353,6 @@ def test_a_long_sentence_is_cut_and_says_so() -> None:
     assert len(text) <= 301
 
 
-def test_a_passage_without_words_gives_no_quote() -> None:
-    assert quotes(passage("🤷 https://pictures.example/1 !")) == []
-
-
-def test_a_whole_sentence_is_preferred_to_a_heading_or_fragment() -> None:
-    found = gathered("Coffee of the north\n\nThe coffee was dear.\n\ncoffee, milk and sugar,")
-    assert [claim.text for claim in extract_claims(found.passages, maximum=1)] == [
-        "The coffee was dear."
-    ]
-
-
 def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
     found = gathered(
         passage("Coffee is dear.", id=1, score=0.8),
@@ -395,8 +360,3 @@ def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
         passage("Coffee was mentioned.", id=3, score=0.19),
     )
     assert [claim.passages for claim in extract_claims(found.passages, maximum=3)] == [(1,), (2,)]
-
-
-def test_a_bullet_is_no_part_of_a_quote() -> None:
-    [quote] = extract_claims(gathered("* Coffee is dear.").passages, maximum=1)
-    assert quote.text == "Coffee is dear."

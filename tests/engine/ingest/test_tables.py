@@ -121,9 +121,20 @@ def test_a_day_and_a_time_may_stand_in_two_columns(path: Path) -> None:
     assert documents(path)[0][0].created_at == datetime(2019, 5, 23, 14, 5, tzinfo=UTC)
 
 
-def test_the_line_with_which_excel_names_the_delimiter_is_skipped(path: Path) -> None:
-    path.write_text("sep=;\nfecha;texto\n23/05/2019;Hola\n")
-    assert [document.text for document in documents(path)[0]] == ["Hola"]
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ("sep=;\nfecha;texto\n23/05/2019;Hola\n", ["Hola"]),
+        ("fecha,texto\n23/05/2019,Hola a to\0dos\n24/05/2019,Otra\n", ["Hola a todos", "Otra"]),
+        ("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n", ["Hola", "Otra"]),
+    ],
+    ids=["delimiter named", "a few NULs", "empty rows"],
+)
+def test_what_programs_leave_between_records_is_passed_over(
+    path: Path, content: str, texts: list[str]
+) -> None:
+    path.write_text(content)
+    assert [document.text for document in accepted(path)] == texts
 
 
 @pytest.mark.parametrize(
@@ -135,18 +146,6 @@ def test_what_stands_above_the_names_of_the_columns_is_no_record(path: Path, not
     stored, rejects = documents(path)
     assert [(document.external_id, document.text) for document in stored] == [("1", "Hola")]
     assert [each.line for each in rejects] == [len(note.splitlines()) + 3]
-
-
-def test_a_few_nuls_leave_a_table_a_table(path: Path) -> None:
-    path.write_text("fecha,texto\n23/05/2019,Hola a to\0dos\n24/05/2019,Otra\n")
-    stored, rejects = documents(path)
-    assert ([document.text for document in stored], rejects) == (["Hola a todos", "Otra"], [])
-
-
-def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
-    path.write_text("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n")
-    stored, rejects = documents(path)
-    assert ([document.text for document in stored], rejects) == (["Hola", "Otra"], [])
 
 
 def test_columns_can_be_mapped_explicitly(path: Path) -> None:

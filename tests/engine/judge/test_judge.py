@@ -3,22 +3,17 @@
 import asyncio
 import json
 import random
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import stamina
 
 from engine.budget import Budget
 from engine.judge.judge import JUDGE, Judge
 from engine.llm.asking import Prompt
-from engine.llm.client import ChatClient
-from engine.llm.spending import Account
 from engine.search import Candidate, Headline, HitKind, Verdict
-from engine.settings.models import LlmSettings
 from engine.values import Usage
 from tests.engine.candidates import candidate
 from tests.engine.passages import ME
@@ -27,6 +22,7 @@ from tests.fakes.model import (
     ModelServer,
     Step,
     answer,
+    client_of,
     dropped,
     endless,
     failure,
@@ -44,27 +40,23 @@ TWEETS = [candidate(100 + number, f"tweet {number}") for number in range(10)]
 KEY = "sk-or-v1-0123456789abcdef"
 
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
+
 class Bench:
     """A judge, its stand-in model and its memory."""
 
     def __init__(self, server: ModelServer) -> None:
         self.server = server
-        self.cache = MemoryCache()
+        self.cache = MemoryCache[Verdict]()
         self.ledger = MemoryLedger()
         self.judge = self.seat()
 
-    def seat(self, *, budget: Budget | None = None, **changes: object) -> Judge:
+    def seat(self, *, budget: Budget | None = None, **changes: Any) -> Judge:
         """Put another judge, with other settings, in front of the same server and memory."""
-        values: dict[str, object] = {
-            "base_url": self.server.base_url,
-            "total_timeout": PATIENCE / 2,
-            "retries": 1,
-        }
-        self.client = ChatClient(
-            LlmSettings(**(values | changes)),
-            api_key=KEY,
-            account=Account(self.ledger, budget or Budget()),
-            clock=time.monotonic,
+        settings: dict[str, Any] = {"retries": 1, **changes}
+        self.client = client_of(
+            self.server, ledger=self.ledger, budget=budget, api_key=KEY, **settings
         )
         self.judge = Judge(self.client, self.cache)
         return self.judge
@@ -76,17 +68,10 @@ class Bench:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    async with ModelServer() as server:
-        built = Bench(server)
-        yield built
-        await built.client.aclose()
-
-
-@pytest.fixture(autouse=True)
-def _no_waits() -> Iterator[None]:
-    with stamina.set_testing(True, attempts=10, cap=True):
-        yield
+async def bench(server: ModelServer) -> AsyncIterator[Bench]:
+    built = Bench(server)
+    yield built
+    await built.client.aclose()
 
 
 def by_text(_: str, shown: dict[str, Any]) -> int:

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -21,13 +20,11 @@ from engine.fetch.client import Fetcher
 from engine.page import Page, article
 from engine.page.article import first_link, headline_from_link
 from engine.process_pool import ProcessPool
-from engine.settings.fetching import FetchSettings
 from tests.fakes.articles import ARGENTINE, BRITISH
 from tests.fakes.web import (
     WebServer,
     dripping,
     gzipped,
-    loopback_resolver,
     packed,
     page,
     redirect,
@@ -37,13 +34,6 @@ from tests.isolation import InThisProcess
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HERE = InThisProcess()
-
-
-@pytest.fixture
-async def fetcher() -> AsyncIterator[Fetcher]:
-    settings = FetchSettings(allow_networks=("127.0.0.0/8",))
-    async with Fetcher(settings, resolver=loopback_resolver("news.example")) as ready:
-        yield ready
 
 
 @pytest.mark.parametrize(

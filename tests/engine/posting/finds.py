@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from engine.feeds.feed import Story
 from engine.posting.delivery import PostedTweet, StoryFind
-from engine.search import Candidate, Headline, Hit, HitKind, Prophecy, Term, Verdict
-from engine.values import Flag
+from engine.search import Headline, Hit, HitKind, Prophecy, Term, Verdict
+from tests.engine.candidates import candidate
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -34,24 +34,10 @@ def hit(
     kind: HitKind | None = None,
 ) -> Hit:
     """A hit; its id follows from its text."""
-    found = Candidate(
-        id=1,
-        external_id=f"id of {text}",
-        text=text,
-        context=None,
-        created_at=datetime(2015, 1, 1, tzinfo=UTC),
-        author="ana",
-        url=None,
-        lang=None,
-        flags=Flag.NONE,
-        length=5,
-        bm25=1.0,
-        matched={},
-    )
     judged = None if judgment is None else judgment / 6
     return Hit(
         rank=1,
-        candidate=found,
+        candidate=candidate(1, text, external_id=f"id of {text}"),
         score=score,
         parts={"judgment": judged, "lexical": lexical},
         factors={},

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +14,8 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.budget import Budget
 from engine.corpora import ArchiveSummary
 from engine.llm.client import ChatClient, PromptMessage
-from engine.llm.spending import Account
 from engine.prophecy.expand import (
     LONGEST_ANSWER,
     LONGEST_PHRASE,
@@ -26,7 +24,6 @@ from engine.prophecy.expand import (
     read_phrases,
 )
 from engine.search import Expansion, Headline
-from engine.settings.models import LlmSettings
 from engine.values import Corpus
 from tests.engine.passages import ME
 from tests.fakes.model import (
@@ -34,6 +31,7 @@ from tests.fakes.model import (
     ModelServer,
     Step,
     answer,
+    client_of,
     dropped,
     endless,
     failure,
@@ -41,7 +39,7 @@ from tests.fakes.model import (
     raw,
     slow,
 )
-from tests.fakes.ports import MemoryLedger
+from tests.fakes.ports import MemoryCache, MemoryLedger
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,18 +49,17 @@ USAGE = {"prompt_tokens": 300, "completion_tokens": 60, "cost": 0.0001}
 CORPUS = replace(ME, author="ana", description="A mayor of a small port")
 
 
-@dataclass
-class Memory:
-    """A Cache of expansions."""
+class Memory(MemoryCache[Expansion]):
+    """A Cache of expansions that tells when one is stored."""
 
-    stored: dict[str, Expansion] = field(default_factory=dict)
-    _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _arrival: asyncio.Condition
 
-    async def get(self, key: str) -> Expansion | None:
-        return self.stored.get(key)
+    def __init__(self) -> None:
+        super().__init__()
+        self._arrival = asyncio.Condition()
 
-    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
-        self.stored[key] = replace(expansion, usage=None)
+    async def put(self, key: str, value: Expansion, *, now: datetime) -> None:
+        await super().put(key, replace(value, usage=None), now=now)
         async with self._arrival:
             self._arrival.notify_all()
 
@@ -88,20 +85,10 @@ class Bench:
         self.expander = self.seat()
 
     def seat(
-        self,
-        *,
-        seconds: float = PATIENCE,
-        at_most: float = PATIENCE,
-        budget: Budget | None = None,
-        **changes: Any,
+        self, *, seconds: float = PATIENCE, at_most: float = PATIENCE, **changes: Any
     ) -> Expander:
         """Put another expander in front of the same server and memory."""
-        client = ChatClient(
-            LlmSettings(**({"base_url": self.server.base_url} | changes)),
-            api_key="sk-1",
-            account=Account(self.ledger, budget or Budget()),
-            clock=time.monotonic,
-        )
+        client = client_of(self.server, ledger=self.ledger, api_key="sk-1", **changes)
         self.clients.append(client)
         hurried = client.for_small_calls(at_most, longest_answer=LONGEST_ANSWER)
         punctuality = Punctuality(seconds=seconds, pause=PAUSE, clock=self.clock)
@@ -121,14 +108,13 @@ class Bench:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    async with ModelServer() as server:
-        built = Bench(server)
-        yield built
-        for expander in built.expanders:
-            await expander.aclose()
-        for client in built.clients:
-            await client.aclose()
+async def bench(server: ModelServer) -> AsyncIterator[Bench]:
+    built = Bench(server)
+    yield built
+    for expander in built.expanders:
+        await expander.aclose()
+    for client in built.clients:
+        await client.aclose()
 
 
 async def test_the_request_describes_the_archive_briefly_as_data(bench: Bench) -> None:

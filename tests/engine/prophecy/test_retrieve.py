@@ -213,11 +213,25 @@ async def test_filters_hold_for_both_lists() -> None:
     assert words.asked == vectors.asked == [filters]
 
 
-@pytest.mark.parametrize("mode", [Mode.RERANK, Mode.HYBRID])
-async def test_explicit_mode_without_vectors_gives_a_notice(mode: Mode) -> None:
-    found = await retrieved(mode, vectors=Vectors(empty=True))
+GONE = ModelUnreachable("No connection to x.", fix="Check the network.")
+
+
+@pytest.mark.parametrize(
+    ("mode", "vectors", "model", "why"),
+    [
+        (Mode.RERANK, Vectors(empty=True), Model(), "demo has no vectors yet."),
+        (Mode.HYBRID, Vectors(empty=True), Model(), "demo has no vectors yet."),
+        (None, Vectors(), Model(error=GONE), "No connection to x. Check the network."),
+        (None, Vectors(dimensions=3), Model(), "model has changed the length of its vectors."),
+        (Mode.HYBRID, Vectors(), Model(vector=(0.0, 0.0)), None),  # it says nothing to the model
+    ],
+)
+async def test_what_cannot_be_compared_by_meaning_is_searched_by_words_with_a_notice(
+    mode: Mode | None, vectors: Vectors, model: Model, why: str | None
+) -> None:
+    found = await retrieved(mode, vectors=vectors, model=model)
     assert (ids(found), found.mode) == ([1, 2, 3, 4], Mode.LEXICAL)
-    assert found.notice == "Searched by words alone: demo has no vectors yet."
+    assert found.notice == (f"Searched by words alone: {why}" if why else None)
 
 
 async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None:
@@ -230,28 +244,11 @@ async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None
     assert (await retrieved(Mode.HYBRID, model=Model(dimensions=0))).notice == found.notice
 
 
-async def test_a_failing_model_falls_back_to_words_with_a_notice() -> None:
-    model = Model(error=ModelUnreachable("No connection to x.", fix="Check the network."))
-    found = await retrieved(None, model=model)
-    assert ids(found) == [1, 2, 3, 4]
-    assert found.notice == "Searched by words alone: No connection to x. Check the network."
-
-
 async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.01)
     found = await retrieved(None, model=Model(hangs=True))
     assert found.notice is not None
     assert "not embedded within 0.01 s" in found.notice
-
-
-async def test_a_changed_vector_length_gives_a_notice() -> None:
-    found = await retrieved(None, vectors=Vectors(dimensions=3))
-    assert found.notice == "Searched by words alone: model has changed the length of its vectors."
-
-
-async def test_a_headline_that_says_nothing_to_the_model_is_searched_by_words() -> None:
-    found = await retrieved(Mode.HYBRID, model=Model(vector=(0.0, 0.0)))
-    assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
 
 
 async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:

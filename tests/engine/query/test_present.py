@@ -13,12 +13,12 @@ from engine.query.find import Finder
 from engine.query.meaning import meant_by, order_by_similarity
 from engine.query.parser import parse_query
 from engine.query.query import Plan
-from engine.query.results import Counts, FindHit, FoundDocument, QueryAnswer, present_hits
+from engine.query.results import Counts, QueryAnswer, present_hits
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind
+from tests.bot.finds import make_find_hit
 from tests.bot.kinds import fill
 from tests.db.loading import document
-from tests.engine.candidates import candidate
 
 FILLER = "Nada que decir por ahora, seguimos esperando. " * 30
 
@@ -81,22 +81,6 @@ async def test_stop_words_of_one_language_make_no_voice_terms(database: Database
 QUERY = parse_query('rust OR "old car" -boat before:2015')
 
 
-def hit(rank: int) -> FindHit:
-    document = FoundDocument(
-        candidate=candidate(rank),
-        frequencies={},
-        in_text={},
-        title=None,
-        role=None,
-        thread=None,
-        attribution=None,
-        tags=(),
-        mentions=(),
-        engagement=0,
-    )
-    return FindHit(rank=rank, document=document, score=10.0 - rank, matched=())
-
-
 def found(number: int) -> QueryAnswer:
     return QueryAnswer(
         query=QUERY,
@@ -104,7 +88,7 @@ def found(number: int) -> QueryAnswer:
         corpus="c",
         plan=Plan.RANKED,
         counts=Counts(corpus=9, returned=number),
-        hits=tuple(hit(rank) for rank in range(1, number + 1)),
+        hits=tuple(make_find_hit(rank, score=10.0 - rank) for rank in range(1, number + 1)),
     )
 
 
