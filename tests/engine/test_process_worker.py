@@ -121,9 +121,7 @@ def test_an_error_comes_out_as_it_went_in() -> None:
         (StorageError("a", fix="b"), "PresagioError"),
     ],
 )
-def test_errors_keep_their_closest_known_type_and_message(
-    error: PresagioError, crossed: str
-) -> None:
+def test_errors_keep_their_nearest_type_and_message(error: PresagioError, crossed: str) -> None:
     unpacked = unpack(PresagioError, pack(error))
     assert (type(unpacked).__name__, str(unpacked)) == (crossed, str(error))
 

@@ -27,8 +27,6 @@ EXTRACT = "“Coffee is dear.” [1] “Coffee was cheap once.” [2] “Tea is 
 
 
 class Bench:
-    """An answerer, its stand-in model and its memory."""
-
     def __init__(self, server: ModelServer) -> None:
         self.server = server
         self.cache = MemoryCache[ModelAnswer]()
@@ -73,17 +71,13 @@ async def test_claims_cite_sources_numbered_by_first_use(bench: Bench) -> None:
     assert [purpose for _, _, purpose, _ in bench.ledger.calls] == ["answer"]
 
 
-async def test_an_invalid_citation_is_removed_with_a_sentence_that_has_no_other(
-    bench: Bench,
-) -> None:
+async def test_an_invalid_citation_goes_with_a_sentence_that_has_no_other(bench: Bench) -> None:
     got = await bench.ask(claims(("It is dear.", [1, 4]), ("Buy mine.", [9]), ("So there.", [])))
     assert got.text == "It is dear. [1]"
     assert got.damage == {"unknown_source": 2}
 
 
-async def test_a_sentence_without_a_source_is_marked_where_the_settings_say_so(
-    bench: Bench,
-) -> None:
+async def test_a_sentence_without_a_source_is_marked_where_settings_say_so(bench: Bench) -> None:
     bench.seat(AnswerSettings(uncited="mark"))
     got = await bench.ask(claims(("It is dear.", [1]), ("So there.", [9])))
     assert got.text == "It is dear. [1] So there. [?]"
@@ -182,9 +176,7 @@ async def test_an_answer_truncated_before_the_first_claim_is_not_silence(bench: 
     assert got.outcome is AnswerOutcome.EXTRACTED
 
 
-async def test_a_failing_model_is_a_notice_and_after_some_failures_left_alone(
-    bench: Bench,
-) -> None:
+async def test_a_failing_model_is_a_notice_and_after_failures_left_alone(bench: Bench) -> None:
     first = await bench.ask(failure(503))
     assert (first.outcome, first.text) == (AnswerOutcome.EXTRACTED, EXTRACT)
     assert (first.notice or "").startswith("Not answered by the model: ")

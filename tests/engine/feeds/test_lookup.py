@@ -59,9 +59,7 @@ async def test_a_page_that_names_one_feed_leads_to_it(web: WebServer, lookup: Fe
     assert found.url == web.url("/feed")
 
 
-async def test_a_page_that_names_several_feeds_gives_the_choice(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_page_of_several_feeds_gives_the_choice(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/"] = page(naming("/feed", "/other"))
     assert await lookup.look_up(web.url("/")) == (
         FoundFeed(url=web.url("/feed"), title="/feed"),
@@ -70,17 +68,13 @@ async def test_a_page_that_names_several_feeds_gives_the_choice(
     assert web.asked == ["/"]
 
 
-async def test_a_missing_feed_is_not_advised_on_as_a_link(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_missing_feed_is_not_advised_as_a_link(web: WebServer, lookup: FeedLookup) -> None:
     with pytest.raises(FetchStatus) as missing:
         await lookup.look_up(web.url("/none"))
     assert str(missing.value).endswith("(404). Check the address of the feed.")
 
 
-async def test_only_a_permanent_redirect_changes_the_address(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_permanent_redirect_alone_moves_a_feed(web: WebServer, lookup: FeedLookup) -> None:
     web.pages |= {"/moved": redirect("/feed", 301), "/elsewhere": redirect("/feed", 302)}
     for path, kept in (("/moved", "/feed"), ("/elsewhere", "/elsewhere")):
         found = await lookup.look_up(web.url(path))
@@ -88,9 +82,7 @@ async def test_only_a_permanent_redirect_changes_the_address(
         assert found.url == web.url(kept)
 
 
-async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_page_named_as_a_feed_leads_no_further(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/"] = page(naming("/"))
     with pytest.raises(FeedUnreadable):
         await lookup.look_up(web.url("/"))
@@ -125,9 +117,7 @@ def test_an_invalid_web_address_is_rejected(written: str) -> None:
 LIST = b'<opml><body><outline xmlUrl="https://e.org/feed" text="E"/></body></opml>'
 
 
-async def test_a_list_is_read_as_text_and_from_an_address(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_list_is_read_as_text_and_by_address(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/list"] = page(LIST, "text/x-opml")
     feeds = (OpmlFeed(url="https://e.org/feed", title="E"),)
     assert await lookup.read_list(LIST.decode()) == feeds

@@ -232,9 +232,7 @@ def test_any_bytes_are_parsed_or_rejected(body: bytes) -> None:
         assert "\0" not in "".join(shown)
 
 
-def test_an_internal_parser_error_makes_the_feed_unreadable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_internal_parser_error_makes_a_feed_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     def trip(*_: object, **__: object) -> None:
         raise AssertionError("we should not get here!")
 

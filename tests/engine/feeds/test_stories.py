@@ -110,7 +110,6 @@ def test_similar_headlines_of_two_stories_do_not_match(one: str, other: str) -> 
 
 
 def pairs_of_a_day(file: Path) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return all pairs of headlines of one day, as words."""
     days: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for line in file.read_text().splitlines():
         record = json.loads(line)
@@ -118,9 +117,7 @@ def pairs_of_a_day(file: Path) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return [pair for words in days.values() for pair in combinations(words, 2)]
 
 
-def test_different_headlines_of_one_publisher_on_one_day_do_not_match(
-    shared_data: Path,
-) -> None:
+def test_different_headlines_of_one_publisher_on_one_day_do_not_match(shared_data: Path) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "en.jsonl")
     joined = [pair for pair in pairs if same_story(*pair)]
     assert len(pairs) > 50_000
@@ -141,18 +138,14 @@ words = st.lists(st.sampled_from([*"abcdefghij", "1", "22", "lighthouse"]), uniq
 
 
 @given(one=words, other=words)
-def test_an_index_of_telling_words_misses_no_story(
-    one: tuple[str, ...], other: tuple[str, ...]
-) -> None:
+def test_an_index_of_words_misses_no_story(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     if same_story(one, other):
         assert set(telling_words(one)) & set(other)
         assert same_story(other, one)
 
 
 @given(words=words, extra=st.sampled_from(["zebra", "zoo"]))
-def test_a_headline_with_one_more_word_is_the_same_story(
-    words: tuple[str, ...], extra: str
-) -> None:
+def test_a_headline_with_one_word_more_is_one_story(words: tuple[str, ...], extra: str) -> None:
     if len(words) >= 4 and sum(map(len, words)) >= 12:
         assert same_story(words, words)
         assert same_story(words, (*words, extra))

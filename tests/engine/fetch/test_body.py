@@ -19,9 +19,7 @@ def unpacked(*pieces: bytes, encoding: str = "gzip", limit: int = 1000) -> bytes
 
 
 @given(st.lists(st.binary(max_size=50), max_size=4), st.integers(1, 40))
-def test_decompression_does_not_depend_on_chunks_or_members(
-    members: list[bytes], size: int
-) -> None:
+def test_unpacking_does_not_depend_on_chunks_or_members(members: list[bytes], size: int) -> None:
     packed = b"".join(map(gzipped, members))
     pieces = [packed[start : start + size] for start in range(0, len(packed), size)]
     assert unpacked(*pieces) == b"".join(members)

@@ -185,9 +185,7 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
         ("", []),
     ],
 )
-def test_adjacent_words_of_a_headline_expand_as_a_term(
-    headline: str, expected: list[tuple[str, str]]
-) -> None:
+def test_adjacent_words_expand_as_a_term(headline: str, expected: list[tuple[str, str]]) -> None:
     words = headline.split()
     assert find_fired(words, read(words), GROUPS) == [MatchedAlias(*one) for one in expected]
 

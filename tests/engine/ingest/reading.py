@@ -62,13 +62,11 @@ def accepted(
 
 
 def one(value: object, *, form: str = "auto", defaults: Defaults | None = None) -> Document:
-    """Return the only document of one JSON object."""
     (document,) = accepted(orjson.dumps(value), form=form, defaults=defaults)
     return document
 
 
 def reason(value: object, *, form: str = "auto") -> str:
-    """Return why one JSON object is rejected."""
     stored, rejects = documents(orjson.dumps(value), form=form)
     assert stored == []
     (reject,) = rejects
@@ -76,7 +74,6 @@ def reason(value: object, *, form: str = "auto") -> str:
 
 
 def table(*rows: Mapping[str, object], columns: Sequence[str] = ()) -> bytes:
-    """Return rows as a CSV file."""
     out = io.StringIO()
     writer = csv.DictWriter(out, columns or list(rows[0]))
     writer.writeheader()
@@ -85,7 +82,6 @@ def table(*rows: Mapping[str, object], columns: Sequence[str] = ()) -> bytes:
 
 
 def javascript(variable: str, items: list[object]) -> bytes:
-    """Return a file of an X export."""
     return f"{variable} = ".encode() + orjson.dumps(items, option=orjson.OPT_INDENT_2)
 
 

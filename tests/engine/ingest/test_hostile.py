@@ -136,9 +136,7 @@ def with_odd(value: Any, path: tuple[Any, ...], odd: object) -> Any:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_any_record_becomes_a_document_or_a_reject(
-    good: list[SourceRecord], data: st.DataObject
-) -> None:
+def test_any_record_is_stored_or_rejected(good: list[SourceRecord], data: st.DataObject) -> None:
     record = data.draw(st.sampled_from(good))
     payload = record.payload
     for _ in range(data.draw(st.integers(1, 2))):

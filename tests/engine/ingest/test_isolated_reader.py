@@ -63,7 +63,6 @@ async def reader() -> AsyncIterator[SourceReader]:
 
 @pytest.fixture
 def strange_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format whose records do harm."""
     session = "tests.engine.ingest.strange_worker:StrangeSession"
     monkeypatch.setattr(isolated_reader, "_SESSION", session)
 
@@ -92,7 +91,6 @@ async def open_first(
     defaults: Defaults | None = None,
     stdin: IO[bytes] | None = None,
 ) -> ReadSource:
-    """Open the first export at a path."""
     return (await reader.open_all(where, format=form, defaults=defaults, stdin=stdin))[0]
 
 

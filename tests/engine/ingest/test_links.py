@@ -158,9 +158,7 @@ def test_linked_companion_files_are_rejected(tmp_path: Path, named: str) -> None
 @pytest.mark.parametrize(
     ("kind", "reason"), [(stat.S_IFLNK, "a link"), (stat.S_IFIFO, NO_FILE), (stat.S_IFCHR, NO_FILE)]
 )
-def test_a_link_or_device_in_a_zip_is_refused_by_name(
-    tmp_path: Path, kind: int, reason: str
-) -> None:
+def test_a_link_or_device_in_a_zip_is_refused(tmp_path: Path, kind: int, reason: str) -> None:
     entry = zipfile.ZipInfo("notes.md")
     entry.create_system, entry.external_attr = 3, (kind | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "notes.zip", "w") as packed:
@@ -213,9 +211,7 @@ def source(tmp_path: Path) -> Source:
     return source_at(str(tmp_path / "damaged.gz"))
 
 
-def test_a_damaged_file_is_closed_while_its_error_is_still_referenced(
-    source: Source, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_closed_while_its_error_lives(source: Source, tmp_path: Path) -> None:
     # The error holds the frames of its traceback, and they the stream.
     with pytest.raises(InputError, match="is damaged") as kept:
         source.head("damaged.gz")

@@ -285,9 +285,7 @@ async def test_cancelling_does_not_wait_for_a_silent_source(shelf: Shelf, corpus
             await loading
 
 
-async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
-    shelf: Shelf, corpus: Corpus
-) -> None:
+async def test_a_lost_batch_is_read_again_and_counted_once(shelf: Shelf, corpus: Corpus) -> None:
     bad = Reject(file="f", line=2, reason="it takes too long")
 
     class Fragile(Pile):
@@ -311,9 +309,7 @@ async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
     assert set(await stored(shelf, corpus)) == {"0", "2"}
 
 
-async def test_incomplete_documents_are_stored_reported_and_retried(
-    shelf: Shelf, corpus: Corpus
-) -> None:
+async def test_incomplete_documents_are_stored_and_retried(shelf: Shelf, corpus: Corpus) -> None:
     class Scans(Pile):
         """Documents that lack pages."""
 
@@ -331,9 +327,7 @@ async def test_incomplete_documents_are_stored_reported_and_retried(
     assert counts(await Run(shelf, corpus).loader.load(Pile(records(1)))) == (1, 0, 1, 0, 0)
 
 
-async def test_threads_are_stitched_across_batches_and_sources(
-    shelf: Shelf, corpus: Corpus
-) -> None:
+async def test_threads_are_joined_across_batches_and_sources(shelf: Shelf, corpus: Corpus) -> None:
     def post(identity: str, answered: str | None) -> SourceRecord:
         plain = record(identity, f"text of {identity}")
         return replace(plain, payload={**plain.payload, "author": "me", "in_reply_to": answered})

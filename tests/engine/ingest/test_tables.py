@@ -188,9 +188,7 @@ def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
         ("date,text\r2019-05-23,a\r", r"has the line ends of old Macs\. Save each sheet as CSV"),
     ],
 )
-def test_an_ambiguous_table_is_rejected_with_the_option_to_set(
-    path: Path, content: str, message: str
-) -> None:
+def test_an_ambiguous_table_names_the_option_to_set(path: Path, content: str, message: str) -> None:
     path.write_text(content)
     with pytest.raises(UnknownFormat, match=message):
         records(path)
@@ -203,9 +201,7 @@ def test_an_ambiguous_table_is_rejected_with_the_option_to_set(
         ({"text": "words"}, r"no column 'words'.*date"),
     ],
 )
-def test_columns_that_do_not_exist_are_named(
-    path: Path, columns: dict[str, str], message: str
-) -> None:
+def test_absent_columns_are_named(path: Path, columns: dict[str, str], message: str) -> None:
     path.write_text("date,text\n2019-05-23,a\n")
     with pytest.raises(UsageError, match=message):
         records(path, defaults=Defaults(columns=columns))

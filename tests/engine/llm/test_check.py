@@ -72,9 +72,7 @@ async def test_openrouter_is_asked_about_the_key(
         (500, "127.0.0.1 answered 500. Check llm.base_url."),
     ],
 )
-async def test_any_other_response_is_reported_with_a_fix(
-    endpoint: Listening, status: int, said: str
-) -> None:
+async def test_other_responses_tell_a_fix(endpoint: Listening, status: int, said: str) -> None:
     endpoint.status = status
     with pytest.raises(ModelRefused) as refused:
         await check_endpoint(asked_at(endpoint.url, KEY))
@@ -90,9 +88,7 @@ async def test_an_unreachable_server_is_reported_without_the_key(url: str) -> No
     )
 
 
-async def test_a_server_that_never_answers_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_server_that_never_answers_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.llm.transport._TOTAL", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -74,7 +74,6 @@ async def ask(client: ChatClient, *, schema: bool = False) -> ChatAnswer:
 
 
 async def error_of(server: ModelServer, *script: Step, **changes: Any) -> ModelError:
-    """Ask once and return the error it ends in."""
     server.script = script
     async with client_for(server, **changes) as client:
         with pytest.raises(ModelError) as raised:
@@ -140,9 +139,7 @@ async def test_an_answer_says_who_answered_and_what_it_cost(server: ModelServer)
     ["", "<html>portal</html>", "[]", "null", "{}", '{"choices": []}', '{"choices": [7]}',
      '{"choices": [{"message": "hi"}]}', '{"choices": [{"mess', "[" * 50_000, b"\xff\xfe\x00"],
 )  # fmt: skip
-async def test_an_invalid_completion_raises_model_answer_invalid(
-    server: ModelServer, body: str | bytes
-) -> None:
+async def test_an_invalid_completion_is_an_error(server: ModelServer, body: str | bytes) -> None:
     error = await error_of(server, raw(body))
     assert type(error) is ModelAnswerInvalid
     assert server.calls == 1
@@ -222,9 +219,7 @@ async def test_errors_inside_a_200_have_many_shapes(
     "body",
     ['{"error": "it broke"}', '{"message": "it broke"}', '{"detail": "it broke"}', "it broke"],
 )
-async def test_the_text_of_an_error_is_quoted_whatever_its_shape(
-    server: ModelServer, body: str
-) -> None:
+async def test_the_text_of_an_error_in_any_shape_is_quoted(server: ModelServer, body: str) -> None:
     assert "it broke" in str(await error_of(server, raw(body, 400)))
 
 
@@ -377,7 +372,7 @@ async def test_a_refusal_closes_the_breaker(server: ModelServer) -> None:
     "budget",
     [Budget(tokens=7120), Budget(cost_usd=0.002), Budget(tokens=0), Budget(cost_usd=0.0)],
 )
-async def test_past_the_budget_nothing_is_sent_until_midnight(
+async def test_past_the_budget_nothing_is_sent_that_day(
     server: ModelServer, budget: Budget
 ) -> None:
     server.script = [answer("yes")]

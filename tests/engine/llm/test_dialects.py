@@ -44,7 +44,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[DialectServer]
         yield running
 
 
-async def test_each_dialect_is_judged_and_what_it_refuses_is_remembered(
+async def test_each_dialect_is_judged_and_its_refusals_are_remembered(
     server: DialectServer,
 ) -> None:
     ledger = MemoryLedger()
@@ -161,9 +161,7 @@ async def test_a_stream_that_nobody_asked_for_is_read() -> None:
         ({"content": []}, "refusal", "filter of 127.0.0.1 took the answer"),
     ],
 )
-async def test_a_refusal_is_told_as_one_and_not_paid_twice(
-    message: object, reason: str, words: str
-) -> None:
+async def test_a_refusal_is_told_and_paid_once(message: object, reason: str, words: str) -> None:
     with pytest.raises(ModelDeclined, match=words):
         await ask(completion(message, reason))
     async with ModelServer() as server:

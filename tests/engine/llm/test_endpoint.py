@@ -83,9 +83,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ("Sun, 99 Mar 2026 12:00:30 GMT", None),
     ],
 )
-def test_retry_after_is_parsed_as_seconds_or_date(
-    header: str | None, seconds: float | None
-) -> None:
+def test_retry_after_is_read_as_seconds_or_date(header: str | None, seconds: float | None) -> None:
     assert requested_pause(header, NOW) == seconds
 
 

@@ -155,9 +155,7 @@ async def read_isolated(reader: ArticleReader, html: bytes = REPORT.encode()) ->
     return await reader.read(html, charset="utf-8", url=REPORT_URL, now=NOW)
 
 
-async def test_the_process_returns_the_extraction_and_survives_bad_pages(
-    reader: ArticleReader,
-) -> None:
+async def test_the_process_returns_articles_and_survives_bad_pages(reader: ArticleReader) -> None:
     assert await read_isolated(reader) == read_article(
         REPORT.encode(), charset="utf-8", url=REPORT_URL, now=NOW
     )

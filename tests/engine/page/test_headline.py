@@ -148,9 +148,7 @@ def test_a_headline_with_words_of_walls_is_one(title: str) -> None:
         ("https://elsewhere.example/harbour/12", False),
     ],
 )
-def test_a_post_of_a_channel_is_its_text_and_not_the_name_of_the_channel(
-    url: str, is_post: bool
-) -> None:
+def test_a_post_of_a_channel_is_its_text_and_not_its_name(url: str, is_post: bool) -> None:
     markup = og("Harbour Channel", "Telegram") + (
         f'<meta property="og:description" content="{HEADLINE}&#10;&#10;More below.">'
         "<title>Telegram: View @harbour</title>"

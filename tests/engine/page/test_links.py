@@ -78,9 +78,7 @@ def test_a_link_between_blanks_is_found_in_any_text(before: str, link: str, afte
         assert first_link(f"{before} {link} {after}") == link
 
 
-async def test_an_article_behind_redirects_in_another_encoding_is_read(
-    web: WebServer, fetcher: Fetcher
-) -> None:
+async def test_an_article_behind_redirects_is_decoded(web: WebServer, fetcher: Fetcher) -> None:
     web.pages["/short"] = redirect("/nota", 301)
     web.pages["/nota"] = page(ARGENTINE.encode("cp1252"), "text/html; charset=ISO-8859-1")
     headline = await headline_from_link(fetcher, HERE, web.url("/short"), now=NOW)
@@ -89,9 +87,7 @@ async def test_an_article_behind_redirects_in_another_encoding_is_read(
     assert headline.date == datetime(2016, 3, 14, 21, 5, tzinfo=UTC)
 
 
-async def test_an_address_that_leads_to_the_first_page_has_no_headline(
-    fetcher: Fetcher, web: WebServer
-) -> None:
+async def test_a_link_to_the_first_page_has_no_headline(fetcher: Fetcher, web: WebServer) -> None:
     web.pages["/"] = page("<title>The Lighthouse: news of the coast today</title>")
     web.pages["/ships-wait-off-the-coast"] = redirect("/", 302)
     with pytest.raises(FetchUntitled, match="ships wait off the coast"):
@@ -142,9 +138,7 @@ async def test_pages_that_lead_on_to_each_other_are_left_and_a_headline_stays(
     assert (await headline_from_link(fetcher, HERE, web.url("/live"), now=NOW)).text
 
 
-async def test_the_words_of_the_address_are_proposed_as_such(
-    web: WebServer, fetcher: Fetcher
-) -> None:
+async def test_the_words_of_an_address_are_proposed(web: WebServer, fetcher: Fetcher) -> None:
     path = "/2026/11/28/dow-falls-500-points-tariffs-1234567.html"
     web.pages[path] = page("<title>Just a moment...</title>")
     proposal = (

@@ -12,7 +12,6 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
 def story(number: int = 1, title: str | None = None, **changes: object) -> Story:
-    """A story of this morning."""
     title = title or f"Headline number {number}"
     values: dict[str, object] = {
         "id": number,
@@ -79,7 +78,6 @@ def posted(
     corpus: str = "demo",
     kind: HitKind | None = None,
 ) -> PostedTweet:
-    """A text that the chat was told."""
     return PostedTweet(
         story_id=story_id,
         corpus=corpus,

@@ -31,13 +31,11 @@ OPEN = subscribed(unjudged=True)
 def chosen_texts(
     finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None
 ) -> list[str]:
-    """The texts that are posted."""
     choice = choose_finds(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
 
 
 def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = None) -> Reason:
-    """Why a find is not posted."""
     choice = choose_finds(chat or subscribed(), [found], past, NOW)
     assert choice.chosen == ()
     return choice.left_out[0].reason

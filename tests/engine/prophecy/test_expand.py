@@ -64,7 +64,6 @@ class Memory(MemoryCache[Expansion]):
             self._arrival.notify_all()
 
     async def until_kept(self, number: int) -> None:
-        """Return when that many expansions are stored."""
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(lambda: len(self.stored) >= number)
 

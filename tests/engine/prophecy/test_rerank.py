@@ -195,9 +195,7 @@ async def test_concurrent_comparisons_wait_no_longer_than_their_timeout() -> Non
         StorageUnreachable("No primary."),
     ],
 )
-async def test_a_failure_gives_a_notice_and_leaves_only_the_order_unchanged(
-    error: Exception,
-) -> None:
+async def test_a_failure_gives_a_notice_and_leaves_the_order_unchanged(error: Exception) -> None:
     model = Model(error=error if isinstance(error, ModelUnreachable) else None)
     vectors = Vectors(refusal=error if isinstance(error, StorageError) else None)
     compared = await reranker(model, vectors).compare(CORPUS, "snow", BEST_FIRST)

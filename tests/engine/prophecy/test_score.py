@@ -412,9 +412,7 @@ def test_the_cosine_decides_what_is_a_hit(
 
 
 @pytest.mark.parametrize(("telling_words", "hits"), [(0, []), (1, [2]), (2, [2]), (3, [1, 2])])
-def test_a_short_headline_needs_one_of_its_words_in_the_text(
-    telling_words: int, hits: list[int]
-) -> None:
+def test_a_short_headline_needs_one_of_its_words(telling_words: int, hits: list[int]) -> None:
     found = texts({}, {0: 1})
     short = replace(tuned_scorer({1: 0.9, 2: 0.8}), telling_words=telling_words)
     assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits

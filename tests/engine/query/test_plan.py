@@ -96,9 +96,7 @@ def required(found: PlannedSearch) -> dict[str, list[list[str]]]:
         ("and/or", {"english": [["and or"]]}),
     ],
 )
-def test_each_language_looks_for_its_own_lexemes(
-    text: str, expected: dict[str, list[list[str]]]
-) -> None:
+def test_each_language_has_its_own_lexemes(text: str, expected: dict[str, list[list[str]]]) -> None:
     assert required(plan(text)) == expected
 
 
@@ -154,9 +152,7 @@ def test_written_words_are_scored_before_aliases() -> None:
         ("", 0),
     ],
 )
-def test_the_reference_score_uses_the_rarest_alternative_of_each_group(
-    text: str, expected: float
-) -> None:
+def test_the_reference_is_the_rarest_alternative_of_each_group(text: str, expected: float) -> None:
     found = plan(text, ("english",))
     assert compute_reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
 
@@ -213,9 +209,7 @@ def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
         (Filter("thread", "a b"), 'thread:"a b"'),
     ],
 )
-def test_a_filter_is_quoted_only_where_its_value_would_end_early(
-    condition: Filter, written: str
-) -> None:
+def test_a_filter_is_quoted_where_it_would_end_early(condition: Filter, written: str) -> None:
     assert str(condition) == written
 
 

@@ -223,7 +223,7 @@ def test_fusion_loses_and_repeats_no_item(rankings: list[list[int]]) -> None:
 
 
 @given(RANKINGS, st.integers(0, 30), st.integers(0, 30))
-def test_an_item_ahead_in_every_list_stays_ahead(
+def test_an_item_ahead_everywhere_stays_ahead(
     rankings: list[list[int]], one: int, other: int
 ) -> None:
     order = fuse_rankings(rankings)

@@ -88,9 +88,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     return put_library("sentence-transformers", tmp_path, monkeypatch)
 
 
-async def test_a_cross_encoder_is_loaded_once_and_its_logits_become_scores(
-    library: Library,
-) -> None:
+async def test_a_cross_encoder_is_loaded_once_and_its_logits_are_scores(library: Library) -> None:
     async with CrossEncoderReranker("some/model") as reranker:
         low, high = await reranker.rerank("many ships", scored(["a fish", "two ships"]))
         assert 0 < low < 0.01 < 0.99 < high < 1

@@ -71,9 +71,7 @@ async def test_scores_come_back_in_the_order_of_the_texts(stack: AsyncExitStack,
     assert reranker.name == "127.0.0.1/rerank-v4"
 
 
-async def test_many_texts_are_sent_in_portions_where_the_server_wants_it(
-    stack: AsyncExitStack,
-) -> None:
+async def test_many_texts_go_in_portions_where_the_server_wants_it(stack: AsyncExitStack) -> None:
     server = RerankServer(form="tei")
     reranker = await opened(stack, server, model="", key=None)
     texts = [f"ships {number} {'x' * 5000}" for number in range(70)]

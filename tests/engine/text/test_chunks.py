@@ -31,7 +31,6 @@ _BLOCKS = st.lists(
 
 
 def _numbered(count: int, length: int = 9) -> str:
-    """Return sentences in which every word occurs once."""
     return " ".join(
         " ".join(f"W{place}x{word}" for word in range(length)) + "." for place in range(count)
     )

@@ -325,9 +325,7 @@ def test_words_and_signs_stay(written: str) -> None:
         ("/srv2 and a.output", "srv2 and a. output"),
     ],
 )
-def test_addresses_from_the_sources_are_kept_without_scheme(
-    written: str, shown: str | None
-) -> None:
+def test_addresses_of_the_sources_are_kept_without_scheme(written: str, shown: str | None) -> None:
     held = (
         "https://www.debian.org/security/faq, http://debian.org/security/faq, www.example.org,"
         " https://wiki.debian.org/a. Node.js, a.out and /srv; w/@TigerWoods bob@b.example"

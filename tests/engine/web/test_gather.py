@@ -93,7 +93,6 @@ class World:
 
     @property
     def read(self) -> list[str]:
-        """The paths of pages that were asked for."""
         return [path for path in self.web.asked if path != "/robots.txt"]
 
 
@@ -423,9 +422,7 @@ async def test_a_spent_budget_asks_nobody(build: Build) -> None:
 
 
 @pytest.mark.parametrize("stage", ["search", "page"])
-async def test_cancelling_leaves_no_task_running(
-    build: Build, database: Database, stage: str
-) -> None:
+async def test_cancelling_leaves_no_task(build: Build, database: Database, stage: str) -> None:
     world = await build()
     world.found("/silent")
     world.web.pages["/silent"] = silent
@@ -443,9 +440,7 @@ async def test_cancelling_leaves_no_task_running(
     await until(lambda: not world.search.busy)
 
 
-async def test_a_database_that_fails_is_not_taken_for_an_empty_web(
-    build: Build, database: Database
-) -> None:
+async def test_a_failing_database_is_not_an_empty_web(build: Build, database: Database) -> None:
     world = await build()
     world.publish("/a")
     async with database.connection() as connection:

@@ -143,9 +143,7 @@ def test_a_repost_holds_the_original_url_and_is_not_own_text() -> None:
 
 
 @given(st.sets(st.integers(0, 10**6), max_size=40), st.integers(1, 5))
-def test_any_repository_tree_yields_every_post_once_in_order(
-    numbers: set[int], levels: int
-) -> None:
+def test_any_repository_tree_yields_each_post_once_in_order(numbers: set[int], levels: int) -> None:
     keys = [f"{POST}/{number:07}" for number in numbers]
     found, rejects = records(car(dict.fromkeys(keys, STORM) | {"a/b": {}}, levels=levels))
     assert [record.external_id for record in found] == [f"at://{DID}/{key}" for key in sorted(keys)]

@@ -74,9 +74,7 @@ MONTHLY = {
         (MONTHLY, [TWEET["id_str"]]),
     ],
 )
-def test_folder_and_zip_give_the_same(
-    files: dict[str, bytes], ids: list[str], tmp_path: Path
-) -> None:
+def test_folder_and_zip_are_alike(files: dict[str, bytes], ids: list[str], tmp_path: Path) -> None:
     folder = write(tmp_path / "export", files)
     prefixed = {f"twitter-2024/{name}": content for name, content in files.items()}
     for source in (folder, packed(tmp_path, files), packed(tmp_path, prefixed)):
@@ -110,9 +108,7 @@ def test_a_file_that_holds_no_tweets_says_what_it_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("manifest", [b"", b"window.__THAR_CONFIG = {", b"{}", b"[]"])
-def test_an_export_without_a_readable_manifest_has_no_author(
-    manifest: bytes, tmp_path: Path
-) -> None:
+def test_an_export_without_a_manifest_has_no_author(manifest: bytes, tmp_path: Path) -> None:
     write(tmp_path, {"tweets.js": NEWEST["data/tweets.js"], "manifest.js": manifest})
     (document,), rejects = documents(tmp_path)
     assert (document.author, rejects) == (None, [])
