@@ -256,6 +256,11 @@ def test_a_sentence_with_a_claim_needs_a_source(text: str) -> None:
     ]
 
 
+def test_the_number_of_a_line_is_no_claim() -> None:
+    sentence = DraftSentence(text="1) Rents rose.", sources=(1,))
+    assert check_sentence(sentence, [passage("Rents rose.")]) == ()
+
+
 @pytest.mark.parametrize(
     ("date", "dated_by", "right"),
     [

@@ -222,6 +222,8 @@ def test_merging_levels_an_answer_without_vectors() -> None:
     assert levelled[0].score < levelled[1].score
     assert levelled[1] == having
     assert level_hits([without], ScoreSettings().weights) == [without]
+    assert level_hits([without, having], {"semantic": 1.0})[0].score == 0  # words weigh nothing
+    assert level_hits([without, having], {})[0].score == without.score
 
 
 def test_equal_scores_go_by_date_then_id() -> None:

@@ -195,6 +195,10 @@ def test_long_texts_on_other_things_are_not_compared_letter_by_letter(
     compared.clear()
     distinct([posted(1, texts[0]), posted(2, TEXT), posted(3, OTHER)])
     assert compared == [0, 1, 2], "a short one is compared with all"
+    compared.clear()
+    text = "".join(random.Random(3).choices("abcdefghij", k=600))
+    distinct([posted(1, text), posted(2, _strewn(text, 4.2))])
+    assert compared == [0, 0], "426 pairs differ, of 403 that may"
 
 
 def _part(identity: int, item: int, text: str = TEXT) -> Candidate:
