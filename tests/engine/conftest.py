@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 
+import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 import stamina
 
@@ -13,6 +14,22 @@ from tests.fakes.web import WebServer, loopback_resolver
 LOOPBACK = FetchSettings(
     user_agent_contact="https://bot.example/about", allow_networks=("127.0.0.0/8",)
 )
+
+# Processes of others, such as the server from which commands are forked.
+_before = set[psutil.Process]()
+
+
+def workers() -> list[psutil.Process]:
+    """Return the processes that a test under `no_process_is_left` has started."""
+    return [child for child in psutil.Process().children() if child not in _before]
+
+
+@pytest.fixture
+def no_process_is_left() -> Iterator[None]:
+    _before.clear()
+    _before.update(psutil.Process().children())
+    yield
+    assert workers() == []
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 
 from engine.errors import FeedUnreadable, PresagioError
 from engine.feeds.read import FEED_LIMITS, FeedParser, read_feed
+from tests.engine.conftest import workers
 from tests.engine.feeds.documents import URL, item, rss
 from tests.isolation import forked_workers
 from tests.patience import PATIENCE, movable_time
@@ -22,14 +23,7 @@ GOOD = rss(item("The port is closed", link="https://e.org/1", more="<category>Se
 # Nested beyond a lenient parser's patience, behind something that a strict one stops at.
 ENDLESS = rss("<item><title></item>" + "<a>" * 1_000_000)
 MEGABYTE = 2**20
-
-
-# Processes of others, such as the server from which commands are forked.
-_before = set[psutil.Process]()
-
-
-def workers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child not in _before]
+pytestmark = pytest.mark.usefixtures("no_process_is_left")
 
 
 def used(process: psutil.Process) -> float:
@@ -51,14 +45,6 @@ async def until_busy(process: psutil.Process) -> None:
 async def parser() -> AsyncIterator[FeedParser]:
     async with FeedParser(workers=1) as parser:
         yield parser
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    _before.clear()
-    _before.update(psutil.Process().children())
-    yield
-    assert workers() == []
 
 
 @pytest.fixture

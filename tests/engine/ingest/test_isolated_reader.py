@@ -23,29 +23,15 @@ from engine.ingest.isolated_reader import ReadSource, SourceReader, StandardInpu
 from engine.ingest.load import BatchLost
 from engine.ingest.records import Defaults, Reject
 from engine.settings.fetching import IngestSettings
+from tests.engine.conftest import workers
 from tests.engine.ingest import reading as here
 from tests.isolation import forked_workers
 from tests.patience import PATIENCE, movable_time, until
 
 LIMITS = IngestSettings(seconds=0.5, seconds_per_megabyte=0.5, memory_mb=400)
+pytestmark = pytest.mark.usefixtures("no_process_is_left")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted on Linux alone")
 counted = pytest.mark.skipif(sys.platform == "win32", reason="processor time is not counted")
-
-
-# Processes of others, such as the server from which commands are forked.
-_before = set[psutil.Process]()
-
-
-def workers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child not in _before]
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    _before.clear()
-    _before.update(psutil.Process().children())
-    yield
-    assert workers() == []
 
 
 @pytest.fixture(autouse=True)
