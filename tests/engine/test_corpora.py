@@ -1,6 +1,7 @@
 """One corpus is meant, or it is said why none is: names, settings, roles and kinds."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,21 +14,11 @@ from engine.corpora import (
 )
 from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.values import Corpus, CorpusRole, Kind
+from tests.engine.candidates import CORPUS
 
 
 def corpus(name: str, kind: Kind = Kind.TWEETS, role: CorpusRole = CorpusRole.ARCHIVE) -> Corpus:
-    return Corpus(
-        id=1,
-        name=name,
-        kind=kind,
-        language="simple",
-        author=None,
-        url_template=None,
-        documents=1,
-        tokens=1,
-        languages=("simple",),
-        role=role,
-    )
+    return replace(CORPUS, name=name, kind=kind, role=role)
 
 
 MINE, YOURS = corpus("mine"), corpus("yours")

@@ -12,7 +12,6 @@ from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
 from engine.feeds.decide import (
     LONGEST,
     SPREAD,
-    add_jitter,
     decide_poll,
     find_remark,
     validators_of,
@@ -340,18 +339,3 @@ def test_the_longest_wait_applies(headers: dict[str, str], ttl: float | None, wa
 )
 def test_failures_double_the_wait_to_a_day(failures: int, asked: str | None, wait: float) -> None:
     assert wait_after_failure(failures, asked, now=NOW, settings=HALF_HOURLY) == wait
-
-
-@given(
-    headers=st.dictionaries(
-        st.sampled_from(["Cache-Control", "expires", "Date", "AGE", "retry-after"]), st.text()
-    ),
-    ttl=st.none() | st.floats(min_value=0),
-    jitter=st.floats(min_value=0, max_value=1),
-)
-def test_whatever_a_server_says_the_wait_stays_within_bounds(
-    headers: dict[str, str], ttl: float | None, jitter: float
-) -> None:
-    wait = wait_after_success(headers, ttl, now=NOW, settings=HALF_HOURLY)
-    assert HALF_HOURLY.interval <= wait <= LONGEST
-    assert wait <= add_jitter(wait, jitter=jitter) <= wait * 1.2

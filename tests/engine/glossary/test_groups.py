@@ -26,6 +26,7 @@ from engine.glossary.suggest import SuggestedPair
 from engine.query.parser import parse_query
 from engine.query.query import Phrase, Word
 from engine.text.terms import Reading
+from tests.engine.readings import reading
 
 STOP = {"the", "of", "up"}
 WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "new", "york"})
@@ -34,14 +35,7 @@ WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "n
 def read(texts: Sequence[str], language: str = "english") -> list[Reading]:
     """Read like a stemmer that knows one ending."""
     return [
-        Reading(
-            unit=unit,
-            language=language,
-            lexeme=word.lower().strip('"').removesuffix("s"),
-            position=at,
-            document_frequency=1,
-            max_tf=1,
-        )
+        reading(unit, word.lower().strip('"').removesuffix("s"), language=language, position=at)
         for unit, text in enumerate(texts)
         for at, word in enumerate(text.split(), start=1)
         if word.lower() not in STOP
@@ -275,10 +269,5 @@ def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:
 
 
 def test_stop_words_and_other_forms_of_a_word_fall_out() -> None:
-    def reading(unit: int, lexeme: str) -> Reading:
-        return Reading(
-            unit=unit, language="english", lexeme=lexeme, position=1, document_frequency=1, max_tf=1
-        )
-
     readings = [reading(0, "rate"), reading(2, "rate"), reading(3, "rise"), reading(4, "meet")]
     assert telling_terms(["rates", "the", "rate", "rise", "meet"], readings, 2) == ["rates", "rise"]

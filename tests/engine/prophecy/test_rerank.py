@@ -18,11 +18,12 @@ from engine.errors import (
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.rerank import HeadlineReranker, TunedModel
-from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
+from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
 from engine.vectors import NewVector, Scale, UnembeddedText, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
+from tests.engine.prophecy.test_retrieve import Words
 from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -226,25 +227,10 @@ async def test_comparing_without_vectors_or_content_returns_nothing() -> None:
     assert await similarity(Model(), Vectors(scale=None)) == {}
 
 
-@dataclass
-class Words:
-    """Proposes six texts by words; the first is the best."""
-
-    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        return [Term(word=text, lexemes=(text,), document_frequency=6, max_tf=9)]
-
-    async def top(
-        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
-    ) -> list[Candidate]:
-        return [
-            replace(candidate(number, f"text {number}"), matched={0: 10 - number}, length=9)
-            for number in range(1, 7)
-        ]
-
-    async def describe_documents(
-        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
-    ) -> list[Candidate]:
-        return []
+BY_WORDS = [
+    replace(candidate(number, f"text {number}"), matched={0: 10 - number}, length=9)
+    for number in range(1, 7)
+]
 
 
 class Approves:
@@ -271,14 +257,14 @@ async def prophecy(
     meaning = Meaning(
         embedder=lambda _: model,
         vectors=cast(Any, vectors),
-        descriptions=Words(),
+        descriptions=Words(BY_WORDS),
         reranker=reranker(model, vectors, best=4),
     )
     settings = ProphecySettings(similarity=100.0)
     request = SearchRequest(
         headline=Headline(text="snow", original="snow"), limit=6, now=NOW, mode=mode, embeds=embeds
     )
-    return await Prophet(Words(), judge, settings, meaning).prophesy(CORPUS, request)
+    return await Prophet(Words(BY_WORDS), judge, settings, meaning).prophesy(CORPUS, request)
 
 
 def order(found: Prophecy) -> list[int]:

@@ -21,9 +21,9 @@ from engine.query.query import (
     plan_query,
 )
 from engine.ranking import idf
-from engine.text.terms import Reading
 from engine.values import Kind
 from tests.engine.candidates import CORPUS as DEMO
+from tests.engine.readings import reading
 
 # What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.
 LEXEMES = {
@@ -59,15 +59,8 @@ def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -
 
 def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> PlannedSearch:
     readings = [
-        Reading(
-            unit=number,
-            language=language,
-            lexeme=lexeme,
-            position=position,
-            document_frequency=FREQUENCIES.get(lexeme, 0),
-            max_tf=2,
-        )
-        for number, unit in enumerate(list_units(query))
+        reading(at, lexeme, FREQUENCIES.get(lexeme, 0), language=language, position=position, tf=2)
+        for at, unit in enumerate(list_units(query))
         for language in languages
         for position, lexeme in enumerate(LEXEMES.get((unit.text, language), []), start=1)
     ]
@@ -171,10 +164,7 @@ def test_an_alias_contributes_only_its_weight_to_the_reference_score() -> None:
 
 
 def test_the_lexemes_of_a_chain_stand_in_the_order_of_the_text() -> None:
-    first = Reading(
-        unit=0, language="english", lexeme="or", position=1, document_frequency=1, max_tf=1
-    )
-    readings = (replace(first, lexeme="and", position=2), first)
+    readings = (reading(0, "and", position=2), reading(0, "or"))
     found = plan_query(parse_query("or/and"), ("english",), readings, documents=35)
     assert found.by_language[0].required == (((("or", 1), ("and", 2)),),)
 

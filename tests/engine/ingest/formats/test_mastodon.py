@@ -17,8 +17,6 @@ PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 NOTE = {
     "id": f"{ANA}/statuses/7",
     "type": "Note",
-    "summary": None,
-    "inReplyTo": None,
     "published": "2022-11-11T17:33:26Z",
     "url": "https://example.social/@ana/7",
     "attributedTo": ANA,
@@ -27,8 +25,6 @@ NOTE = {
     "conversation": "tag:example.social,2022-11-11:objectId=1:objectType=Conversation",
     "content": "<p>The storm is coming</p>",
     "contentMap": {"en": "<p>The storm is coming</p>"},
-    "attachment": [],
-    "tag": [],
 }
 BOOST = {
     "id": f"{ANA}/statuses/8/activity",

@@ -12,25 +12,15 @@ SNSCRAPE = {
     "url": "https://twitter.com/ana/status/1131393056299786240",
     "date": "2019-05-23T02:54:59+00:00",
     "rawContent": "A ship &amp; a canal https://t.co/abc",
-    "renderedContent": "A ship & a canal example.org",
     "id": 1131393056299786240,
     "user": USER,
-    "replyCount": 1,
     "retweetCount": 2,
     "likeCount": 3,
-    "quoteCount": 0,
-    "conversationId": 1131393056299786240,
     "lang": "en",
     "source": '<a href="http://twitter.com">Twitter Web Client</a>',
-    "sourceLabel": "Twitter Web Client",
     "links": [
         {"text": "example.org", "url": "https://example.org/a", "tcourl": "https://t.co/abc"}
     ],
-    "media": None,
-    "retweetedTweet": None,
-    "quotedTweet": None,
-    "inReplyToTweetId": None,
-    "hashtags": None,
 }
 TWSCRAPE = SNSCRAPE | {
     "id_str": "1131393056299786240",
@@ -45,14 +35,10 @@ NITTER = {
     "user": {"name": "Ana", "username": "@ana", "profile_id": "7", "avatar": ""},
     "date": "May 23, 2019 · 2:54 AM UTC",
     "is-retweet": False,
-    "is-pinned": False,
-    "external-link": "",
     "replying-to": [],
     "quoted-post": {},
     "stats": {"comments": 1, "retweets": 2, "quotes": 0, "likes": 3},
     "pictures": ["https://pbs.twimg.com/media/A1.jpg"],
-    "videos": [],
-    "gifs": [],
 }
 
 
