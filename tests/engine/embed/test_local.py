@@ -208,12 +208,6 @@ async def test_a_process_that_cannot_start_is_reported(
             await embedder.embed_query("a")
 
 
-async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) -> None:
-    async with embedding(library, batch=3) as embedder:
-        await embedder.embed_documents(["a", "b", "c", "d"])
-    assert [len(texts) for [texts] in library.calls("encode")] == [3, 1]
-
-
 async def test_a_process_may_be_started_before_it_is_asked(tiny: Library) -> None:
     async with embedding(tiny) as embedder:
         embedder.start()

@@ -411,11 +411,6 @@ def test_the_agent_without_a_contact_is_name_and_version() -> None:
     assert user_agent("") == f"Presagio/{version('presagio')}"
 
 
-async def test_a_scheme_is_required(fetcher: Fetcher) -> None:
-    with pytest.raises(FetchRefused, match="http://"):
-        await fetcher.get("news.example/page", limits=LIMITS)
-
-
 async def test_concurrent_fetches_are_limited(web: WebServer, fetcher: Fetcher) -> None:
     under_way, maximum, full = 0, 0, asyncio.Event()
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engine.budget import Budget
+from engine.errors import BudgetExhausted
 from engine.glossary.suggest import (
     GLOSSARY,
     AskedTerm,
@@ -121,3 +123,10 @@ async def test_an_unreadable_answer_is_requested_once_more(
     async with client_of(server, ledger=ledger) as asked:
         found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert (len(found.pairs), server.calls) == (1, 2)
+
+
+async def test_the_daily_budget_holds(server: ModelServer, ledger: MemoryLedger) -> None:
+    async with client_of(server, ledger=ledger, budget=Budget(tokens=0)) as asked:
+        with pytest.raises(BudgetExhausted):
+            await Suggester(asked).suggest(ME, TERMS, now=NOW)
+    assert server.calls == 0

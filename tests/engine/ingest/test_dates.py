@@ -1,5 +1,6 @@
 """The ways in which exports write a time."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.dates import read_written_time, read_zoned_time, zoned_or_utc
+from engine.ingest.dates import from_seconds, read_written_time, read_zoned_time, zoned_or_utc
 from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
 MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
@@ -63,10 +64,13 @@ def test_a_time_is_refused_with_the_reason(value: object, reason: str) -> None:
         read_zoned_time(value)
 
 
+@pytest.mark.parametrize("read_number", [zoned_or_utc, from_seconds])
 @pytest.mark.parametrize("value", [10**30, -(10**30), 0, 10**15])
-def test_milliseconds_outside_the_calendar_are_refused(value: int) -> None:
+def test_numbers_outside_the_calendar_are_refused(
+    read_number: Callable[[object], datetime], value: int
+) -> None:
     with pytest.raises(RecordError, match="outside"):
-        zoned_or_utc(value)
+        read_number(value)
 
 
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

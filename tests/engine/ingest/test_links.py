@@ -106,13 +106,6 @@ def test_a_linked_folder_is_not_walked(folder: Path) -> None:
     assert ([document.external_id for document in stored], rejects) == (["good.md"], [])
 
 
-def test_a_link_that_stays_in_the_folder_is_read(folder: Path) -> None:
-    (folder / "inner" / "notes.md").symlink_to("../good.md")
-    stored, rejects = documents(folder)
-    assert [document.text for document in stored] == ["It is coming."] * 2
-    assert rejects == []
-
-
 def test_a_path_given_by_the_user_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     for target in ("clone", "clone/good.md"):
         named = tmp_path / "named"

@@ -1,5 +1,6 @@
 """Articles come out of pages whole, and without what surrounds them."""
 
+import asyncio
 import json
 import os
 import re
@@ -198,6 +199,18 @@ async def test_a_page_nested_too_deeply_harms_no_other(reader: ArticleReader) ->
     with suppress(PageUnreadable):
         await read_isolated(reader, b"<div>" * 180_000 + b"text" * 100)
     assert await read_isolated(reader) is not None
+
+
+@pytest.mark.usefixtures("no_process_is_left")
+async def test_cancelling_ends_the_process_and_mixes_up_no_answers(reader: ArticleReader) -> None:
+    task = asyncio.create_task(read_isolated(reader, PARAGRAPHS))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    found = await read_isolated(reader)
+    assert found is not None
+    assert found.title == "Harbour traffic in 2024"
 
 
 # A link in a message is found, and its page becomes a headline

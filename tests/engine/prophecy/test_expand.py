@@ -24,7 +24,7 @@ from engine.prophecy.expand import (
     read_phrases,
 )
 from engine.search import Expansion, Headline
-from engine.values import Corpus
+from engine.values import Corpus, Kind
 from tests.engine.passages import ME
 from tests.fakes.model import (
     Asked,
@@ -305,6 +305,15 @@ async def test_a_refused_schema_is_left_out(bench: Bench) -> None:
         return await step(asked, request)  # type: ignore[arg-type]  # as they came
 
     assert (await bench.expand(refusing)).phrases == ("pump prices",)  # type: ignore[arg-type]
+
+
+async def test_a_private_corpus_is_not_named_to_another_machine(bench: Bench) -> None:
+    private = replace(CORPUS, kind=Kind.PERSONAL)
+    far = bench.seat(base_url="http://models.example/v1")
+    assert await far.expand(private, HEADLINE, now=NOW) == Expansion()
+    near = bench.seat()
+    bench.server.phrases = naming("pump prices")
+    assert (await near.expand(private, HEADLINE, now=NOW)).phrases == ("pump prices",)
 
 
 @pytest.mark.parametrize("text", ["", "?!", "  \u202e "])

@@ -213,13 +213,6 @@ async def test_a_slow_provider_is_not_waited_for(server: SearchServer) -> None:
         await asked(server, "exa", timeout=0.2)
 
 
-async def test_an_unreachable_provider_raises_an_error() -> None:
-    search = HttpSearch("exa", WebSearchSettings(), key=KEY, url="http://127.0.0.1:9/")
-    with pytest.raises(WebSearchUnreachable, match="no connection"):
-        await search.search("x", limit=1, now=NOW)
-    await search.aclose()
-
-
 @pytest.mark.parametrize(
     ("provider", "key", "said"),
     [

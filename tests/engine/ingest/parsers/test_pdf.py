@@ -147,19 +147,6 @@ def test_impossible_dates_are_ignored(date: str) -> None:
     assert found == (datetime(2020, 1, 1, tzinfo=UTC) if date == "D:2020" else None)
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (pdf(["Secret."], password=True), "protected by a password"),
-        (pdf(["Hello."])[:200], "damaged"),
-        (b"%PDF-1.4\nno more", "damaged"),
-    ],
-)
-def test_each_fault_of_a_pdf_has_its_own_reason(content: bytes, reason: str) -> None:
-    with pytest.raises(RecordError, match=reason):
-        parse_pdf(content, _BLIND)
-
-
 def test_a_page_without_text_is_read_as_a_picture() -> None:
     ocr = _StandIn("What a scan says.")
     found = parse_pdf(pdf([], ["Typed."], drawn=True), ocr)
