@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.corpora import (
-    corpora_of_kind,
-    meant_corpora,
-    news_corpus,
-    resolve_corpus,
-    role_of_new,
-)
+from engine.corpora import corpora_of_kind, meant_corpora, news_corpus, resolve_corpus, role_of_new
 from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.values import Corpus, CorpusRole, Kind
 from tests.engine.candidates import CORPUS
@@ -134,11 +128,7 @@ def test_the_news_are_found_by_their_role() -> None:
 
 @pytest.mark.parametrize(
     ("name", "role"),
-    [
-        ("demo", CorpusRole.DEMONSTRATION),
-        ("news", CorpusRole.NEWS),
-        ("demos", CorpusRole.ARCHIVE),
-    ],
+    [("demo", CorpusRole.DEMONSTRATION), ("news", CorpusRole.NEWS), ("demos", CorpusRole.ARCHIVE)],
 )
 def test_only_what_the_program_makes_gets_another_role(name: str, role: CorpusRole) -> None:
     assert role_of_new(name) is role

@@ -44,14 +44,6 @@ ARGENTINE = """<!doctype html>
 <h1>Murió el inventor del semáforo</h1></body></html>
 """
 
-BLOG = """<html><head><title>
-   The bridge will fall
-   &mdash; A quiet blog</title></head>
-<body><time datetime="2001-01-01">site since 2001</time>
-<article class=post><h1>The bridge will fall</h1>
-<time class="entry-date" datetime="2011-06-02 21:14">June 2</time></article></body></html>
-"""
-
 REPORT = """<!doctype html>
 <html lang="en"><head><title>Harbour traffic in 2024 | The Harbour Gazette</title>
 <meta property="og:title" content="Harbour traffic in 2024">

@@ -337,7 +337,7 @@ def test_posts_to_a_circle_are_private_and_those_to_a_community_are_not(tmp_path
     contents = list_exports(SourceRequest(str(tmp_path)))
     assert [part.format for part in contents.exports] == ["x-circle", "x-archive"]
     assert {d.text for d in documents(tmp_path)[0]} == {
-        *("tweets", "community-tweet", "twitter-circle-tweet"),
+        *("tweets", "community-tweet", "twitter-circle-tweet")
     }
     (tmp_path / "twitter-circle-tweet.js").write_bytes(
         b"window.YTD.twitter_circle_tweet.part0 = [ ]"

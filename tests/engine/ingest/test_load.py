@@ -194,10 +194,7 @@ async def test_progress_grows_to_the_result(shelf: Shelf, corpus: Corpus) -> Non
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=ROWS, second=ROWS, batch=st.integers(1, 5))
 def test_the_last_usable_version_wins_and_all_versions_are_counted(
-    database_url: str,
-    first: list[tuple[str, str]],
-    second: list[tuple[str, str]],
-    batch: int,
+    database_url: str, first: list[tuple[str, str]], second: list[tuple[str, str]], batch: int
 ) -> None:
     async def check() -> None:
         database = await Database.open(database_url)

@@ -138,8 +138,7 @@ def test_what_programs_leave_between_records_is_passed_over(
 
 
 @pytest.mark.parametrize(
-    "note",
-    ["Exportado el 3 de mayo\n\n", "Mine,,\n,,\n", "sep=,\nMine,\n", "Mine, of 2019\n\n"],
+    "note", ["Exportado el 3 de mayo\n\n", "Mine,,\n,,\n", "sep=,\nMine,\n", "Mine, of 2019\n\n"]
 )
 def test_what_stands_above_the_names_of_the_columns_is_no_record(path: Path, note: str) -> None:
     path.write_text(f"{note}id,fecha,texto\n1,23/05/2019,Hola\n1,fecha,texto\n")

@@ -241,10 +241,7 @@ async def test_a_verdict_contains_only_numbers_and_plain_reasons(bench: Bench) -
 
 @pytest.mark.parametrize(
     "changed",
-    [
-        replace(JUDGE, system="Score as you like."),
-        replace(JUDGE, repair="Score as you like."),
-    ],
+    [replace(JUDGE, system="Score as you like."), replace(JUDGE, repair="Score as you like.")],
     ids=["system", "repair"],
 )
 async def test_a_cached_verdict_for_another_prompt_is_not_used(

@@ -369,8 +369,7 @@ async def test_a_refusal_closes_the_breaker(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "budget",
-    [Budget(tokens=7120), Budget(cost_usd=0.002), Budget(tokens=0), Budget(cost_usd=0.0)],
+    "budget", [Budget(tokens=7120), Budget(cost_usd=0.002), Budget(tokens=0), Budget(cost_usd=0.0)]
 )
 async def test_past_the_budget_nothing_is_sent_that_day(
     server: ModelServer, budget: Budget

@@ -19,13 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import (
-    ExtraMissing,
-    FetchStatus,
-    FetchTimeout,
-    FetchUntitled,
-    PageUnreadable,
-)
+from engine.errors import ExtraMissing, FetchStatus, FetchTimeout, FetchUntitled, PageUnreadable
 from engine.extras import how_to_install
 from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
@@ -42,15 +36,7 @@ from engine.page.article import (
 from engine.process_pool import ProcessPool
 from tests.engine.conftest import workers
 from tests.fakes.articles import ARGENTINE, BRITISH, REPORT
-from tests.fakes.web import (
-    WebServer,
-    dripping,
-    gzipped,
-    packed,
-    page,
-    redirect,
-    reply,
-)
+from tests.fakes.web import WebServer, dripping, gzipped, packed, page, redirect, reply
 from tests.isolation import InThisProcess
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -77,10 +63,7 @@ def test_a_report_with_headings_list_and_table_is_extracted() -> None:
     ] == ("Harbour traffic in 2024",)
     assert headings[
         "Most of the ships carried grain, and one in five of them came from the north."
-    ] == (
-        "Harbour traffic in 2024",
-        "What they carried",
-    )
+    ] == ("Harbour traffic in 2024", "What they carried")
     assert (
         ArticleBlock(
             "Year | Ships\n2023 | 3,848\n2024 | 4,310",

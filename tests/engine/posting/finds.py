@@ -62,12 +62,7 @@ def prophecy(*hits: Hit, terms: tuple[Term, ...] = ()) -> Prophecy:
 
 def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
     """What the corpus answered to the story of that number."""
-    return StoryFind(
-        id=number,
-        story=of or story(number),
-        corpus="demo",
-        prophecy=prophecy(*hits),
-    )
+    return StoryFind(id=number, story=of or story(number), corpus="demo", prophecy=prophecy(*hits))
 
 
 def posted(

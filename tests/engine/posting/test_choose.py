@@ -264,10 +264,7 @@ def test_quiet_hours_are_local_and_may_span_midnight(
     start: str, end: str, zone: str, now: str, expected: bool
 ) -> None:
     chat = replace(
-        CHAT,
-        time_zone=zone,
-        quiet_from=time.fromisoformat(start),
-        quiet_to=time.fromisoformat(end),
+        CHAT, time_zone=zone, quiet_from=time.fromisoformat(start), quiet_to=time.fromisoformat(end)
     )
     moment = datetime.combine(datetime(2024, 6, 1, tzinfo=UTC), time.fromisoformat(now), UTC)
     assert is_quiet(chat, moment) is expected

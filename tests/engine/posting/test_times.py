@@ -33,7 +33,6 @@ def posts(
     *,
     step: timedelta = timedelta(minutes=1),
     down: tuple[str, str] | None = None,
-    grace: timedelta = GRACE,
 ) -> list[str]:
     """What is posted by a ticker that runs from `start` to `end` (UTC) except while it is `down`:
     the local date of each post and its local time. The chat has subscribed at `start`."""
@@ -45,7 +44,7 @@ def posts(
     for now in ticks(start, end, step):
         if down and utc(down[0]) <= now < utc(down[1]):
             continue
-        day = find_due_day(subscription, now, decided, grace)
+        day = find_due_day(subscription, now, decided, GRACE)
         if now >= look:
             look = next_look(subscription, now)
             assert now < look <= now + DAY

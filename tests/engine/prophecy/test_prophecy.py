@@ -84,12 +84,7 @@ class StandInJudge:
     asked: list[list[int]] = field(default_factory=list)
 
     async def judge(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        *,
-        now: datetime,
+        self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
     ) -> Verdict:
         self.asked.append([c.id for c in candidates])
         return Verdict(

@@ -72,12 +72,7 @@ class Vectors:
         return [UnembeddedText(id=one, text=f"text {one}", source=str(one)) for one in missing]
 
     async def store(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        embedded: Sequence[NewVector],
-        *,
-        claim: object = None,
+        self, corpus: Corpus, model_id: int, embedded: Sequence[NewVector], *, claim: object = None
     ) -> int:
         assert claim is None  # a search waits for nobody
         self.kept |= {one.id: one.vector for one in embedded}

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.rerank import (
-    TUNED_MODELS,
-    Comparison,
-    Predictions,
-    TunedModel,
-    predict_finds,
-)
+from engine.prophecy.rerank import TUNED_MODELS, Comparison, Predictions, TunedModel, predict_finds
 from engine.prophecy.score import (
     Scorer,
     Sureness,

@@ -41,12 +41,7 @@ LEXEMES = {
 FREQUENCIES = {"wall": 30, "walls": 2, "casa": 4, "cas": 6, "the": 1}
 LANGUAGES = ("english", "spanish")
 CORPUS = replace(
-    DEMO,
-    kind=Kind.SOCIAL,
-    language="english",
-    documents=35,
-    tokens=350,
-    languages=("english",),
+    DEMO, kind=Kind.SOCIAL, language="english", documents=35, tokens=350, languages=("english",)
 )
 
 
@@ -180,10 +175,7 @@ ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
 def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
     [group] = parse_query("login").expand_aliases(lambda unit: ALIASES.get(unit, ())).groups
     assert group == Group(
-        (
-            Alternative(Word("login")),
-            Alternative(Phrase("log in"), 0.4, alias_of=Word("login")),
-        )
+        (Alternative(Word("login")), Alternative(Phrase("log in"), 0.4, alias_of=Word("login")))
     )
 
 

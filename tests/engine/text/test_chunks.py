@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.chunks import (
-    OVERLAP,
-    Block,
-    split_chunks,
-    split_sentences,
-    token_count,
-)
+from engine.text.chunks import OVERLAP, Block, split_chunks, split_sentences, token_count
 from tests.conftest import FEW_EXAMPLES
 
 _WORDS = st.sampled_from(

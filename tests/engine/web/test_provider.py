@@ -18,15 +18,7 @@ from engine.errors import (
 from engine.settings.fetching import WebSearchSettings
 from engine.web.providers import HttpSearch
 from engine.web.results import FORMS, WebAnswer, WebResult, shorten_query
-from tests.fakes.search import (
-    KEY,
-    LIMITED,
-    SPENT,
-    Hit,
-    SearchServer,
-    dropped,
-    garbage,
-)
+from tests.fakes.search import KEY, LIMITED, SPENT, Hit, SearchServer, dropped, garbage
 from tests.fakes.stand_in import Step, answer, slow
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

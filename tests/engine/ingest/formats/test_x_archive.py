@@ -68,11 +68,7 @@ MONTHLY = {
 
 @pytest.mark.parametrize(
     ("files", "ids"),
-    [
-        (NEWEST, ["1", "2", "3", "10"]),
-        (OLDER, ["1", "2"]),
-        (MONTHLY, [TWEET["id_str"]]),
-    ],
+    [(NEWEST, ["1", "2", "3", "10"]), (OLDER, ["1", "2"]), (MONTHLY, [TWEET["id_str"]])],
 )
 def test_folder_and_zip_are_alike(files: dict[str, bytes], ids: list[str], tmp_path: Path) -> None:
     folder = write(tmp_path / "export", files)
