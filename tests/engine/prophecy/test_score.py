@@ -333,6 +333,7 @@ def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
     first, middle, last = term_weights([term("a"), term("b"), term("c")], DOCUMENTS)
     assert first / last == pytest.approx(1.5)
     assert first > middle > last
+    assert term_weights([term("a"), term("b")], DOCUMENTS) == [first, last]
 
 
 def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
