@@ -122,6 +122,11 @@ def test_notices_explain_input_that_was_reinterpreted(text: str, said: str) -> N
     assert said in " ".join(parse_query(text).notices)
 
 
+@pytest.mark.parametrize("text", ["a OR b", "a OR OR b", " " * 50_000])
+def test_nothing_is_said_of_what_is_read_as_written(text: str) -> None:
+    assert parse_query(text).notices == ()
+
+
 def test_filters_are_listed_only_for_one_that_there_is_not() -> None:
     assert len(parse_query("a NOT b").notices) == len(parse_query("on:soon").notices) == 1
 
