@@ -106,6 +106,7 @@ def test_links_tags_and_mentions_come_from_facets() -> None:
             facet("example.org/2020...",
                   **{"$type": f"{kind}#link", "uri": "https://example.org/2020/05/storm"}),
             facet("#storm", **{"$type": f"{kind}#tag", "tag": "storm"}),
+            {"features": [{"$type": f"{kind}#tag", "tag": "of no letters"}]},
         ],
         tags=["Weather"],
     )  # fmt: skip
