@@ -279,11 +279,18 @@ def test_only_the_publication_date_counts_as_evidence(
     assert (faults == []) is right
 
 
-@pytest.mark.parametrize(("months", "right"), [("Two", True), ("Three", False), ("Fifty", False)])
-def test_the_interval_between_dates_may_be_told_in_months(months: str, right: bool) -> None:
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("Two months later it was signed.", True),
+        ("Three months later it was signed.", False),
+        ("Fifty months later it was signed.", False),
+        ("It was signed for two months.", False),
+    ],
+)
+def test_the_interval_between_dates_may_be_told_in_months(said: str, right: bool) -> None:
     held = passage("Begun on 3 December 2019, signed on 3 February 2020.")
-    sentence = DraftSentence(text=f"{months} months later it was signed.", sources=(1,))
-    assert (check_sentence(sentence, [held]) == ()) is right
+    assert (check_sentence(DraftSentence(text=said, sources=(1,)), [held]) == ()) is right
 
 
 # Spanish that shares its most frequent words with Catalan and others: "va a", "de la", "en", "del".
