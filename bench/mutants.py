@@ -32,10 +32,7 @@ from tests.database import CARELESS
 ROOT = Path(__file__).resolve().parents[1]
 # The core, and the tests of each of its modules.
 CORE = {
-    "engine/prophecy/score.py": (
-        "engine/prophecy/test_score.py",
-        "engine/prophecy/test_order.py",
-    ),
+    "engine/prophecy/score.py": ("engine/prophecy/test_score.py",),
     "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_merge.py"),
     "engine/query/parser.py": ("engine/query",),
     "engine/query/query.py": ("engine/query",),

@@ -213,7 +213,7 @@ class Verdict:
 class Hit:
     """A candidate with its final score, the parts of the score, and why it was found."""
 
-    rank: int
+    rank: int = 0  # in the answer, from 1; 0 until it has a place there
     candidate: Candidate
     score: float
     parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each

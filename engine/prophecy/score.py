@@ -147,14 +147,15 @@ def _level_parts(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
     """Return a hit with unknown parts counted as 0, which lowers its mean."""
     if parts == hit.parts:
         return hit
-    smaller = _evidence_weight(hit.parts, weights) / _evidence_weight(parts, weights)
-    return replace(hit, parts=parts, score=hit.score * smaller)
+    known, levelled = (_evidence_weight(each, weights) for each in (hit.parts, parts))
+    return replace(hit, parts=parts, score=hit.score * known / levelled if levelled else hit.score)
 
 
 def _evidence_weight(parts: Parts, weights: Mapping[str, float]) -> float:
-    """Return the sum of the weights of the known evidence, or 1 if it is 0."""
-    names = (name for name, value in parts.items() if value is not None and name != "age")
-    return sum(weights.get(name, 0.0) for name in names) or 1.0
+    """Return the sum of the weights of the known evidence."""
+    return sum(
+        weight for name, weight in weights.items() if name != "age" and parts.get(name) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +253,6 @@ class Scorer:
         multipliers = list_factors(candidate) if predicted is None else {}
         score = self._score_candidate(candidate, parts) if predicted is None else predicted
         return Hit(
-            rank=0,
             candidate=candidate,
             score=score * math.prod(multipliers.values()),
             parts=parts,

@@ -31,17 +31,21 @@ _NOT = Message("NOT was read as a word. To leave out a word, write a minus befor
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A word or phrase, a filter, a notice, or (if none of these) an OR."""
+    """A word or phrase, wanted or excluded, a filter, a notice, or (if none of these) an OR."""
 
     unit: Unit | None = None
+    excluded: Unit | None = None
     filter: Filter | None = None
-    negated: bool = False
     notice: Message | None = None
     unknown: bool = False  # the notice is of a filter that there is not
 
     @property
     def is_or(self) -> bool:
-        return not (self.unit or self.filter or self.notice)
+        return not (self.counts or self.notice)
+
+    @property
+    def counts(self) -> bool:
+        return bool(self.unit or self.excluded or self.filter)
 
 
 def parse_query(text: str) -> Query:
@@ -50,7 +54,7 @@ def parse_query(text: str) -> Query:
     counted = 0
     reader = _Reader(make_storable(text[:LONGEST].translate(_QUOTES)))
     for part in reader.parts():
-        counted += bool(part.unit or part.filter)
+        counted += part.counts
         if counted > MAX_PARTS:
             notice = Message("Only the first {number} parts of the query count.", number=MAX_PARTS)
             parts.append(_Part(notice=notice))
@@ -69,7 +73,7 @@ def parse_query(text: str) -> Query:
         )
     return Query(
         groups=groups,
-        excluded=tuple(dict.fromkeys(p.unit for p in parts if p.unit and p.negated)),
+        excluded=tuple(dict.fromkeys(p.excluded for p in parts if p.excluded)),
         filters=tuple(dict.fromkeys(p.filter for p in parts if p.filter)),
         notices=tuple(dict.fromkeys(notices)),
     )
@@ -84,13 +88,13 @@ def _group_parts(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
             dangling |= not open_ and not joining
             joining = open_ or joining
             open_ = False
-        elif part.unit and not part.negated:
+        elif part.unit:
             if joining:
                 groups[-1].append(part.unit)
             else:
                 groups.append([part.unit])
             joining, open_ = False, True
-        elif part.unit or part.filter:
+        elif part.counts:
             dangling |= joining
             joining = open_ = False
     distinct = (tuple(dict.fromkeys(units)) for units in groups)
@@ -223,7 +227,7 @@ def _build_filter_part(run: str, name: str, value: str, negated: bool) -> Iterat
 def _build_unit_part(unit: Unit, negated: bool) -> _Part:
     if len(unit.text) > LONGEST_PART:
         return _Part(notice=_TOO_LONG)
-    return _Part(unit=unit, negated=negated)
+    return _Part(excluded=unit) if negated else _Part(unit=unit)
 
 
 def _is_word(character: str) -> bool:

@@ -13,8 +13,8 @@ from engine.errors import PresagioError
 from tests.bot.command_line import write_tweets
 from tests.bot.web.stage import WebStage, web_stage
 from tests.engine.ingest.formats import (
-    test_claude,
-    test_messenger,
+    test_chatgpt,
+    test_meta,
     test_telegram_html,
     test_whatsapp,
 )
@@ -30,8 +30,8 @@ READ: dict[str, bytes] = {
     "above.txt": f"A chat\n\n12/03/2023, 20:11 - Ana: {WORD}\n12/03/2023, 20:12 - Bob: x".encode(),
     "ios.txt": test_whatsapp.IOS.replace("storm", WORD).encode(),
     "messages.html": test_telegram_html.page(test_telegram_html.WORDS.replace("flood", WORD)),
-    "conversations.json": orjson.dumps([test_claude.TALK]).replace(b"dam hold", WORD.encode()),
-    "message_1.json": orjson.dumps(test_messenger.CHAT).replace(b"see this", WORD.encode()),
+    "conversations.json": orjson.dumps([test_chatgpt.TALK]).replace(b"dam hold", WORD.encode()),
+    "message_1.json": orjson.dumps(test_meta.CHAT).replace(b"see this", WORD.encode()),
     "chats.csv": f"sender,date,message\nAna,2020-01-01 10:00,{WORD}\n".encode(),
 }
 REFUSED: dict[str, bytes] = {

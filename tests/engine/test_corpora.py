@@ -1,33 +1,18 @@
 """One corpus is meant, or it is said why none is: names, settings, roles and kinds."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pytest
 
-from engine.corpora import (
-    corpora_of_kind,
-    meant_corpora,
-    news_corpus,
-    resolve_corpus,
-    role_of_new,
-)
+from engine.corpora import corpora_of_kind, meant_corpora, news_corpus, resolve_corpus, role_of_new
 from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.values import Corpus, CorpusRole, Kind
+from tests.engine.candidates import CORPUS
 
 
 def corpus(name: str, kind: Kind = Kind.TWEETS, role: CorpusRole = CorpusRole.ARCHIVE) -> Corpus:
-    return Corpus(
-        id=1,
-        name=name,
-        kind=kind,
-        language="simple",
-        author=None,
-        url_template=None,
-        documents=1,
-        tokens=1,
-        languages=("simple",),
-        role=role,
-    )
+    return replace(CORPUS, name=name, kind=kind, role=role)
 
 
 MINE, YOURS = corpus("mine"), corpus("yours")
@@ -143,11 +128,7 @@ def test_the_news_are_found_by_their_role() -> None:
 
 @pytest.mark.parametrize(
     ("name", "role"),
-    [
-        ("demo", CorpusRole.DEMONSTRATION),
-        ("news", CorpusRole.NEWS),
-        ("demos", CorpusRole.ARCHIVE),
-    ],
+    [("demo", CorpusRole.DEMONSTRATION), ("news", CorpusRole.NEWS), ("demos", CorpusRole.ARCHIVE)],
 )
 def test_only_what_the_program_makes_gets_another_role(name: str, role: CorpusRole) -> None:
     assert role_of_new(name) is role

@@ -96,16 +96,12 @@ def test_the_current_installation_is_detected() -> None:
 
 
 @pytest.mark.parametrize("direct", [None, [], {"url": "file:///gone", "dir_info": {}}])
-def test_sources_that_are_not_there_are_not_named(
-    monkeypatch: pytest.MonkeyPatch, direct: object
-) -> None:
+def test_absent_sources_are_not_named(monkeypatch: pytest.MonkeyPatch, direct: object) -> None:
     metadata_with(monkeypatch, direct)
     assert read_installation().sources is None
 
 
-def test_a_folder_with_a_strange_name_is_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_strangely_named_folder_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sources = tmp_path / "año #1"
     sources.mkdir()
     metadata_with(monkeypatch, {"url": sources.as_uri(), "dir_info": {"editable": True}})
@@ -136,9 +132,7 @@ def test_metadata_of_uv_and_pipx_is_read(tmp_path: Path) -> None:
     assert read_installation(damaged).extras == ()
 
 
-def test_an_environment_without_pip_needs_uv(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_environment_without_pip_has_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for found, tool in ((None, "uv pip"), (object(), "pip")):
         monkeypatch.setattr(extras, "find_spec", lambda _, found=found: found)
         assert read_installation(tmp_path).tool == tool

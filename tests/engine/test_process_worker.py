@@ -121,9 +121,7 @@ def test_an_error_comes_out_as_it_went_in() -> None:
         (StorageError("a", fix="b"), "PresagioError"),
     ],
 )
-def test_errors_keep_their_closest_known_type_and_message(
-    error: PresagioError, crossed: str
-) -> None:
+def test_errors_keep_their_nearest_type_and_message(error: PresagioError, crossed: str) -> None:
     unpacked = unpack(PresagioError, pack(error))
     assert (type(unpacked).__name__, str(unpacked)) == (crossed, str(error))
 
@@ -194,14 +192,8 @@ class Outer:
 
 
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-5, minutes=-30))]))
-
-
 TEXTS = st.text(alphabet=st.characters(exclude_categories=[]))  # lone surrogates too
-
-
 INNER = st.builds(Inner, st.none() | MOMENTS, st.binary())
-
-
 OUTER = st.builds(
     Outer,
     text=TEXTS,

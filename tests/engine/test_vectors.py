@@ -22,9 +22,7 @@ WIDE = Scale(mean=0.05, deviation=0.05, same=1.0)
         (("¿Y ahora?",), "¿Y ahora?"),
     ],
 )
-def test_meaningless_parts_of_a_text_are_not_embedded(
-    parts: tuple[str | None, ...], text: str
-) -> None:
+def test_meaningless_parts_are_not_embedded(parts: tuple[str | None, ...], text: str) -> None:
     assert join_embeddable(*parts) == text
 
 

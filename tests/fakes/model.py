@@ -14,13 +14,19 @@ unless a test says otherwise.
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
+from engine.budget import Budget
+from engine.llm.client import BREAKER_FAILURES, ChatClient
+from engine.llm.spending import Account
+from engine.settings.models import LlmSettings
 from tests.fakes import stand_in
+from tests.fakes.ports import MemoryLedger
 from tests.fakes.stand_in import StandIn
 from tests.patience import PATIENCE
 
@@ -124,6 +130,34 @@ class ModelServer(StandIn):
         if fault := _refusal(asked.body, openrouter=self.openrouter):
             return web.json_response({"error": {"code": 400, "message": fault}}, status=400)
         return await (self.phrases or naming())(asked, request)
+
+
+class Reachable(Protocol):
+    """A server with a chat endpoint."""
+
+    @property
+    def base_url(self) -> str: ...
+
+
+def client_of(
+    server: Reachable,
+    *,
+    ledger: MemoryLedger | None = None,
+    budget: Budget | None = None,
+    api_key: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    breaker_failures: int = BREAKER_FAILURES,
+    **settings: Any,
+) -> ChatClient:
+    """Return a client that asks a stand-in, with other settings where they are given."""
+    values = {"base_url": server.base_url, "total_timeout": PATIENCE / 2} | settings
+    return ChatClient(
+        LlmSettings(**values),
+        api_key=api_key,
+        account=Account(ledger or MemoryLedger(), budget or Budget()),
+        clock=clock,
+        breaker_failures=breaker_failures,
+    )
 
 
 def _refusal(body: Mapping[str, Any], *, openrouter: bool) -> str | None:

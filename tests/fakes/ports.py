@@ -4,23 +4,25 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from typing import Generic, TypeVar
 
 from engine.budget import BudgetSource, PlannedCall
-from engine.search import Verdict
 from engine.values import Usage, add_usage
+
+Kept = TypeVar("Kept")
 
 
 @dataclass
-class MemoryCache:
-    """A Cache of verdicts."""
+class MemoryCache(Generic[Kept]):
+    """A Cache of verdicts, answers or expansions."""
 
-    stored: dict[str, Verdict] = field(default_factory=dict)
+    stored: dict[str, Kept] = field(default_factory=dict)
 
-    async def get(self, key: str) -> Verdict | None:
+    async def get(self, key: str) -> Kept | None:
         return self.stored.get(key)
 
-    async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
-        self.stored[key] = verdict
+    async def put(self, key: str, value: Kept, *, now: datetime) -> None:
+        self.stored[key] = value
 
 
 @dataclass

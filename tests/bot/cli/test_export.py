@@ -13,7 +13,6 @@ from tests.bot.command_line import ROOT, ask, write_chat
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.engine.ingest.reading import TWEET
-from tests.engine.ingest.test_exchange import CONTENTS_OF_X
 from tests.engine.ingest.test_hostile import contents
 
 _STORED = """
@@ -84,7 +83,7 @@ def test_every_import_format_round_trips(
     invoke: Invoke, database: str, tmp_path: Path, form: str
 ) -> None:
     files = defaultdict[str, list[str]](list)
-    for number, content in enumerate((*contents(tmp_path), *CONTENTS_OF_X)):
+    for number, content in enumerate(contents(tmp_path)):
         file = content if isinstance(content, Path) else tmp_path / f"{number}.txt"
         if isinstance(content, bytes):  # in which each tweet has an id of its own
             file.write_bytes(content.replace(str(TWEET["id_str"]).encode(), b"9%d" % number))

@@ -3,68 +3,42 @@
 import asyncio
 import json
 import re
-import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from engine.answer.answer import Answerer
+from engine.answer.answer import Answerer, extract_claims
 from engine.answer.ask_model import ANSWER
-from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Question
-from engine.budget import Budget
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Passage, Question
 from engine.llm.client import ChatClient
-from engine.llm.spending import Account
 from engine.messages import as_message
-from engine.settings.models import LlmSettings
 from engine.settings.searching import AnswerSettings
 from engine.values import Usage
 from tests.engine.judge.test_judge import NOW
 from tests.engine.passages import ME, gathered, passage
-from tests.fakes.model import Asked, ModelServer, Step, answer, failure, judging, slow
-from tests.fakes.ports import MemoryLedger
+from tests.fakes.model import Asked, ModelServer, Step, answer, client_of, failure, judging, slow
+from tests.fakes.ports import MemoryCache, MemoryLedger
 
 QUESTION = Question(text="What about coffee?")
 FOUND = gathered("Coffee is dear.", "Tea is cheap.", "Coffee was cheap once. Not now.")
 EXTRACT = "“Coffee is dear.” [1] “Coffee was cheap once.” [2] “Tea is cheap.” [3]"
 
 
-class MemoryAnswers:
-    """A Cache of answers in memory."""
-
-    def __init__(self) -> None:
-        self.stored: dict[str, ModelAnswer] = {}
-
-    async def get(self, key: str) -> ModelAnswer | None:
-        return self.stored.get(key)
-
-    async def put(self, key: str, answer: ModelAnswer, *, now: object) -> None:
-        self.stored[key] = answer
-
-
 class Bench:
-    """An answerer, its stand-in model and its memory."""
-
     def __init__(self, server: ModelServer) -> None:
         self.server = server
-        self.cache = MemoryAnswers()
+        self.cache = MemoryCache[ModelAnswer]()
         self.ledger = MemoryLedger()
+        self.clients = list[ChatClient]()
         self.answerer = self.seat()
 
-    def seat(
-        self,
-        settings: AnswerSettings | None = None,
-        *,
-        budget: Budget | None = None,
-        retries: int = 0,
-    ) -> Answerer:
+    def seat(self, settings: AnswerSettings | None = None, **changes: Any) -> Answerer:
         """Put another answerer in front of the same server and memory."""
-        self.client = ChatClient(
-            LlmSettings(base_url=self.server.base_url, retries=retries),
-            account=Account(self.ledger, budget or Budget()),
-            clock=time.monotonic,
-            breaker_failures=2,
-        )
+        chosen = {"retries": 0, "breaker_failures": 2, **changes}
+        self.client = client_of(self.server, ledger=self.ledger, **chosen)
+        self.clients.append(self.client)
         self.answerer = Answerer(settings, self.client, self.cache)
         return self.answerer
 
@@ -75,20 +49,18 @@ class Bench:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    async with ModelServer() as server:
-        built = Bench(server)
-        yield built
-        await built.client.aclose()
+async def bench(server: ModelServer) -> AsyncIterator[Bench]:
+    built = Bench(server)
+    yield built
+    for client in built.clients:
+        await client.aclose()
 
 
 def claims(*said: tuple[str, list[int]]) -> Step:
     return answer(json.dumps({"claims": [{"text": t, "sources": s} for t, s in said]}))
 
 
-async def test_claims_cite_sources_numbered_by_first_use(
-    bench: Bench,
-) -> None:
+async def test_claims_cite_sources_numbered_by_first_use(bench: Bench) -> None:
     got = await bench.ask(claims(("It was cheap.", [3]), ("It is dear.", [1, 3])))
     assert got.outcome is AnswerOutcome.ANSWERED
     assert got.text == "It was cheap. [1] It is dear. [1][2]"
@@ -99,17 +71,13 @@ async def test_claims_cite_sources_numbered_by_first_use(
     assert [purpose for _, _, purpose, _ in bench.ledger.calls] == ["answer"]
 
 
-async def test_an_invalid_citation_is_removed_with_a_sentence_that_has_no_other(
-    bench: Bench,
-) -> None:
+async def test_an_invalid_citation_goes_with_a_sentence_that_has_no_other(bench: Bench) -> None:
     got = await bench.ask(claims(("It is dear.", [1, 4]), ("Buy mine.", [9]), ("So there.", [])))
     assert got.text == "It is dear. [1]"
     assert got.damage == {"unknown_source": 2}
 
 
-async def test_a_sentence_without_a_source_is_marked_where_the_settings_say_so(
-    bench: Bench,
-) -> None:
+async def test_a_sentence_without_a_source_is_marked_where_settings_say_so(bench: Bench) -> None:
     bench.seat(AnswerSettings(uncited="mark"))
     got = await bench.ask(claims(("It is dear.", [1]), ("So there.", [9])))
     assert got.text == "It is dear. [1] So there. [?]"
@@ -133,9 +101,7 @@ async def test_an_answer_to_another_prompt_is_not_used(
     assert (again.cached, again.prompt_version) == (False, changed.version)
 
 
-async def test_an_answer_without_citations_is_replaced_by_an_extract(
-    bench: Bench,
-) -> None:
+async def test_an_answer_without_citations_is_replaced_by_an_extract(bench: Bench) -> None:
     got = await bench.ask(claims(("Coffee is a conspiracy.", [])))
     assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.text == EXTRACT
@@ -210,9 +176,7 @@ async def test_an_answer_truncated_before_the_first_claim_is_not_silence(bench: 
     assert got.outcome is AnswerOutcome.EXTRACTED
 
 
-async def test_a_failing_model_is_a_notice_and_after_some_failures_left_alone(
-    bench: Bench,
-) -> None:
+async def test_a_failing_model_is_a_notice_and_after_failures_left_alone(bench: Bench) -> None:
     first = await bench.ask(failure(503))
     assert (first.outcome, first.text) == (AnswerOutcome.EXTRACTED, EXTRACT)
     assert (first.notice or "").startswith("Not answered by the model: ")
@@ -220,13 +184,6 @@ async def test_a_failing_model_is_a_notice_and_after_some_failures_left_alone(
     third = await bench.ask()
     assert "failed 2 times in a row and is left alone" in (third.notice or "")
     assert bench.server.calls == 2
-
-
-async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
-    bench.seat(budget=Budget(tokens=0))
-    got = await bench.ask(claims(("It is dear.", [1])))
-    assert "budget" in (got.notice or "")
-    assert (got.outcome, bench.server.calls) == (AnswerOutcome.EXTRACTED, 0)
 
 
 async def test_notices_of_the_search_come_before_those_of_the_answer(bench: Bench) -> None:
@@ -293,3 +250,105 @@ def assert_harmless(got: CitedAnswer) -> None:
     assert not re.search(r"[<>`*【】\x00-\x1f\u200b\u202e]|://|javascript:", text), text
     for name in re.findall(r"evil\.[\w/]+|@\w+", text):  # an adapter makes no link of it
         assert name in held
+
+
+# Answers without a model: sentences of the sources, cited
+
+
+def quotes(*passages: Passage, maximum: int = 3) -> list[tuple[str, tuple[int, ...]]]:
+    return [(claim.text, claim.passages) for claim in extract_claims(passages, maximum=maximum)]
+
+
+def test_the_sentence_with_most_matched_words_represents_its_source() -> None:
+    dear = passage("It rains. The coffee is dear. Good night.", id=1)
+    both = passage("No. The coffee harvest failed! Yes.", id=2, matched=("coffee", "harvest"))
+    assert quotes(dear, both) == [
+        ("The coffee harvest failed!", (2,)),
+        ("The coffee is dear.", (1,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "matched", "quote"),
+    [
+        ("It rains. Harvests fail. So.", ("harvesting",), "Harvests fail."),
+        ("It rains. A mug of java. So.", ("coffee → java",), "A mug of java."),
+        ("First this. Then that.", (), "First this."),
+        ("* Coffee is dear.", ("coffee",), "Coffee is dear."),
+        (
+            "Coffee here\n\nThe coffee was dear.\n\ncoffee, sugar,",
+            ("coffee",),
+            "The coffee was dear.",
+        ),
+        ("🤷 https://pictures.example/1 !", ("coffee",), None),
+    ],
+    ids=["form", "alias", "by meaning", "bullet", "heading and fragment", "no words"],
+)
+def test_the_quoted_sentence_is_whole_and_has_the_matched_word(
+    text: str, matched: tuple[str, ...], quote: str | None
+) -> None:
+    assert quotes(passage(text, matched=matched)) == ([(quote, (1,))] if quote else [])
+
+
+def test_extract_has_no_duplicates_and_respects_the_limit() -> None:
+    same = [passage("The coffee is dear.", id=number) for number in (1, 2)]
+    others = [passage(f"Coffee number {number}.", id=number) for number in range(3, 9)]
+    found = quotes(*same, *others, maximum=4)
+    assert len(found) == 4
+    assert [text for text, _ in found].count("The coffee is dear.") <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The coffee of debian.org/security/faq costs 2*3*4 <3 in /srv with Node.js and a.out.",
+        "Coffee w/@TigerWoods and @bob_b, as https://www.example.org/coffee says [sic].",
+        "Write to bob@b.example or to _coffee_ **now**: see https://wiki.example.org.",
+        '"@fan: your coffee is great" Coffee & thanks, R&D!',
+    ],
+)
+def test_quotes_are_in_the_words_of_the_source(text: str) -> None:
+    assert quotes(passage(text)) == [(text, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Coffee [2] is dear \u202e[1].", "Coffee (2) is dear (1)."),
+        ("My coffee https://t.co/abc pic.twitter.com/d", "My coffee"),
+        ("My coffee! https://example.org/x https://t.co/y", "My coffee!"),
+    ],
+)
+def test_quotes_hold_no_mark_and_no_attachment(text: str, quote: str) -> None:
+    assert quotes(passage(text)) == [(quote, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("“Coffee is dear! Tea is cheap.” So he said.", "Coffee is dear!"),
+        ("He said: “Good. Coffee is dear.” Well.", "Coffee is dear."),
+        ('"Coffee is dear! Tea is cheap."', "Coffee is dear!"),
+        ('"Tea is cheap. Coffee is dear."', "Coffee is dear."),
+        ("“Coffee is dear,” he said.", "“Coffee is dear,” he said."),
+        ("He calls it «coffee»", "He calls it «coffee»"),
+        ('A 12" pot of coffee.', 'A 12" pot of coffee.'),
+    ],
+)
+def test_half_a_pair_of_quotation_marks_is_left_out(text: str, quote: str) -> None:
+    assert quotes(passage(text)) == [(quote, (1,))]
+
+
+def test_a_long_sentence_is_cut_and_says_so() -> None:
+    ((text, _),) = quotes(passage("coffee " * 100_000))
+    assert text.endswith("…")
+    assert len(text) <= 301
+
+
+def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
+    found = gathered(
+        passage("Coffee is dear.", id=1, score=0.8),
+        passage("Coffee is bitter.", id=2, score=0.21),
+        passage("Coffee was mentioned.", id=3, score=0.19),
+    )
+    assert [claim.passages for claim in extract_claims(found.passages, maximum=3)] == [(1,), (2,)]

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from engine.budget import Budget
 from engine.compose.composition import (
@@ -35,28 +36,18 @@ PROMPT = "Write a tweet about coffee prices"
 def passage(
     text: str = "Coffee prices rose by 14 % in 2011.",
     *,
-    key: str = "me:1",
     kind: SourceKind = SourceKind.INTERNAL,
-    title: str = "@ana",
-    date: datetime | None = datetime(2011, 3, 28, 12, tzinfo=UTC),
-    url: str | None = "https://posts.example/1",
-    page: int | None = None,
-    score: float = 0.5,
-    author: str | None = None,
+    **changes: Any,
 ) -> SourcePassage:
-    """A text that may be cited."""
-    return SourcePassage(
-        key=key,
-        kind=kind,
-        text=text,
-        title=title,
-        date=date,
-        url=url,
-        page=page,
-        score=score,
-        author=author,
-        corpus="me" if kind is SourceKind.INTERNAL else None,
-    )
+    values: dict[str, Any] = {
+        "key": "me:1",
+        "title": "@ana",
+        "date": datetime(2011, 3, 28, 12, tzinfo=UTC),
+        "url": "https://posts.example/1",
+        "score": 0.5,
+        "corpus": "me" if kind is SourceKind.INTERNAL else None,
+    }
+    return SourcePassage(text=text, kind=kind, **(values | changes))
 
 
 HELD = (
@@ -156,7 +147,4 @@ class Bench:
 
 
 def private(corpus: Corpus) -> Corpus:
-    """The same corpus as texts that were not written for the public."""
-    from dataclasses import replace
-
     return replace(corpus, kind=Kind.PERSONAL)

@@ -15,7 +15,6 @@ from engine.compose.figures import find_figures
 from engine.compose.guard import GuardFault, check_sentence, makes_claim
 from engine.compose.held_figures import Figures
 from engine.compose.number_words import numbers_in_words
-from engine.compose.quantities import Quantities
 from engine.compose.quotations import (
     find_quotations,
     first_words,
@@ -211,35 +210,12 @@ def test_a_quote_not_found_in_the_text_is_rejected(quote: str, text: str) -> Non
 
 
 def test_quotations_are_found_between_any_quotation_marks() -> None:
-    assert find_quotations("“a b” «c» \"d e\" ‘it’s so’ 'f g'") == [
-        "a b",
-        "c",
-        "d e",
-        "it’s so",
-        "f g",
-    ]
+    quoted = "“a b” «c» \"d e\" ‘it’s so’ 'f g'"
+    assert find_quotations(quoted) == ["a b", "c", "d e", "it’s so", "f g"]
     assert find_quotations("it's the dogs' bowl") == []
     assert open_quotation("she said “so it") == "so it"
     assert open_quotation("she said “so it” is") == ""
     assert first_words("“" + "word " * 30 + "”") == " ".join(["word"] * 20) + " …"
-
-
-@pytest.mark.parametrize(
-    ("said", "held", "right"),
-    [
-        ("the largest city", "la mayor ciudad", True),
-        ("the biggest city", "the largest city", True),
-        ("a record high", "the highest ever", True),
-        ("el peor año", "the worst year", True),
-        ("the first time", "por primera vez", True),
-        ("the largest city", "a large city", False),
-        ("the best year", "the worst year", False),
-        ("an unprecedented rise", "a rise", False),
-        ("the calmest day", "a calm day", False),
-    ],
-)
-def test_a_superlative_needs_support_in_the_source(said: str, held: str, right: bool) -> None:
-    assert (not Quantities.of([held]).find_unsupported_superlatives(said)) is right
 
 
 @pytest.mark.parametrize(
@@ -280,6 +256,11 @@ def test_a_sentence_with_a_claim_needs_a_source(text: str) -> None:
     ]
 
 
+def test_the_number_of_a_line_is_no_claim() -> None:
+    sentence = DraftSentence(text="1) Rents rose.", sources=(1,))
+    assert check_sentence(sentence, [passage("Rents rose.")]) == ()
+
+
 @pytest.mark.parametrize(
     ("date", "dated_by", "right"),
     [
@@ -298,46 +279,30 @@ def test_only_the_publication_date_counts_as_evidence(
     assert (faults == []) is right
 
 
-@pytest.mark.parametrize(("months", "right"), [("Two", True), ("Three", False), ("Fifty", False)])
-def test_the_interval_between_dates_may_be_told_in_months(months: str, right: bool) -> None:
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("Two months later it was signed.", True),
+        ("Three months later it was signed.", False),
+        ("Fifty months later it was signed.", False),
+        ("It was signed for two months.", False),
+    ],
+)
+def test_the_interval_between_dates_may_be_told_in_months(said: str, right: bool) -> None:
     held = passage("Begun on 3 December 2019, signed on 3 February 2020.")
-    sentence = DraftSentence(text=f"{months} months later it was signed.", sources=(1,))
-    assert (check_sentence(sentence, [held]) == ()) is right
+    assert (check_sentence(DraftSentence(text=said, sources=(1,)), [held]) == ()) is right
 
 
 # Spanish that shares its most frequent words with Catalan and others: "va a", "de la", "en", "del".
 SPANISH = """
 El parque va a ser de la provincia.
 La obra va a estar en la plaza.
-El tren va a pasar en la mañana.
-La ley va a ser de todos.
 El precio va a bajar en enero.
 Nadie va a pagar la deuda.
-La provincia va a tener un hospital.
-El club va a jugar en la capital.
-La escuela va a abrir en marzo.
-Ella va a hablar en el acto.
-El río va a crecer en la noche.
 La fábrica va a cerrar.
-El dólar va a subir.
 Va a ser la obra de la década.
-Va a haber clases en la escuela.
-El acto va a ser en la costa.
-La gente va a votar en paz.
-El barrio va a tener luz.
-La copa va a ser del equipo de la ciudad.
-Esto va a cambiar la vida en el norte.
-El campo va a perder.
-La banda va a tocar en el teatro.
-La cura va a llegar.
-El puente va a unir la isla.
 Va a llover en la sierra.
-El plan va a salir de la crisis.
 Mi hija va a la escuela de la esquina.
-La empresa va a vender la planta de gas.
-El pueblo va a decidir.
-El museo va a mostrar la colección.
-La nieve va a cubrir la ruta.
 La carta va a llegar a la familia.
 Comparto mi foto en la comisión de la Cámara.
 Recibí en mi casa a la hija de Ana.
@@ -357,27 +322,18 @@ def test_spanish_is_spanish_a_sentence_at_a_time(text: str) -> None:
     assert [finding.fault for finding in found] == [GuardFault.NUMBER]
 
 
+LONGER = "Die Halle wurde 30 Meter länger als die von 1990."
+
+
 @pytest.mark.parametrize(
     ("said", "held", "right"),
     [
-        (
-            "Die Halle ist um 30 Meter länger.",
-            "Die Halle wurde 30 Meter länger als die von 1990.",
-            1,
-        ),
-        (
-            "Die Halle ist um 40 Meter länger.",
-            "Die Halle wurde 30 Meter länger als die von 1990.",
-            0,
-        ),
-        ("Die Halle ist um vierzig Meter länger.", "Die Halle wurde 30 Meter länger als je.", 1),
+        ("Die Halle ist um 30 Meter länger.", LONGER, 1),
+        ("Die Halle ist um 40 Meter länger.", LONGER, 0),
+        ("Die Halle ist um vierzig Meter länger.", LONGER, 1),
         ("Es ist der höchste Turm der Stadt.", "Ein Turm steht nicht weit von dem Tor.", 1),
         ("O preço dos barcos das ilhas não mudou.", "O preço das ilhas não é o do mar.", 1),
-        (
-            "Der Umsatz ist 6,2 Millionen Euro.",
-            "Es sind 6,2 Mio. Euro, die nicht von hier sind.",
-            1,
-        ),
+        ("Der Umsatz ist 6,2 Millionen Euro.", "Es sind 6,2 Mio. Euro, nicht von hier.", 1),
         ("250人が働いている。", "今、250人が働いている。", 1),
         ("260人が働いている。", "今、250人が働いている。", 0),
         ("Es war am 3. Mai 2017.", "Es ist nicht am 3. Mai 2017 und nicht im Juni.", 1),
@@ -402,16 +358,10 @@ def test_digits_dates_and_quotations_are_checked_in_every_language(
         ("The hall grew by 30 metres.", "Die Halle ist um 30 Meter länger als die von 1990.", True),
         ("It cost 6.2 million euros.", "Das hat nicht mehr als 6,2 Millionen Euro gekostet.", True),
         ("It is the tallest tower.", "Der Turm ist nicht der höchste, aber er ist hoch.", True),
-        (
-            "The hall grew by 40 metres.",
-            "Die Halle ist um 30 Meter länger als die von 1990.",
-            False,
-        ),
+        ("The hall grew by 40 metres.", "Die Halle ist um 30 Meter länger als je.", False),
     ],
 )
-def test_a_source_in_another_language_is_compared_by_digits(
-    said: str, held: str, right: bool
-) -> None:
+def test_a_source_in_another_language_counts_by_digits(said: str, held: str, right: bool) -> None:
     sentence = DraftSentence(text=said, sources=(1,))
     found = check_sentence(sentence, [passage(held, date=None)], language="en")
     assert any(finding.vetoes for finding in found) is not right

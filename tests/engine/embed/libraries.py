@@ -84,7 +84,6 @@ class Library:
 
     @property
     def processes(self) -> int:
-        """How many processes loaded the model."""
         return sum(call[2] == "load" for call in self._noted())
 
     @property
@@ -99,6 +98,5 @@ class Library:
 
 
 def put_library(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    """Put the stand-in of a library on the path."""
     monkeypatch.syspath_prepend(str(folder))
     return Library(folder, name)

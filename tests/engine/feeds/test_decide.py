@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
-from engine.feeds.decide import LONGEST, SPREAD, decide_poll, find_remark, validators_of
+from engine.feeds.decide import (
+    LONGEST,
+    SPREAD,
+    decide_poll,
+    find_remark,
+    validators_of,
+    wait_after_failure,
+    wait_after_success,
+)
 from engine.feeds.feed import (
     DAY,
     HOUR,
+    MINUTE,
     Decision,
     Feed,
     FeedBack,
@@ -86,15 +95,6 @@ def test_guids_that_stand_over_several_news_are_remarked_on() -> None:
     shared = replace(after(KNOWN, read(ENTRY)), guids_shared=True)
     for decision, reused in ((shared, 0), (after(KNOWN, read(ENTRY)), 1)):
         assert "same guid" in str(find_remark(KNOWN, decision, reused=reused, stored=1))
-
-
-@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
-def test_a_feed_is_read_once_a_day_whatever_its_server_asks_for(jitter: float) -> None:
-    lasting = read(
-        ENTRY, Cache_Control="max-age=315360000", Expires="Sat, 01 Jan 2050 00:00:00 GMT"
-    )
-    next_poll_at = after(KNOWN, lasting, jitter=jitter).feed.next_poll_at
-    assert timedelta(hours=19) < next_poll_at - NOW <= timedelta(days=1)
 
 
 def test_a_successful_poll_resets_all_failure_state() -> None:
@@ -282,3 +282,60 @@ def test_a_redirect_back_to_the_same_url_is_no_move() -> None:
     moving = replace(KNOWN, moved_to="https://e.org/new", moved_times=1)
     feed = after(moving, read(ENTRY, moved=KNOWN.url)).feed
     assert (feed.url, feed.moved_to, feed.moved_times) == (KNOWN.url, None, 0)
+
+
+# How long a feed is left alone
+HALF_HOURLY = PollingSettings(interval_minutes=30)
+
+
+@pytest.mark.parametrize(
+    ("headers", "ttl", "wait"),
+    [
+        ({}, None, 30 * MINUTE),
+        ({}, 5 * MINUTE, 30 * MINUTE),  # nobody makes it come more often
+        ({}, 2 * HOUR, 2 * HOUR),
+        ({}, 90 * DAY, DAY / (1 + SPREAD)),
+        ({"Cache-Control": "public, max-age=7200"}, None, 2 * HOUR),
+        ({"cache-control": "max-age=7200", "age": "3600"}, None, HOUR),
+        ({"cache-control": "max-age=7200", "age": "9999"}, None, 30 * MINUTE),
+        ({"cache-control": 'MAX-AGE="7200"'}, None, 2 * HOUR),
+        ({"cache-control": "s-maxage=7200"}, None, 30 * MINUTE),  # for shared caches
+        ({"cache-control": "no-cache"}, None, 30 * MINUTE),
+        ({"cache-control": "max-age=99999999999999999"}, None, DAY / (1 + SPREAD)),
+        ({"cache-control": "max-age=-5"}, None, 30 * MINUTE),
+        ({"expires": "Sun, 22 Nov 2026 15:00:00 GMT"}, None, 3 * HOUR),
+        ({"expires": "Sun, 22 Nov 2026 09:00:00 GMT"}, None, 30 * MINUTE),
+        ({"expires": "0"}, None, 30 * MINUTE),
+        ({"expires": "Fri, 31 Dec 9999 23:59:59 -2300"}, None, 30 * MINUTE),  # past all dates
+        (  # the server's clock is a year behind
+            {"expires": "Sat, 22 Nov 2025 15:00:00 GMT", "date": "Sat, 22 Nov 2025 13:00:00 GMT"},
+            None,
+            2 * HOUR,
+        ),
+        (  # RFC 9111, 5.3: max-age goes before Expires
+            {"cache-control": "max-age=3600", "expires": "Sun, 22 Nov 2026 18:00:00 GMT"},
+            None,
+            HOUR,
+        ),
+        ({"Retry-After": "14400", "cache-control": "max-age=7200"}, HOUR, 4 * HOUR),
+    ],
+)
+def test_the_longest_wait_applies(headers: dict[str, str], ttl: float | None, wait: float) -> None:
+    assert wait_after_success(headers, ttl, now=NOW, settings=HALF_HOURLY) == wait
+
+
+@pytest.mark.parametrize(
+    ("failures", "asked", "wait"),
+    [
+        (1, None, 30 * MINUTE),
+        (2, None, HOUR),
+        (4, None, 4 * HOUR),
+        (7, None, DAY),
+        (10_000, None, DAY),
+        (1, "10800", 3 * HOUR),
+        (3, "60", 2 * HOUR),
+        (1, "999999", DAY),
+    ],
+)
+def test_failures_double_the_wait_to_a_day(failures: int, asked: str | None, wait: float) -> None:
+    assert wait_after_failure(failures, asked, now=NOW, settings=HALF_HOURLY) == wait

@@ -5,13 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.feeds.decide import (
-    KnownHeadline,
-    headlines_of,
-    identity_hash,
-    is_reused,
-    words_hash,
-)
+from engine.feeds.decide import KnownHeadline, headlines_of, identity_hash, is_reused, words_hash
 from engine.feeds.feed import DAY, FeedEntry, NewHeadline, ParsedFeed
 from engine.feeds.read import read_feed
 from tests.engine.feeds.documents import URL, item, rss

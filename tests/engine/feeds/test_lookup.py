@@ -14,6 +14,8 @@ from engine.feeds.lookup import (
     ReadableFeed,
     address_of,
     discover_feeds,
+    read_opml,
+    write_opml,
 )
 from engine.feeds.read import FeedParser
 from engine.fetch import FetchLimits
@@ -57,9 +59,7 @@ async def test_a_page_that_names_one_feed_leads_to_it(web: WebServer, lookup: Fe
     assert found.url == web.url("/feed")
 
 
-async def test_a_page_that_names_several_feeds_gives_the_choice(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_page_of_several_feeds_gives_the_choice(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/"] = page(naming("/feed", "/other"))
     assert await lookup.look_up(web.url("/")) == (
         FoundFeed(url=web.url("/feed"), title="/feed"),
@@ -68,17 +68,13 @@ async def test_a_page_that_names_several_feeds_gives_the_choice(
     assert web.asked == ["/"]
 
 
-async def test_a_missing_feed_is_not_advised_on_as_a_link(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_missing_feed_is_not_advised_as_a_link(web: WebServer, lookup: FeedLookup) -> None:
     with pytest.raises(FetchStatus) as missing:
         await lookup.look_up(web.url("/none"))
     assert str(missing.value).endswith("(404). Check the address of the feed.")
 
 
-async def test_only_a_permanent_redirect_changes_the_address(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_permanent_redirect_alone_moves_a_feed(web: WebServer, lookup: FeedLookup) -> None:
     web.pages |= {"/moved": redirect("/feed", 301), "/elsewhere": redirect("/feed", 302)}
     for path, kept in (("/moved", "/feed"), ("/elsewhere", "/elsewhere")):
         found = await lookup.look_up(web.url(path))
@@ -86,9 +82,7 @@ async def test_only_a_permanent_redirect_changes_the_address(
         assert found.url == web.url(kept)
 
 
-async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_page_named_as_a_feed_leads_no_further(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/"] = page(naming("/"))
     with pytest.raises(FeedUnreadable):
         await lookup.look_up(web.url("/"))
@@ -123,9 +117,7 @@ def test_an_invalid_web_address_is_rejected(written: str) -> None:
 LIST = b'<opml><body><outline xmlUrl="https://e.org/feed" text="E"/></body></opml>'
 
 
-async def test_a_list_is_read_as_text_and_from_an_address(
-    web: WebServer, lookup: FeedLookup
-) -> None:
+async def test_a_list_is_read_as_text_and_by_address(web: WebServer, lookup: FeedLookup) -> None:
     web.pages["/list"] = page(LIST, "text/x-opml")
     feeds = (OpmlFeed(url="https://e.org/feed", title="E"),)
     assert await lookup.read_list(LIST.decode()) == feeds
@@ -202,3 +194,75 @@ def test_a_page_of_a_thousand_feeds_offers_some() -> None:
 @given(st.text())
 def test_any_page_can_be_searched_for_feeds(page: str) -> None:
     assert len(discover_feeds(page.encode("utf-8", "replace"), None, URL)) <= 20
+
+
+# Lists of feeds from and for feed readers
+
+OPML = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
+<opml version="1.0"><head><title>Mine</title></head><body>
+<outline text="Tecnolog\xeda" title="Tecnolog\xeda">
+  <outline type="rss" text="One &amp; only" xmlUrl="https://e.org/1" htmlUrl="https://e.org/"/>
+  <outline text="Deeper"><outline type="rss" title="Two" text="x" xmlurl="https://e.org/2"/></outline>
+  <outline type="rss" text="Three" xmlUrl="https://e.org/3"/>
+</outline>
+<outline type="rss" xmlUrl="https://e.org/4"/>
+<outline type="rss" text="Again" xmlUrl="https://e.org/1"/>
+<outline type="rss" text="Bad" xmlUrl="javascript:alert(1)"/>
+</body></opml>"""
+
+
+def test_opml_folders_become_categories_without_duplicate_feeds() -> None:
+    assert read_opml(OPML) == (
+        OpmlFeed(url="https://e.org/1", title="One & only", category="Tecnología"),
+        OpmlFeed(url="https://e.org/2", title="Two", category="Deeper"),
+        OpmlFeed(url="https://e.org/3", title="Three", category="Tecnología"),
+        OpmlFeed(url="https://e.org/4", title=None, category=None),
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\0\0\0\0",
+        b"hello",
+        b"<opml><body/></opml>",
+        b"<opml><body><outline text='x'></opml>",
+        b"<!DOCTYPE opml [<!ENTITY a 'https://e.org/'>]><opml><outline xmlUrl='&a;'/></opml>",
+        b"<!DOCTYPE opml SYSTEM 'file:///etc/passwd'><opml><outline xmlUrl='https://e.org'/></opml>",
+        b"<outline>" * 100_000,
+    ],
+)
+def test_invalid_opml_is_rejected(body: bytes) -> None:
+    with pytest.raises(InputError, match="not a list of feeds"):
+        read_opml(body)
+
+
+# As stored: cleaned names, in one line.
+names = st.text(
+    st.characters(min_codepoint=33, exclude_categories=["C", "Z"], exclude_characters="&<>"),
+    min_size=1,
+)
+lists = st.lists(
+    st.builds(
+        OpmlFeed,
+        url=st.integers(min_value=0).map(lambda n: f"https://e.org/?a='{n}'&b=\"<"),
+        title=names,
+        category=st.none() | names,
+    ),
+    min_size=1,
+    max_size=20,
+    unique_by=lambda feed: feed.url,
+)
+
+
+@given(lists)
+def test_written_opml_is_read_back_unchanged(feeds: list[OpmlFeed]) -> None:
+    again = read_opml(write_opml(feeds, title='Feeds of "us" & them'))
+    assert sorted(again, key=lambda feed: feed.url) == sorted(feeds, key=lambda feed: feed.url)
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_title_or_category_can_be_written_as_opml(title: str, name: str, category: str) -> None:
+    feeds = [OpmlFeed(url="https://e.org/", title=name, category=category)]
+    assert [feed.url for feed in read_opml(write_opml(feeds, title=title))] == ["https://e.org/"]

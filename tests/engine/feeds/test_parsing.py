@@ -14,6 +14,7 @@ import pytest
 
 from engine.errors import FeedUnreadable, PresagioError
 from engine.feeds.read import FEED_LIMITS, FeedParser, read_feed
+from tests.engine.conftest import workers
 from tests.engine.feeds.documents import URL, item, rss
 from tests.isolation import forked_workers
 from tests.patience import PATIENCE, movable_time
@@ -22,14 +23,7 @@ GOOD = rss(item("The port is closed", link="https://e.org/1", more="<category>Se
 # Nested beyond a lenient parser's patience, behind something that a strict one stops at.
 ENDLESS = rss("<item><title></item>" + "<a>" * 1_000_000)
 MEGABYTE = 2**20
-
-
-# Processes of others, such as the server from which commands are forked.
-_before = set[psutil.Process]()
-
-
-def workers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child not in _before]
+pytestmark = pytest.mark.usefixtures("no_process_is_left")
 
 
 def used(process: psutil.Process) -> float:
@@ -41,7 +35,6 @@ def used(process: psutil.Process) -> float:
 
 
 async def until_busy(process: psutil.Process) -> None:
-    """Return when a process that has started does something."""
     began = used(process)
     async with asyncio.timeout(PATIENCE):
         while used(process) < began + 0.1:  # noqa: ASYNC110 - it tells nobody
@@ -52,14 +45,6 @@ async def until_busy(process: psutil.Process) -> None:
 async def parser() -> AsyncIterator[FeedParser]:
     async with FeedParser(workers=1) as parser:
         yield parser
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    _before.clear()
-    _before.update(psutil.Process().children())
-    yield
-    assert workers() == []
 
 
 @pytest.fixture
@@ -74,7 +59,6 @@ async def titles(parser: FeedParser, body: bytes = GOOD) -> list[str]:
 
 
 def peak_memory(process: psutil.Process) -> int:
-    """Return the most bytes that the process ever held."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
@@ -86,15 +70,6 @@ async def test_the_process_returns_what_the_reader_returns(parser: FeedParser) -
         head="<ttl>60</ttl><language>es</language>",
     )
     assert await parser.parse(dated, "text/xml", URL) == read_feed(dated, "text/xml", URL)
-
-
-@pytest.mark.slow
-async def test_real_feeds_are_parsed_identically_in_the_process(
-    parser: FeedParser, shared_data: Path
-) -> None:
-    for name in ("guardian.rss", "giantbomb-podcast.rss"):
-        body = (shared_data / "feeds" / "real" / name).read_bytes()
-        assert await parser.parse(body, None, URL) == read_feed(body, None, URL)
 
 
 @pytest.mark.usefixtures("forked")
@@ -122,9 +97,7 @@ HARMLESS = ("simple", "simple-ns")  # the plain documents that attacks are compa
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-async def test_attacks_are_refused_at_once_and_cost_nothing(
-    parser: FeedParser, shared_data: Path
-) -> None:
+async def test_attacks_are_refused_and_cost_nothing(parser: FeedParser, shared_data: Path) -> None:
     await titles(parser)
     (worker,) = workers()
     for name in (*ATTACKS, "xmlbomb2"):
@@ -212,9 +185,7 @@ async def test_a_process_that_died_idle_costs_no_feed(parser: FeedParser) -> Non
 
 
 @pytest.mark.usefixtures("forked")
-async def test_a_process_that_dies_over_a_feed_twice_is_the_feeds_fault(
-    parser: FeedParser,
-) -> None:
+async def test_a_process_that_dies_over_a_feed_twice_is_its_fault(parser: FeedParser) -> None:
     await titles(parser)
     start = used(workers()[0])
     task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
@@ -273,18 +244,6 @@ async def test_a_slow_feed_holds_up_no_other() -> None:
         slow.cancel()
         with pytest.raises(asyncio.CancelledError):
             await slow
-
-
-@pytest.mark.usefixtures("forked")
-async def test_the_event_loop_goes_on_while_a_feed_is_read(parser: FeedParser) -> None:
-    await titles(parser)
-    task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
-    await until_busy(workers()[0])
-    for _ in range(15):
-        await asyncio.sleep(0.01)
-        assert not task.done()
-    task.cancel()
-    await asyncio.wait([task])
 
 
 async def test_a_process_that_cannot_start_is_not_the_feeds_fault(

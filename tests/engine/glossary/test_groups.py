@@ -18,12 +18,15 @@ from engine.glossary.groups import (
     find_fired,
     fold_term,
     fold_terms,
+    frequent_terms,
     is_exact,
+    telling_terms,
 )
 from engine.glossary.suggest import SuggestedPair
 from engine.query.parser import parse_query
 from engine.query.query import Phrase, Word
 from engine.text.terms import Reading
+from tests.engine.readings import reading
 
 STOP = {"the", "of", "up"}
 WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "new", "york"})
@@ -32,22 +35,15 @@ WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "n
 def read(texts: Sequence[str], language: str = "english") -> list[Reading]:
     """Read like a stemmer that knows one ending."""
     return [
-        Reading(
-            unit=unit,
-            language=language,
-            lexeme=word.lower().strip('"').removesuffix("s"),
-            position=at,
-            document_frequency=1,
-            max_tf=1,
-        )
+        reading(unit, word.lower().strip('"').removesuffix("s"), language=language, position=at)
         for unit, text in enumerate(texts)
         for at, word in enumerate(text.split(), start=1)
         if word.lower() not in STOP
     ]
 
 
-def known(*groups: tuple[str, ...], rejected: Sequence[tuple[str, str]] = ()) -> Glossary:
-    return build_glossary(groups, read([term for group in groups for term in group]), rejected)
+def known(*groups: tuple[str, ...]) -> Glossary:
+    return build_glossary(groups, read([term for group in groups for term in group]))
 
 
 def written(text: str, have: Glossary) -> str:
@@ -96,10 +92,7 @@ DESIGN = known(
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        (
-            "auth rate limit",
-            "(auth | authentication | sign-in) (rate limit | throttle | quota)",
-        ),
+        ("auth rate limit", "(auth | authentication | sign-in) (rate limit | throttle | quota)"),
         ("tariff limit", "((tariff | duty) limit | customs)"),
         ("throttle", '(throttle | "rate limit" | quota)'),
         ('"rate limit"', '"rate limit"'),
@@ -183,9 +176,7 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
         ("", []),
     ],
 )
-def test_adjacent_words_of_a_headline_expand_as_a_term(
-    headline: str, expected: list[tuple[str, str]]
-) -> None:
+def test_adjacent_words_expand_as_a_term(headline: str, expected: list[tuple[str, str]]) -> None:
     words = headline.split()
     assert find_fired(words, read(words), GROUPS) == [MatchedAlias(*one) for one in expected]
 
@@ -249,3 +240,31 @@ def test_suggestions_already_decided_in_another_word_form_are_dropped() -> None:
     heard = [("automobiles", "car")]
     texts = [t for p in found for t in p.terms] + [t for pair in heard for t in pair]
     assert drop_heard_pairs(found, heard, read(texts)) == [found[2]]
+
+
+# Which terms are worth asking about
+
+SAMPLED = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})
+
+
+def sampled_terms(*texts: str, minimum: int = 3) -> list[str]:
+    return frequent_terms(texts, SAMPLED.__contains__, minimum=minimum)
+
+
+def test_sampled_terms_keep_their_usual_spelling_most_frequent_first() -> None:
+    texts = ["The Federal Reserve meets. rates rise"] * 3 + ["Rates rise", "rates"]
+    found = sampled_terms(*texts)
+    assert found[0] == "rates"
+    assert {"Federal Reserve", "Federal", "Reserve", "meets"} <= set(found)
+    assert "federal reserve" not in found
+
+
+def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:
+    texts = ["FBI Obama camelCase snake_case @rates #rates https://x.io/rates is Barack Obama"] * 3
+    texts += ["https://rates (x.io/rates) reserve.example/rates@rates @rates.io/rates"] * 3
+    assert sampled_terms(*texts) == []
+
+
+def test_stop_words_and_other_forms_of_a_word_fall_out() -> None:
+    readings = [reading(0, "rate"), reading(2, "rate"), reading(3, "rise"), reading(4, "meet")]
+    assert telling_terms(["rates", "the", "rate", "rise", "meet"], readings, 2) == ["rates", "rise"]

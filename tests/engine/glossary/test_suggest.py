@@ -1,9 +1,7 @@
 """Suggestions of the model: numbers of given terms or nothing, whatever it answers."""
 
 import json
-import time
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -18,13 +16,9 @@ from engine.glossary.suggest import (
     read_pairs,
     write_request,
 )
-from engine.llm.client import ChatClient
-from engine.llm.spending import Account
-from engine.settings.models import LlmSettings
 from tests.engine.passages import ME
-from tests.fakes.model import ModelServer, answer
+from tests.fakes.model import ModelServer, answer, client_of
 from tests.fakes.ports import MemoryLedger
-from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TERMS = [AskedTerm(t) for t in ("auth", "authentication", "car", "automobile", "train")]
@@ -102,26 +96,15 @@ def test_a_term_is_one_line_of_data_however_it_is_written() -> None:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as opened:
-        yield opened
-
-
-@pytest.fixture
 def ledger() -> MemoryLedger:
     return MemoryLedger()
-
-
-def client(server: ModelServer, ledger: MemoryLedger, budget: Budget | None = None) -> ChatClient:
-    settings = LlmSettings(base_url=server.base_url, total_timeout=PATIENCE / 2, retries=0)
-    return ChatClient(settings, account=Account(ledger, budget or Budget()), clock=time.monotonic)
 
 
 async def test_suggesting_makes_one_strict_schema_call_recorded_in_the_ledger(
     server: ModelServer, ledger: MemoryLedger
 ) -> None:
     server.script = [answer(ONE)]
-    async with client(server, ledger) as asked:
+    async with client_of(server, ledger=ledger) as asked:
         found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert found.pairs == (SuggestedPair(("auth", "authentication"), sure=True),)
     assert found.prompt_version == GLOSSARY.version
@@ -137,13 +120,13 @@ async def test_an_unreadable_answer_is_requested_once_more(
     server: ModelServer, ledger: MemoryLedger
 ) -> None:
     server.script = [answer("NONE, I think"), answer(ONE)]
-    async with client(server, ledger) as asked:
+    async with client_of(server, ledger=ledger) as asked:
         found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert (len(found.pairs), server.calls) == (1, 2)
 
 
 async def test_the_daily_budget_holds(server: ModelServer, ledger: MemoryLedger) -> None:
-    async with client(server, ledger, Budget(tokens=0)) as asked:
+    async with client_of(server, ledger=ledger, budget=Budget(tokens=0)) as asked:
         with pytest.raises(BudgetExhausted):
             await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert server.calls == 0

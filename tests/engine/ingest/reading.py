@@ -1,6 +1,8 @@
 """Reads sources whole, for tests."""
 
+import csv
 import io
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -50,24 +52,36 @@ def documents(
     return stored, rejects
 
 
-def one(value: object, *, form: str = "auto", defaults: Defaults | None = None) -> Document:
-    """Return the only document of one JSON object."""
-    stored, rejects = documents(orjson.dumps(value), form=form, defaults=defaults)
+def accepted(
+    source: Path | bytes, *, form: str = "auto", defaults: Defaults | None = None
+) -> list[Document]:
+    """Return the documents of a source of which nothing is rejected."""
+    stored, rejects = documents(source, form=form, defaults=defaults)
     assert rejects == []
-    (document,) = stored
+    return stored
+
+
+def one(value: object, *, form: str = "auto", defaults: Defaults | None = None) -> Document:
+    (document,) = accepted(orjson.dumps(value), form=form, defaults=defaults)
     return document
 
 
 def reason(value: object, *, form: str = "auto") -> str:
-    """Return why one JSON object is rejected."""
     stored, rejects = documents(orjson.dumps(value), form=form)
     assert stored == []
     (reject,) = rejects
     return reject.reason
 
 
+def table(*rows: Mapping[str, object], columns: Sequence[str] = ()) -> bytes:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns or list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
 def javascript(variable: str, items: list[object]) -> bytes:
-    """Return a file of an X export."""
     return f"{variable} = ".encode() + orjson.dumps(items, option=orjson.OPT_INDENT_2)
 
 

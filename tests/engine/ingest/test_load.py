@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ from engine.ingest.records import (
     reject_record,
 )
 from engine.values import Corpus, Kind
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 Record = SourceRecord | Reject
 _NUMBERS = itertools.count()
@@ -133,13 +133,8 @@ class Run:
     def __init__(self, shelf: Shelf, corpus: Corpus, *, batch: int = 3) -> None:
         self.rejects: list[Reject] = []
         self.reports: list[IngestReport] = []
-        self.loader = Loader(
-            shelf,
-            corpus,
-            rejected=self.rejects.append,
-            progress=self.reports.append,
-            batch=batch,
-        )
+        rejected, progress = self.rejects.append, self.reports.append
+        self.loader = Loader(shelf, corpus, rejected=rejected, progress=progress, batch=batch)
 
     async def load(self, found: Iterable[Record]) -> tuple[int, int, int, int, int]:
         return counts(await self.loader.load(Pile(found)))
@@ -158,150 +153,136 @@ async def stored(shelf: Shelf, corpus: Corpus) -> dict[str, str]:
     return {row["external_id"]: row["text"] for row in rows}
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - a thread makes it true
-            await asyncio.sleep(0.005)
+async def test_batches_add_up_over_sources(shelf: Shelf, corpus: Corpus) -> None:
+    run = Run(shelf, corpus)
+    assert await run.load(records(7)) == (7, 7, 0, 0, 0)
+    assert shelf.batches == [3, 3, 1]
+    assert await run.load(records(4, first=5)) == (11, 9, 0, 2, 0)
+    assert await stored(shelf, corpus) == {str(n): "some words" for n in range(9)}
 
 
-class TestCounts:
-    async def test_batches_add_up_over_sources(self, shelf: Shelf, corpus: Corpus) -> None:
-        run = Run(shelf, corpus)
-        assert await run.load(records(7)) == (7, 7, 0, 0, 0)
-        assert shelf.batches == [3, 3, 1]
-        assert await run.load(records(4, first=5)) == (11, 9, 0, 2, 0)
-        assert await stored(shelf, corpus) == {str(n): "some words" for n in range(9)}
-
-    async def test_nothing_is_written_when_nothing_changed(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        await Run(shelf, corpus).load(records(7))
-        shelf.batches.clear()
-        assert await Run(shelf, corpus).load(records(7)) == (7, 0, 0, 7, 0)
-        assert shelf.batches == []
-
-    async def test_an_empty_source_is_not_usable(self, shelf: Shelf, corpus: Corpus) -> None:
-        run = Run(shelf, corpus)
-        assert await run.load([]) == (0, 0, 0, 0, 0)
-        assert not run.loader.report.usable
-
-    async def test_rejects_of_reader_and_normaliser_are_reported(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        run = Run(shelf, corpus)
-        bad = Reject(file="f", line=8, reason="broken")
-        assert await run.load([record("1"), bad, record("2", " ", line=9)]) == (3, 1, 0, 0, 2)
-        assert run.rejects == [bad, Reject(file="f", line=9, reason="the text is empty")]
-        assert run.loader.report.usable
-
-    async def test_progress_grows_to_the_result(self, shelf: Shelf, corpus: Corpus) -> None:
-        run = Run(shelf, corpus)
-        await run.load(records(7))
-        seen = [report.read for report in run.reports]
-        assert seen == sorted(seen)
-        assert run.reports[-1] == run.loader.report
-        assert all(report.unchanged >= 0 for report in run.reports)
-
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(first=ROWS, second=ROWS, batch=st.integers(1, 5))
-    def test_the_last_usable_version_wins_and_all_versions_are_counted(
-        self,
-        database_url: str,
-        first: list[tuple[str, str]],
-        second: list[tuple[str, str]],
-        batch: int,
-    ) -> None:
-        async def check() -> None:
-            database = await Database.open(database_url)
-            shelf = Shelf(database)
-            corpus = await corpus_of(shelf, f"c{next(_NUMBERS)}")
-            for rows in (first, second):
-                run = Run(shelf, corpus, batch=batch)
-                found = [record(identity, text) for identity, text in rows]
-                read, inserted, updated, unchanged, rejected = await run.load(found)
-                assert read == len(rows) == inserted + updated + unchanged + rejected
-                assert unchanged >= 0
-                assert rejected == len(run.rejects)
-            expected = {identity: text for identity, text in first + second if text != " "}
-            assert await stored(shelf, corpus) == expected
-            await database.close()
-
-        asyncio.run(check())
-
-    async def test_a_version_that_returns_while_another_is_being_stored_wins(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        versions = [record("1", text) for text in ("one", "two", "one")]
-        assert await Run(shelf, corpus, batch=1).load(versions) == (3, 1, 2, 0, 0)
-        assert await stored(shelf, corpus) == {"1": "one"}
+async def test_nothing_is_written_when_nothing_changed(shelf: Shelf, corpus: Corpus) -> None:
+    await Run(shelf, corpus).load(records(7))
+    shelf.batches.clear()
+    assert await Run(shelf, corpus).load(records(7)) == (7, 0, 0, 7, 0)
+    assert shelf.batches == []
 
 
-class TestFailures:
-    async def test_records_before_damage_are_stored(self, shelf: Shelf, corpus: Corpus) -> None:
-        def damaged() -> Iterator[Record]:
-            yield from records(5)
-            raise InputError("the file is cut off")
-
-        run = Run(shelf, corpus)
-        with pytest.raises(InputError, match="cut off"):
-            await run.load(damaged())
-        assert counts(run.loader.report) == (5, 5, 0, 0, 0)
-        assert len(await stored(shelf, corpus)) == 5
-
-    async def test_storage_errors_are_raised_and_loading_can_be_repeated(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        shelf.failure = StorageInterrupted("The connection was lost.")
-        with pytest.raises(StorageInterrupted):
-            await Run(shelf, corpus).load(records(7))
-        shelf.failure = None
-        assert await Run(shelf, corpus).load(records(7)) == (7, 7, 0, 0, 0)
-
-    async def test_unexpected_errors_are_not_hidden(self, shelf: Shelf, corpus: Corpus) -> None:
-        def buggy() -> Iterator[Record]:
-            yield record("1")
-            raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            await Run(shelf, corpus).load(buggy())
+async def test_an_empty_source_is_not_usable(shelf: Shelf, corpus: Corpus) -> None:
+    run = Run(shelf, corpus)
+    assert await run.load([]) == (0, 0, 0, 0, 0)
+    assert not run.loader.report.usable
 
 
-class TestCancelling:
-    async def test_cancelling_rolls_back_the_batch_being_stored(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        shelf.free.clear()
-        loading = asyncio.create_task(Run(shelf, corpus).load(records(9)))
-        await until(lambda: shelf.batches)
-        loading.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await loading
-        assert await stored(shelf, corpus) == {}
-        shelf.free.set()
-        assert await Run(shelf, corpus).load(records(9)) == (9, 9, 0, 0, 0)
-
-    async def test_cancelling_does_not_wait_for_a_silent_source(
-        self, shelf: Shelf, corpus: Corpus
-    ) -> None:
-        reading = asyncio.Event()
-
-        class Silent(Pile):
-            async def batch(self, number: int) -> Batch:
-                reading.set()
-                await asyncio.Event().wait()
-                raise AssertionError
-
-        loading = asyncio.create_task(Run(shelf, corpus).loader.load(Silent([])))
-        await reading.wait()
-        loading.cancel()
-        async with asyncio.timeout(PATIENCE):
-            with pytest.raises(asyncio.CancelledError):
-                await loading
+async def test_rejects_of_reader_and_normaliser_are_reported(shelf: Shelf, corpus: Corpus) -> None:
+    run = Run(shelf, corpus)
+    bad = Reject(file="f", line=8, reason="broken")
+    assert await run.load([record("1"), bad, record("2", " ", line=9)]) == (3, 1, 0, 0, 2)
+    assert run.rejects == [bad, Reject(file="f", line=9, reason="the text is empty")]
+    assert run.loader.report.usable
 
 
-async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
+async def test_progress_grows_to_the_result(shelf: Shelf, corpus: Corpus) -> None:
+    run = Run(shelf, corpus)
+    await run.load(records(7))
+    seen = [report.read for report in run.reports]
+    assert seen == sorted(seen)
+    assert run.reports[-1] == run.loader.report
+    assert all(report.unchanged >= 0 for report in run.reports)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=ROWS, second=ROWS, batch=st.integers(1, 5))
+def test_the_last_usable_version_wins_and_all_versions_are_counted(
+    database_url: str, first: list[tuple[str, str]], second: list[tuple[str, str]], batch: int
+) -> None:
+    async def check() -> None:
+        database = await Database.open(database_url)
+        shelf = Shelf(database)
+        corpus = await corpus_of(shelf, f"c{next(_NUMBERS)}")
+        for rows in (first, second):
+            run = Run(shelf, corpus, batch=batch)
+            found = [record(identity, text) for identity, text in rows]
+            read, inserted, updated, unchanged, rejected = await run.load(found)
+            assert read == len(rows) == inserted + updated + unchanged + rejected
+            assert unchanged >= 0
+            assert rejected == len(run.rejects)
+        expected = {identity: text for identity, text in first + second if text != " "}
+        assert await stored(shelf, corpus) == expected
+        await database.close()
+
+    asyncio.run(check())
+
+
+async def test_a_version_that_returns_while_another_is_being_stored_wins(
     shelf: Shelf, corpus: Corpus
 ) -> None:
+    versions = [record("1", text) for text in ("one", "two", "one")]
+    assert await Run(shelf, corpus, batch=1).load(versions) == (3, 1, 2, 0, 0)
+    assert await stored(shelf, corpus) == {"1": "one"}
+
+
+async def test_records_before_damage_are_stored(shelf: Shelf, corpus: Corpus) -> None:
+    def damaged() -> Iterator[Record]:
+        yield from records(5)
+        raise InputError("the file is cut off")
+
+    run = Run(shelf, corpus)
+    with pytest.raises(InputError, match="cut off"):
+        await run.load(damaged())
+    assert counts(run.loader.report) == (5, 5, 0, 0, 0)
+    assert len(await stored(shelf, corpus)) == 5
+
+
+async def test_storage_errors_are_raised_and_loading_can_be_repeated(
+    shelf: Shelf, corpus: Corpus
+) -> None:
+    shelf.failure = StorageInterrupted("The connection was lost.")
+    with pytest.raises(StorageInterrupted):
+        await Run(shelf, corpus).load(records(7))
+    shelf.failure = None
+    assert await Run(shelf, corpus).load(records(7)) == (7, 7, 0, 0, 0)
+
+
+async def test_unexpected_errors_are_not_hidden(shelf: Shelf, corpus: Corpus) -> None:
+    def buggy() -> Iterator[Record]:
+        yield record("1")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await Run(shelf, corpus).load(buggy())
+
+
+async def test_cancelling_rolls_back_the_batch_being_stored(shelf: Shelf, corpus: Corpus) -> None:
+    shelf.free.clear()
+    loading = asyncio.create_task(Run(shelf, corpus).load(records(9)))
+    await until(lambda: shelf.batches)
+    loading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await loading
+    assert await stored(shelf, corpus) == {}
+    shelf.free.set()
+    assert await Run(shelf, corpus).load(records(9)) == (9, 9, 0, 0, 0)
+
+
+async def test_cancelling_does_not_wait_for_a_silent_source(shelf: Shelf, corpus: Corpus) -> None:
+    reading = asyncio.Event()
+
+    class Silent(Pile):
+        async def batch(self, number: int) -> Batch:
+            reading.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    loading = asyncio.create_task(Run(shelf, corpus).loader.load(Silent([])))
+    await reading.wait()
+    loading.cancel()
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+
+
+async def test_a_lost_batch_is_read_again_and_counted_once(shelf: Shelf, corpus: Corpus) -> None:
     bad = Reject(file="f", line=2, reason="it takes too long")
 
     class Fragile(Pile):
@@ -325,9 +306,7 @@ async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
     assert set(await stored(shelf, corpus)) == {"0", "2"}
 
 
-async def test_incomplete_documents_are_stored_reported_and_retried(
-    shelf: Shelf, corpus: Corpus
-) -> None:
+async def test_incomplete_documents_are_stored_and_retried(shelf: Shelf, corpus: Corpus) -> None:
     class Scans(Pile):
         """Documents that lack pages."""
 
@@ -345,16 +324,10 @@ async def test_incomplete_documents_are_stored_reported_and_retried(
     assert counts(await Run(shelf, corpus).loader.load(Pile(records(1)))) == (1, 0, 1, 0, 0)
 
 
-async def test_threads_are_stitched_across_batches_and_sources(
-    shelf: Shelf, corpus: Corpus
-) -> None:
+async def test_threads_are_joined_across_batches_and_sources(shelf: Shelf, corpus: Corpus) -> None:
     def post(identity: str, answered: str | None) -> SourceRecord:
         plain = record(identity, f"text of {identity}")
-        payload = {**plain.payload, "author": "me", "in_reply_to": answered}
-        return SourceRecord(
-            **{name: getattr(plain, name) for name in plain.__slots__ if name != "payload"},
-            payload=payload,
-        )
+        return replace(plain, payload={**plain.payload, "author": "me", "in_reply_to": answered})
 
     run = Run(shelf, corpus, batch=1)
     await run.load([post("2", "1")])

@@ -1,17 +1,17 @@
 """What all formats have in common on their way to a document."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError, UsageError
-from engine.ingest.detect import READERS
 from engine.ingest.normalise import normalise, read_language_code
 from engine.ingest.reader import is_mine, role_of
-from engine.ingest.records import Defaults, SourceRecord
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, javascript, one, reason, records
 
@@ -123,57 +123,12 @@ def test_engagement_is_a_number_that_the_column_holds(
     assert one(RECORD | {"favorites": likes, "retweets": reposts}).engagement == engagement
 
 
-KEYS = [
-    "id id_str text full_text created_at date entities extended_entities extended_tweet urls media",
-    "url expanded_url user screen_name retweeted_status quoted_status truncated tweet author",
-    "isRetweet isDeleted favorites in_reply_to lang referenced_tweets type public_metrics",
-    "author_id username includes attachments media_keys note_tweet whole_text is_quote_status",
-]
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.sampled_from(["2019-05-23T02:54:59Z", "RT @a: b… https://t.co/a", "https://t.co/a", "1"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(" ".join(KEYS).split()), inner, max_size=6)
-    ),
-    max_leaves=25,
-)
-PAYLOADS = st.dictionaries(st.sampled_from(" ".join(KEYS).split()), VALUES, max_size=12)
-
-
-@settings(deadline=None)
-@given(st.sampled_from(sorted(READERS)), PAYLOADS)
-def test_any_payload_becomes_a_document_or_is_refused(
-    form: str, payload: dict[str, object]
-) -> None:
-    record = SourceRecord(
-        file="f", line=1, unit="line", external_id="1", digest=0, format=form, payload=payload
-    )
-    with suppress(RecordError):
-        document = normalise(record, Defaults())
-        document.text.encode()
-        orjson.dumps(document.meta)
-        assert document.text.strip()
-
-
 @given(st.text(min_size=1, max_size=80))
 def test_text_that_cannot_be_stored_is_cleaned(text: str) -> None:
     odd = dict.fromkeys(("text", "author", "device", "title", "role", "url", "in_reply_to"), text)
-    record = SourceRecord(
-        file="f",
-        line=1,
-        unit="line",
-        external_id="1",
-        digest=0,
-        format="jsonl",
-        payload=RECORD | odd,
-    )
+    (record,) = records(orjson.dumps(RECORD))[0]
     with suppress(RecordError):
-        document = normalise(record, Defaults())
+        document = normalise(replace(record, payload=RECORD | odd), Defaults())
         fields = [document.text, document.search_text, document.author, document.title]
         fields += [document.role, document.url, document.reply_to, *document.tags]
         for stored in [field or "" for field in fields]:
@@ -182,7 +137,7 @@ def test_text_that_cannot_be_stored_is_cleaned(text: str) -> None:
 
 
 def test_a_thread_that_no_index_holds_is_refused() -> None:
-    plain = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z", "platform": "irc"}
+    plain = RECORD | {"platform": "irc"}
     assert one(plain | {"thread": "é" * 500}).thread == "é" * 500
     assert reason(plain | {"thread": "é" * 501}) == (
         "the name of the thread is longer than 500 characters"
@@ -190,15 +145,11 @@ def test_a_thread_that_no_index_holds_is_refused() -> None:
 
 
 def test_only_tweets_derive_flags_from_their_text() -> None:
-    text = '"@fan: ' + "x" * 135 + "…"
-    plain = {"id": "1", "text": text, "created_at": "2009-05-04T18:54:25Z"}
+    plain = RECORD | {"text": '"@fan: ' + "x" * 135 + "…"}
     tweet, message = one(plain), one(plain | {"platform": "irc"})
     assert tweet.flags == Flag.QUOTE | Flag.TRUNCATED
     assert message.flags == Flag.NONE
     assert (tweet.platform, message.platform) == (None, "irc")
-
-
-PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}
 
 
 MINE = Defaults(only_mine=True, author="Ana")
@@ -226,15 +177,15 @@ def test_a_role_is_known_where_the_owner_is() -> None:
 
 
 def test_only_mine_keeps_plain_records_of_the_named_author() -> None:
-    lines = [PLAIN, PLAIN | {"id": "2", "author": "Ana"}, PLAIN | {"id": "3", "author": "Bob"},
-             PLAIN | {"id": "4", "is_retweet": True}]  # fmt: skip
+    lines = [RECORD, RECORD | {"id": "2", "author": "Ana"}, RECORD | {"id": "3", "author": "Bob"},
+             RECORD | {"id": "4", "is_retweet": True}]  # fmt: skip
     good, rejects = records(b"\n".join(map(orjson.dumps, [*lines, 7])), defaults=MINE)
     assert [record.external_id for record in good] == ["1", "2"]
     assert [reject.reason for reject in rejects] == ["not an object"]
 
 
 def test_only_mine_without_an_author_is_rejected_for_plain_records() -> None:
-    line = orjson.dumps(PLAIN | {"author": "Bob"})
+    line = orjson.dumps(RECORD | {"author": "Bob"})
     with pytest.raises(UsageError, match=r"standard input does not say whose it is.*--author"):
         records(line, defaults=Defaults(only_mine=True))
 
@@ -248,5 +199,5 @@ def test_reposts_do_not_count_as_own_text() -> None:
 
 
 def test_unusable_records_are_still_reported_with_only_mine() -> None:
-    good, _ = records(orjson.dumps(PLAIN | {"text": ""}), defaults=MINE)
+    good, _ = records(orjson.dumps(RECORD | {"text": ""}), defaults=MINE)
     assert len(good) == 1  # the normaliser says why

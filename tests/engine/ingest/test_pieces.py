@@ -153,25 +153,6 @@ def test_a_line_at_the_limit_is_kept() -> None:
     assert cut(split_lines, data + b"\n" + data) == [(1, data, None), (2, data, None)]
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_array() -> None:
-    record = orjson.dumps({"id": "1", "text": "x" * 100})
-
-    def chunks() -> Iterator[bytes]:
-        yield b"[" + record
-        for _ in range(2_000):
-            yield b"," + b",".join([record] * 100)
-        yield b"]"
-
-    stream = streamed(chunks())
-    tracemalloc.start()
-    number = sum(1 for _number, raw, _ in array_items(stream) if raw == record)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert number == 200_001
-    assert peak < 3_000_000  # the array has 25 MB
-
-
 @given(st.lists(st.tuples(st.dictionaries(st.text(max_size=5), JSON), OBJECTS), max_size=3))
 def test_every_array_of_a_name_is_found_with_what_stands_before_it(
     chats: list[tuple[dict[str, object], list[dict[str, object]]]],

@@ -13,7 +13,7 @@ from engine.ingest.detect import open_source
 from engine.ingest.records import Defaults, SourceRequest, TableLayout
 from engine.ingest.streams import find_encoding
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import accepted, documents, records
 
 EXCEL = (
     "ID;Fecha;Texto;Me gusta;Retuits;Enlace;Sala\r\n"
@@ -58,8 +58,7 @@ def test_a_spanish_excel_table_is_read(path: Path, encoding: str, delimiter: str
         **{"favorites": "Me gusta", "retweets": "Retuits"},
     }
     assert (layout.is_day_first, layout.timezone, layout.unused) == (True, "UTC", ["Sala"])
-    (first, second), rejects = documents(path, defaults=Defaults(timezone="Europe/Madrid"))
-    assert rejects == []
+    (first, second) = accepted(path, defaults=Defaults(timezone="Europe/Madrid"))
     assert (first.external_id, first.text) == ("7", "El barco «bloqueó» el canal: otra vez")
     assert first.created_at == datetime(2019, 5, 23, 12, 5, tzinfo=UTC)
     assert (first.engagement, first.url) == (1_246, "https://x.org/7")
@@ -122,32 +121,30 @@ def test_a_day_and_a_time_may_stand_in_two_columns(path: Path) -> None:
     assert documents(path)[0][0].created_at == datetime(2019, 5, 23, 14, 5, tzinfo=UTC)
 
 
-def test_the_line_with_which_excel_names_the_delimiter_is_skipped(path: Path) -> None:
-    path.write_text("sep=;\nfecha;texto\n23/05/2019;Hola\n")
-    assert [document.text for document in documents(path)[0]] == ["Hola"]
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ("sep=;\nfecha;texto\n23/05/2019;Hola\n", ["Hola"]),
+        ("fecha,texto\n23/05/2019,Hola a to\0dos\n24/05/2019,Otra\n", ["Hola a todos", "Otra"]),
+        ("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n", ["Hola", "Otra"]),
+    ],
+    ids=["delimiter named", "a few NULs", "empty rows"],
+)
+def test_what_programs_leave_between_records_is_passed_over(
+    path: Path, content: str, texts: list[str]
+) -> None:
+    path.write_text(content)
+    assert [document.text for document in accepted(path)] == texts
 
 
 @pytest.mark.parametrize(
-    "note",
-    ["Exportado el 3 de mayo\n\n", "Mine,,\n,,\n", "sep=,\nMine,\n", "Mine, of 2019\n\n"],
+    "note", ["Exportado el 3 de mayo\n\n", "Mine,,\n,,\n", "sep=,\nMine,\n", "Mine, of 2019\n\n"]
 )
 def test_what_stands_above_the_names_of_the_columns_is_no_record(path: Path, note: str) -> None:
     path.write_text(f"{note}id,fecha,texto\n1,23/05/2019,Hola\n1,fecha,texto\n")
     stored, rejects = documents(path)
     assert [(document.external_id, document.text) for document in stored] == [("1", "Hola")]
     assert [each.line for each in rejects] == [len(note.splitlines()) + 3]
-
-
-def test_a_few_nuls_leave_a_table_a_table(path: Path) -> None:
-    path.write_text("fecha,texto\n23/05/2019,Hola a to\0dos\n24/05/2019,Otra\n")
-    stored, rejects = documents(path)
-    assert ([document.text for document in stored], rejects) == (["Hola a todos", "Otra"], [])
-
-
-def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
-    path.write_text("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n")
-    stored, rejects = documents(path)
-    assert ([document.text for document in stored], rejects) == (["Hola", "Otra"], [])
 
 
 def test_columns_can_be_mapped_explicitly(path: Path) -> None:
@@ -190,9 +187,7 @@ def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
         ("date,text\r2019-05-23,a\r", r"has the line ends of old Macs\. Save each sheet as CSV"),
     ],
 )
-def test_an_ambiguous_table_is_rejected_with_the_option_to_set(
-    path: Path, content: str, message: str
-) -> None:
+def test_an_ambiguous_table_names_the_option_to_set(path: Path, content: str, message: str) -> None:
     path.write_text(content)
     with pytest.raises(UnknownFormat, match=message):
         records(path)
@@ -205,9 +200,7 @@ def test_an_ambiguous_table_is_rejected_with_the_option_to_set(
         ({"text": "words"}, r"no column 'words'.*date"),
     ],
 )
-def test_columns_that_do_not_exist_are_named(
-    path: Path, columns: dict[str, str], message: str
-) -> None:
+def test_absent_columns_are_named(path: Path, columns: dict[str, str], message: str) -> None:
     path.write_text("date,text\n2019-05-23,a\n")
     with pytest.raises(UsageError, match=message):
         records(path, defaults=Defaults(columns=columns))

@@ -220,10 +220,7 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
         ("see https://evil.example/a?b=c now", "see now"),
         ("see evil.example/a or www.evil.example or t.me/joinchat", "see or or"),
         ("see evil.рф or evil。example/a or пример.испытание", "see or or"),
-        (
-            "he said it, type /forget or ＠someone or //stop",
-            "he said it, type forget or or stop",
-        ),
+        ("he said it, type /forget or ＠someone or //stop", "he said it, type forget or or stop"),
         ("write /for*get now or ev`il.`рф", "write for get now or ev il. рф"),
         ("mailto:you@evil.example writes", "writes"),
         ("ask @someone and <@U123> and <!channel>", "ask and and"),

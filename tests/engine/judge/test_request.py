@@ -81,15 +81,6 @@ def test_invisible_characters_do_not_reach_the_model(unseen: str) -> None:
     assert line.split("\t")[2] == "He said no"
 
 
-def test_every_candidate_is_sent_once_under_its_own_number() -> None:
-    request = build("A wall falls", TWEETS)
-    lines = [line.split("\t") for line in request.content.split("\n")[2:]]
-    assert [int(number) for number, _, _ in lines] == list(range(1, 31))
-    assert sorted(request.ids) == [tweet.id for tweet in TWEETS]
-    for (_, _, text), id_ in zip(lines, request.ids, strict=True):
-        assert text == f"tweet number {id_}"
-
-
 def test_the_order_depends_on_the_headline_and_not_on_retrieval() -> None:
     shuffled = random.Random(3).sample(TWEETS, len(TWEETS))
     assert build("A wall falls", shuffled) == build("A wall falls", TWEETS)

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,34 +11,35 @@ from aiohttp import web
 from engine.errors import ModelRefused, ModelUnreachable
 from engine.llm.endpoint import Endpoint
 from engine.llm.transport import check_endpoint
+from tests.fakes.stand_in import StandIn
 
 KEY = "sk-or-secret"
 
 
-class Listening:
+@dataclass
+class Listening(StandIn):
     """A server that answers every GET alike and remembers what it was asked."""
 
-    def __init__(self) -> None:
-        self.status, self.asked = 200, list[web.Request]()
-        self.url = ""
+    status: int = 200
+    asked: list[web.Request] = field(default_factory=list)
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.get("/{path:.*}", self.answer)]
 
     async def answer(self, request: web.Request) -> web.Response:
         self.asked.append(request)
         headers = {"Location": "http://127.0.0.1:1/"} if self.status in (301, 302) else {}
         return web.json_response({"data": []}, status=self.status, headers=headers)
 
+    @property
+    def url(self) -> str:
+        return f"{self.root}/v1/"
+
 
 @pytest.fixture
 async def endpoint() -> AsyncIterator[Listening]:
-    endpoint = Listening()
-    app = web.Application()
-    app.router.add_get("/{path:.*}", endpoint.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/"
-    yield endpoint
-    await runner.cleanup()
+    async with Listening() as listening:
+        yield listening
 
 
 def asked_at(url: str, key: str | None = None) -> Endpoint:
@@ -72,9 +74,7 @@ async def test_openrouter_is_asked_about_the_key(
         (500, "127.0.0.1 answered 500. Check llm.base_url."),
     ],
 )
-async def test_any_other_response_is_reported_with_a_fix(
-    endpoint: Listening, status: int, said: str
-) -> None:
+async def test_other_responses_tell_a_fix(endpoint: Listening, status: int, said: str) -> None:
     endpoint.status = status
     with pytest.raises(ModelRefused) as refused:
         await check_endpoint(asked_at(endpoint.url, KEY))
@@ -90,9 +90,7 @@ async def test_an_unreachable_server_is_reported_without_the_key(url: str) -> No
     )
 
 
-async def test_a_server_that_never_answers_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_server_that_never_answers_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.llm.transport._TOTAL", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -1,19 +1,17 @@
 """Servers of one's own are judged by, counted and told as OpenRouter is, each in its dialect."""
 
 import json
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
-import stamina
 
 from engine.errors import ModelDeclined
 from engine.judge.judge import JUDGE, Judge
 from engine.llm.client import ChatClient, PromptMessage
 from engine.llm.endpoint import chat_endpoint
-from engine.llm.spending import Account
 from engine.llm.transport import check_model
 from engine.search import Headline, Verdict
 from engine.settings.models import LlmSettings
@@ -22,8 +20,8 @@ from tests.engine.candidates import candidate
 from tests.engine.passages import ME
 from tests.fakes.dialects import DialectServer, LlamaCpp, LmStudio, Mistral
 from tests.fakes.model import Asked, ModelServer, failure, raw
+from tests.fakes.model import client_of as model_client
 from tests.fakes.ports import MemoryCache, MemoryLedger
-from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HEADLINE = Headline(text="The wall falls", original="The wall falls")
@@ -32,24 +30,12 @@ SCORES = json.dumps({"n": 10, "scores": [[1, 5], [2, 6]]})
 LIMIT = 500
 
 
-@pytest.fixture(autouse=True)
-def _no_waits() -> Iterator[None]:
-    with stamina.set_testing(True, attempts=10, cap=True):
-        yield
-
-
-def client_of(server: DialectServer | ModelServer, account: Account, **changes: Any) -> ChatClient:
-    settings = LlmSettings(
-        base_url=server.base_url,
-        max_completion_tokens=LIMIT,
-        total_timeout=PATIENCE / 2,
-        **changes,
-    )
-    return ChatClient(settings, account=account, clock=time.monotonic)
+pytestmark = pytest.mark.usefixtures("no_waits")
+client_of = partial(model_client, max_completion_tokens=LIMIT)
 
 
 async def hear(client: ChatClient) -> Verdict:
-    return await Judge(client, MemoryCache()).judge(ME, HEADLINE, TWEETS, now=NOW)
+    return await Judge(client, MemoryCache[Verdict]()).judge(ME, HEADLINE, TWEETS, now=NOW)
 
 
 @pytest.fixture(params=[LlamaCpp, Mistral, LmStudio])
@@ -58,11 +44,11 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[DialectServer]
         yield running
 
 
-async def test_each_dialect_is_judged_and_what_it_refuses_is_remembered(
+async def test_each_dialect_is_judged_and_its_refusals_are_remembered(
     server: DialectServer,
 ) -> None:
     ledger = MemoryLedger()
-    async with client_of(server, Account(ledger)) as client:
+    async with client_of(server, ledger=ledger) as client:
         verdict = await hear(client)
         assert (len(verdict.scores), verdict.notice) == (10, None)
         assert sorted(verdict.scores.values())[-2:] == [5, 6]
@@ -105,7 +91,7 @@ async def test_what_an_endpoint_does_not_report_is_counted_as_reserved(
     ledger = MemoryLedger()
     async with ModelServer() as server:
         server.script = [completion({"content": "yes"}, usage=usage)]
-        async with client_of(server, Account(ledger)) as client:
+        async with client_of(server, ledger=ledger) as client:
             await client.complete([PromptMessage("user", "Well, well?")], purpose="test", now=NOW)
     assert [usage for *_, usage in ledger.calls] == [counted]
 
@@ -119,7 +105,7 @@ async def ask(*script: Any) -> tuple[str, bool, list[Asked]]:
     """Return the content of the answer, whether it is finished, and what was asked."""
     async with ModelServer() as server:
         server.script = script
-        async with client_of(server, Account(MemoryLedger())) as client:
+        async with client_of(server) as client:
             answer = await client.complete(
                 [PromptMessage("user", "?")], purpose="test", now=NOW, schema=JUDGE.schema
             )
@@ -175,14 +161,12 @@ async def test_a_stream_that_nobody_asked_for_is_read() -> None:
         ({"content": []}, "refusal", "filter of 127.0.0.1 took the answer"),
     ],
 )
-async def test_a_refusal_is_told_as_one_and_not_paid_twice(
-    message: object, reason: str, words: str
-) -> None:
+async def test_a_refusal_is_told_and_paid_once(message: object, reason: str, words: str) -> None:
     with pytest.raises(ModelDeclined, match=words):
         await ask(completion(message, reason))
     async with ModelServer() as server:
         server.script = [completion(message, reason)]
-        async with client_of(server, Account(MemoryLedger())) as client:
+        async with client_of(server) as client:
             verdict = await hear(client)
     assert words in str(verdict.notice)
     assert server.calls == 1

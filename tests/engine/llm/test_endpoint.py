@@ -83,9 +83,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ("Sun, 99 Mar 2026 12:00:30 GMT", None),
     ],
 )
-def test_retry_after_is_parsed_as_seconds_or_date(
-    header: str | None, seconds: float | None
-) -> None:
+def test_retry_after_is_read_as_seconds_or_date(header: str | None, seconds: float | None) -> None:
     assert requested_pause(header, NOW) == seconds
 
 
@@ -103,8 +101,3 @@ def test_a_quote_is_one_short_line_without_the_key(before: str, after: str, key:
 def test_foreign_keys_are_masked_by_their_shape(said: str) -> None:
     assert quote_answer(f"bad key: {said} given", None).startswith("bad key: ***")
     assert "efgh" not in quote_answer(said, None)
-
-
-def test_an_embeddings_endpoint_needs_a_model_name() -> None:
-    with pytest.raises(SettingsError, match=r"\[embeddings\] model is empty"):
-        embeddings_endpoint(EmbeddingSettings(), None)

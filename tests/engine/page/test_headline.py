@@ -54,7 +54,14 @@ def test_the_first_title_that_is_no_name_is_the_headline(markup: str) -> None:
 @pytest.mark.parametrize(
     "title",
     [
-        *("Log in", "Sign in to your account", "Log into Friendbook", "Sign Up | WorkedIn"),
+        *("Log in", "Log in to continue", "Iniciar sesión", "Suscríbete para leer"),
+        *(
+            "Attention Required! | Cloudflare",
+            "Are you a robot?",
+            "Sign in to your account",
+            "Log into Friendbook",
+            "Sign Up | WorkedIn",
+        ),
         *("Lighthouse: Log In or Sign Up", "Subscribe to continue reading | The Lighthouse"),
         *("Inicia sesión para continuar", "Se connecter", "Jetzt anmelden", "Accedi a Faro"),
         *("Just a moment...", "One more step", "Please Wait... | Cloudflare", "Robot or human?"),
@@ -141,9 +148,7 @@ def test_a_headline_with_words_of_walls_is_one(title: str) -> None:
         ("https://elsewhere.example/harbour/12", False),
     ],
 )
-def test_a_post_of_a_channel_is_its_text_and_not_the_name_of_the_channel(
-    url: str, is_post: bool
-) -> None:
+def test_a_post_of_a_channel_is_its_text_and_not_its_name(url: str, is_post: bool) -> None:
     markup = og("Harbour Channel", "Telegram") + (
         f'<meta property="og:description" content="{HEADLINE}&#10;&#10;More below.">'
         "<title>Telegram: View @harbour</title>"

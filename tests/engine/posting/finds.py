@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 from engine.feeds.feed import Story
 from engine.posting.delivery import PostedTweet, StoryFind
-from engine.search import Candidate, Headline, Hit, HitKind, Prophecy, Term, Verdict
-from engine.values import Flag
+from engine.search import Headline, Hit, HitKind, Prophecy, Term, Verdict
+from tests.engine.candidates import candidate
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
 def story(number: int = 1, title: str | None = None, **changes: object) -> Story:
-    """A story of this morning."""
     title = title or f"Headline number {number}"
     values: dict[str, object] = {
         "id": number,
@@ -34,24 +33,10 @@ def hit(
     kind: HitKind | None = None,
 ) -> Hit:
     """A hit; its id follows from its text."""
-    found = Candidate(
-        id=1,
-        external_id=f"id of {text}",
-        text=text,
-        context=None,
-        created_at=datetime(2015, 1, 1, tzinfo=UTC),
-        author="ana",
-        url=None,
-        lang=None,
-        flags=Flag.NONE,
-        length=5,
-        bm25=1.0,
-        matched={},
-    )
     judged = None if judgment is None else judgment / 6
     return Hit(
         rank=1,
-        candidate=found,
+        candidate=candidate(1, text, external_id=f"id of {text}"),
         score=score,
         parts={"judgment": judged, "lexical": lexical},
         factors={},
@@ -77,12 +62,7 @@ def prophecy(*hits: Hit, terms: tuple[Term, ...] = ()) -> Prophecy:
 
 def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
     """What the corpus answered to the story of that number."""
-    return StoryFind(
-        id=number,
-        story=of or story(number),
-        corpus="demo",
-        prophecy=prophecy(*hits),
-    )
+    return StoryFind(id=number, story=of or story(number), corpus="demo", prophecy=prophecy(*hits))
 
 
 def posted(
@@ -93,7 +73,6 @@ def posted(
     corpus: str = "demo",
     kind: HitKind | None = None,
 ) -> PostedTweet:
-    """A text that the chat was told."""
     return PostedTweet(
         story_id=story_id,
         corpus=corpus,

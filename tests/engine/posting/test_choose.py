@@ -17,11 +17,12 @@ from engine.posting.choose import (
     choose_finds,
     find_mismatch,
     is_quiet,
+    measure_promise,
     pause_before,
 )
 from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
-from engine.search import HitKind
-from tests.engine.posting.finds import NOW, find, hit, posted, story
+from engine.search import HitKind, Term
+from tests.engine.posting.finds import NOW, find, hit, posted, prophecy, story
 from tests.engine.posting.subscriptions import subscribed
 
 OPEN = subscribed(unjudged=True)
@@ -30,13 +31,11 @@ OPEN = subscribed(unjudged=True)
 def chosen_texts(
     finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None
 ) -> list[str]:
-    """The texts that are posted."""
     choice = choose_finds(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
 
 
 def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = None) -> Reason:
-    """Why a find is not posted."""
     choice = choose_finds(chat or subscribed(), [found], past, NOW)
     assert choice.chosen == ()
     return choice.left_out[0].reason
@@ -265,10 +264,7 @@ def test_quiet_hours_are_local_and_may_span_midnight(
     start: str, end: str, zone: str, now: str, expected: bool
 ) -> None:
     chat = replace(
-        CHAT,
-        time_zone=zone,
-        quiet_from=time.fromisoformat(start),
-        quiet_to=time.fromisoformat(end),
+        CHAT, time_zone=zone, quiet_from=time.fromisoformat(start), quiet_to=time.fromisoformat(end)
     )
     moment = datetime.combine(datetime(2024, 6, 1, tzinfo=UTC), time.fromisoformat(now), UTC)
     assert is_quiet(chat, moment) is expected
@@ -286,3 +282,33 @@ def test_jitter_lengthens_a_pause_by_at_most_a_fifth(attempts: int, jitter: floa
     shortest, longest = pause_before(attempts, 0.0), pause_before(attempts, 1.0)
     assert shortest <= pause_before(attempts, jitter) <= longest
     assert longest / shortest == pytest.approx(1.2)
+
+
+# Stories are judged in the order of what they share with one old text
+
+
+def term(word: str, neighbour_of: str | None = None) -> Term:
+    return Term(
+        word=word, lexemes=(word,), document_frequency=1, max_tf=1, neighbour_of=neighbour_of
+    )
+
+
+WORDS = tuple(map(term, ("coffee", "prices", "hit", "record", "high")))
+
+
+def test_a_text_with_fewer_than_three_words_in_common_counts_half() -> None:
+    found = prophecy(
+        hit(lexical=0.9, matched=("coffee", "prices")),
+        hit(lexical=0.4, matched=("coffee", "prices", "hit")),
+        hit(lexical=0.5, matched=("coffee", "record", "high")),
+        terms=WORDS,
+    )
+    assert measure_promise(found) == 0.5
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_a_short_headline_needs_all_its_words(words: int) -> None:
+    terms = WORDS[:words]
+    whole = tuple(one.word for one in terms)
+    assert measure_promise(prophecy(hit(lexical=0.8, matched=whole), terms=terms)) == 0.8
+    assert measure_promise(prophecy(hit(lexical=0.8, matched=whole[1:]), terms=terms)) == 0.4

@@ -14,12 +14,7 @@ DOCUMENTS, AVERAGE = 1000, 10.0
 
 def term(word: str, df: int = 10, *, weight: float = 1.0, of: str | None = None) -> Term:
     return Term(
-        word=word,
-        lexemes=(word,),
-        document_frequency=df,
-        max_tf=9,
-        weight=weight,
-        neighbour_of=of,
+        word=word, lexemes=(word,), document_frequency=df, max_tf=9, weight=weight, neighbour_of=of
     )
 
 

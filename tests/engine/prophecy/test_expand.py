@@ -5,20 +5,25 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
-from engine.budget import Budget
 from engine.corpora import ArchiveSummary
 from engine.llm.client import ChatClient, PromptMessage
-from engine.llm.spending import Account
-from engine.prophecy.expand import LONGEST_ANSWER, Expander, Punctuality
+from engine.prophecy.expand import (
+    LONGEST_ANSWER,
+    LONGEST_PHRASE,
+    Expander,
+    Punctuality,
+    read_phrases,
+)
 from engine.search import Expansion, Headline
-from engine.settings.models import LlmSettings
 from engine.values import Corpus, Kind
 from tests.engine.passages import ME
 from tests.fakes.model import (
@@ -26,7 +31,7 @@ from tests.fakes.model import (
     ModelServer,
     Step,
     answer,
-    cut_in_the_body,
+    client_of,
     dropped,
     endless,
     failure,
@@ -34,7 +39,7 @@ from tests.fakes.model import (
     raw,
     slow,
 )
-from tests.fakes.ports import MemoryLedger
+from tests.fakes.ports import MemoryCache, MemoryLedger
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -44,23 +49,21 @@ USAGE = {"prompt_tokens": 300, "completion_tokens": 60, "cost": 0.0001}
 CORPUS = replace(ME, author="ana", description="A mayor of a small port")
 
 
-@dataclass
-class Memory:
-    """A Cache of expansions."""
+class Memory(MemoryCache[Expansion]):
+    """A Cache of expansions that tells when one is stored."""
 
-    stored: dict[str, Expansion] = field(default_factory=dict)
-    _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _arrival: asyncio.Condition
 
-    async def get(self, key: str) -> Expansion | None:
-        return self.stored.get(key)
+    def __init__(self) -> None:
+        super().__init__()
+        self._arrival = asyncio.Condition()
 
-    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
-        self.stored[key] = replace(expansion, usage=None)
+    async def put(self, key: str, value: Expansion, *, now: datetime) -> None:
+        await super().put(key, replace(value, usage=None), now=now)
         async with self._arrival:
             self._arrival.notify_all()
 
     async def until_kept(self, number: int) -> None:
-        """Return when that many expansions are stored."""
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(lambda: len(self.stored) >= number)
 
@@ -81,20 +84,10 @@ class Bench:
         self.expander = self.seat()
 
     def seat(
-        self,
-        *,
-        seconds: float = PATIENCE,
-        at_most: float = PATIENCE,
-        budget: Budget | None = None,
-        **changes: Any,
+        self, *, seconds: float = PATIENCE, at_most: float = PATIENCE, **changes: Any
     ) -> Expander:
         """Put another expander in front of the same server and memory."""
-        client = ChatClient(
-            LlmSettings(**({"base_url": self.server.base_url} | changes)),
-            api_key="sk-1",
-            account=Account(self.ledger, budget or Budget()),
-            clock=time.monotonic,
-        )
+        client = client_of(self.server, ledger=self.ledger, api_key="sk-1", **changes)
         self.clients.append(client)
         hurried = client.for_small_calls(at_most, longest_answer=LONGEST_ANSWER)
         punctuality = Punctuality(seconds=seconds, pause=PAUSE, clock=self.clock)
@@ -114,14 +107,13 @@ class Bench:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    async with ModelServer() as server:
-        built = Bench(server)
-        yield built
-        for expander in built.expanders:
-            await expander.aclose()
-        for client in built.clients:
-            await client.aclose()
+async def bench(server: ModelServer) -> AsyncIterator[Bench]:
+    built = Bench(server)
+    yield built
+    for expander in built.expanders:
+        await expander.aclose()
+    for client in built.clients:
+        await client.aclose()
 
 
 async def test_the_request_describes_the_archive_briefly_as_data(bench: Bench) -> None:
@@ -182,11 +174,8 @@ async def test_the_same_question_is_paid_for_once(bench: Bench) -> None:
     "step",
     [
         failure(503),
-        failure(500),
-        failure(429, headers={"Retry-After": "30"}),
         failure(401),
         dropped,
-        cut_in_the_body,
         raw("<html>"),
         answer("I would rather not."),
         answer(""),
@@ -334,7 +323,47 @@ async def test_a_headline_without_a_word_is_not_asked_about(bench: Bench, text: 
     assert bench.server.expansions == []
 
 
-async def test_no_phrases_are_requested_beyond_the_budget(bench: Bench) -> None:
-    bench.seat(budget=Budget(tokens=0))
-    assert await bench.expand() == Expansion()
-    assert bench.server.expansions == []
+# What a model says, read as phrases
+
+SAID = "Fuel hits a record"
+
+
+@pytest.mark.parametrize(
+    ("content", "phrases"),
+    [
+        ('{"phrases": ["pump prices", "OPEC"]}', ["pump prices", "OPEC"]),
+        ('Sure!\n```json\n{"phrases": ["a b"]}\n```', ["a b"]),
+        ('<think>{"phrases": ["no"]}</think>{"phrases": ["yes"]}', ["yes"]),
+        ('{"phrases": ["first"]} {"phrases": ["last"]}', ["last"]),
+        ('{"phrases": []}', []),
+        ('{"phrases": ["x y", "X  Y!", 7, null, ["z"], {"a": 1}, "", "...", "🔥"]}', ["x y"]),
+        ('{"phrases": ["see http://evil.example/x now", "www.evil.example"]}', ["see now"]),
+        ('{"phrases": ["visit evil.example today"]}', ["visit evil example today"]),
+        ('{"phrases": ["<b>bold</b> @all <!channel> [x](y)"]}', ["b bold b all channel x y"]),
+        ('{"phrases": ["line\\nline\\u2028line\\u0000 \\u202eline"]}', ["line line line line"]),
+        ('{"phrases": ["U.S. gas at $4.43, S&P #MAGA"]}', ["U.S. gas at $4.43, S&P #MAGA"]),
+        ('{"phrases": ["FUEL hits a RECORD!", "precio récord"]}', ["precio récord"]),
+        ("no json", None),
+        ('{"scores": []}', None),
+        ('["pump prices"]', ["pump prices"]),
+        ('{"phrases": ["pump prices", "r\\u00e9cord high", "cut o', ["pump prices", "récord high"]),
+        ('{"phrases": [{"phrase": "pump prices"}, {"phrase": "OPEC"}]}', ["pump prices", "OPEC"]),
+        ("1. pump prices\n2. OPEC", ["pump prices", "OPEC"]),
+        ("I'm sorry, I can't help with that.", None),
+    ],
+)
+def test_phrases_are_read_and_cleaned(content: str, phrases: list[str] | None) -> None:
+    found = read_phrases(content, headline=SAID)
+    assert found == (None if phrases is None else tuple(phrases))
+
+
+@given(st.lists(st.text()))
+def test_phrases_are_reduced_to_plain_words(said: list[str]) -> None:
+    for one in read_phrases(json.dumps({"phrases": said})) or ():
+        assert 0 < len(one) <= LONGEST_PHRASE
+        assert not set(one) & set('<>@[]()"/\\*`|{}\n')
+
+
+@given(st.text())
+def test_any_answer_can_be_read(content: str) -> None:
+    assert all(phrase.strip() for phrase in read_phrases(content) or ())

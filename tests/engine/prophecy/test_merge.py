@@ -16,8 +16,6 @@ from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 from tests.patience import PATIENCE
 
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
-
-
 WEIGHTS = {"judgment": 0.65, "lexical": 0.25, "semantic": 0.1}
 UNJUDGED = {"judgment": None, "lexical": 0.9, "age": 0.9, "semantic": None}
 JUDGED = {**UNJUDGED, "judgment": 0.5}

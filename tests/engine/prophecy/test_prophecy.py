@@ -84,12 +84,7 @@ class StandInJudge:
     asked: list[list[int]] = field(default_factory=list)
 
     async def judge(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        *,
-        now: datetime,
+        self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
     ) -> Verdict:
         self.asked.append([c.id for c in candidates])
         return Verdict(
@@ -206,10 +201,8 @@ async def test_a_headline_without_words_gives_a_notice(text: str) -> None:
 async def test_an_address_of_its_own_stays_and_odd_names_are_quoted() -> None:
     own = replace(said(1, "coffee", 2012), url="https://own.example/1")
     odd = replace(said(2, "more coffee please", 2013), author="a/b?", external_id="1#{author}")
-    by_id = {
-        h.candidate.id: h.candidate.url for h in (await ask("coffee", index=Index((own, odd)))).hits
-    }
-    assert by_id == {
+    hits = (await ask("coffee", index=Index((own, odd)))).hits
+    assert {hit.candidate.id: hit.candidate.url for hit in hits} == {
         1: "https://own.example/1",
         2: "https://x.example/a%2Fb%3F/status/1%23%7Bauthor%7D",
     }
@@ -221,9 +214,7 @@ async def test_the_same_question_has_the_same_answer() -> None:
     assert ids(await ask(index=shuffled)) == ids(await ask())
 
 
-async def test_concurrent_headlines_yield_to_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_concurrent_headlines_yield_to_other_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten at once must not keep everybody else waiting for ten times as long as one."""
     turns, thoughts = 0, []
 

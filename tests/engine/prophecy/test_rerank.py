@@ -1,14 +1,13 @@
 """The best few compared by meaning, with a model and vectors in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 
-from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import (
     ModelUnreachable,
     StorageError,
@@ -19,11 +18,12 @@ from engine.errors import (
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.rerank import HeadlineReranker, TunedModel
-from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
+from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
-from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector, VectorSpace
+from engine.vectors import NewVector, Scale, UnembeddedText, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
+from tests.engine.prophecy.test_retrieve import Words
 from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ class Model:
 
 @dataclass
 class Vectors:
-    """Holds vectors by id; the similarity of a text is a tenth of its id."""
+    """What a re-ranking asks for: vectors by id; the similarity of a text is a tenth of its id."""
 
     kept: dict[int, Vector | None] = field(default_factory=dict)
     refusal: Exception | None = None
@@ -72,12 +72,7 @@ class Vectors:
         return [UnembeddedText(id=one, text=f"text {one}", source=str(one)) for one in missing]
 
     async def store(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        embedded: Sequence[NewVector],
-        *,
-        claim: RangeClaim | None = None,
+        self, corpus: Corpus, model_id: int, embedded: Sequence[NewVector], *, claim: object = None
     ) -> int:
         assert claim is None  # a search waits for nobody
         self.kept |= {one.id: one.vector for one in embedded}
@@ -98,62 +93,11 @@ class Vectors:
     ) -> list[tuple[int, float]]:
         raise AssertionError("a re-ranking finds nothing new")
 
-    def find_missing(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        *,
-        after: int = 0,
-        to: int | None = None,
-        new: bool = False,
-    ) -> AsyncIterator[Sequence[UnembeddedText]]:
-        raise NotImplementedError
-
-    def claim(
-        self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
-    ) -> AbstractAsyncContextManager[RangeClaim | None]:
-        raise NotImplementedError
-
-    async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
-        raise NotImplementedError
-
-    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
-        raise NotImplementedError
-
-    async def settle(self, corpus: Corpus, model_id: int) -> None:
-        raise NotImplementedError
-
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[UnembeddedText]:
-        raise NotImplementedError
-
-    async def count(self, corpus: Corpus, model_id: int) -> int:
-        raise NotImplementedError
-
-    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
-        raise NotImplementedError
-
-    async def keep_scale(
-        self,
-        corpus: Corpus,
-        model_id: int,
-        scale: Scale,
-        *,
-        documents: int,
-        claim: RangeClaim | None = None,
-    ) -> None:
-        raise NotImplementedError
-
-    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
-        raise NotImplementedError
-
-    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
-        raise NotImplementedError
-
 
 def reranker(model: Model, vectors: Vectors, **limits: float) -> HeadlineReranker:
     settings = SearchSettings(rerank_seconds=limits.get("seconds", 10.0))
     best = int(limits.get("best", 24))
-    return HeadlineReranker(lambda _: model, vectors, settings, best=best)
+    return HeadlineReranker(lambda _: model, cast(Any, vectors), settings, best=best)
 
 
 async def similarity(
@@ -247,9 +191,7 @@ async def test_concurrent_comparisons_wait_no_longer_than_their_timeout() -> Non
         StorageUnreachable("No primary."),
     ],
 )
-async def test_a_failure_gives_a_notice_and_leaves_only_the_order_unchanged(
-    error: Exception,
-) -> None:
+async def test_a_failure_gives_a_notice_and_leaves_the_order_unchanged(error: Exception) -> None:
     model = Model(error=error if isinstance(error, ModelUnreachable) else None)
     vectors = Vectors(refusal=error if isinstance(error, StorageError) else None)
     compared = await reranker(model, vectors).compare(CORPUS, "snow", BEST_FIRST)
@@ -280,25 +222,10 @@ async def test_comparing_without_vectors_or_content_returns_nothing() -> None:
     assert await similarity(Model(), Vectors(scale=None)) == {}
 
 
-@dataclass
-class Words:
-    """Proposes six texts by words; the first is the best."""
-
-    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        return [Term(word=text, lexemes=(text,), document_frequency=6, max_tf=9)]
-
-    async def top(
-        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
-    ) -> list[Candidate]:
-        return [
-            replace(candidate(number, f"text {number}"), matched={0: 10 - number}, length=9)
-            for number in range(1, 7)
-        ]
-
-    async def describe_documents(
-        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
-    ) -> list[Candidate]:
-        return []
+BY_WORDS = [
+    replace(candidate(number, f"text {number}"), matched={0: 10 - number}, length=9)
+    for number in range(1, 7)
+]
 
 
 class Approves:
@@ -324,15 +251,15 @@ async def prophecy(
     model, vectors = model or Model(), Vectors(share=share)
     meaning = Meaning(
         embedder=lambda _: model,
-        vectors=vectors,
-        descriptions=Words(),
+        vectors=cast(Any, vectors),
+        descriptions=Words(BY_WORDS),
         reranker=reranker(model, vectors, best=4),
     )
     settings = ProphecySettings(similarity=100.0)
     request = SearchRequest(
         headline=Headline(text="snow", original="snow"), limit=6, now=NOW, mode=mode, embeds=embeds
     )
-    return await Prophet(Words(), judge, settings, meaning).prophesy(CORPUS, request)
+    return await Prophet(Words(BY_WORDS), judge, settings, meaning).prophesy(CORPUS, request)
 
 
 def order(found: Prophecy) -> list[int]:

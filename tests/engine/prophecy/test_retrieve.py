@@ -11,7 +11,13 @@ from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
-from engine.prophecy.retrieve import Coincidences, RetrievedCandidates, Retriever
+from engine.prophecy.retrieve import (
+    LEXICAL,
+    Coincidences,
+    RetrievedCandidates,
+    Retriever,
+    list_proposals,
+)
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
@@ -24,24 +30,23 @@ COSINES = {1: 0.75, 2: 0.9, 3: 0.8, 7: 0.85, 8: 0.7}
 
 @dataclass
 class Words:
-    """Proposes 1, 2, 3, 4 whatever is asked, and describes everything."""
+    """Proposes the same texts whatever is asked, and describes everything but 8."""
 
+    texts: Sequence[Candidate] = field(default_factory=lambda: list(map(candidate, (1, 2, 3, 4))))
     asked: list[Filters] = field(default_factory=list)
-    described_ids: list[int] = field(default_factory=list)
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        return [Term(word=text, lexemes=(text,), document_frequency=4, max_tf=1)]
+        return [Term(word=text, lexemes=(text,), document_frequency=4, max_tf=9)]
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> list[Candidate]:
         self.asked.append(filters)
-        return [candidate(number) for number in (1, 2, 3, 4)][:limit]
+        return list(self.texts[:limit])
 
     async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> list[Candidate]:
-        self.described_ids += ids
         return [replace(candidate(number), bm25=0.0) for number in ids if number != 8]
 
 
@@ -207,11 +212,25 @@ async def test_filters_hold_for_both_lists() -> None:
     assert words.asked == vectors.asked == [filters]
 
 
-@pytest.mark.parametrize("mode", [Mode.RERANK, Mode.HYBRID])
-async def test_explicit_mode_without_vectors_gives_a_notice(mode: Mode) -> None:
-    found = await retrieved(mode, vectors=Vectors(empty=True))
+GONE = ModelUnreachable("No connection to x.", fix="Check the network.")
+
+
+@pytest.mark.parametrize(
+    ("mode", "vectors", "model", "why"),
+    [
+        (Mode.RERANK, Vectors(empty=True), Model(), "demo has no vectors yet."),
+        (Mode.HYBRID, Vectors(empty=True), Model(), "demo has no vectors yet."),
+        (None, Vectors(), Model(error=GONE), "No connection to x. Check the network."),
+        (None, Vectors(dimensions=3), Model(), "model has changed the length of its vectors."),
+        (Mode.HYBRID, Vectors(), Model(vector=(0.0, 0.0)), None),  # it says nothing to the model
+    ],
+)
+async def test_what_cannot_be_compared_by_meaning_is_searched_by_words_with_a_notice(
+    mode: Mode | None, vectors: Vectors, model: Model, why: str | None
+) -> None:
+    found = await retrieved(mode, vectors=vectors, model=model)
     assert (ids(found), found.mode) == ([1, 2, 3, 4], Mode.LEXICAL)
-    assert found.notice == "Searched by words alone: demo has no vectors yet."
+    assert found.notice == (f"Searched by words alone: {why}" if why else None)
 
 
 async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None:
@@ -224,28 +243,11 @@ async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None
     assert (await retrieved(Mode.HYBRID, model=Model(dimensions=0))).notice == found.notice
 
 
-async def test_a_failing_model_falls_back_to_words_with_a_notice() -> None:
-    model = Model(error=ModelUnreachable("No connection to x.", fix="Check the network."))
-    found = await retrieved(None, model=model)
-    assert ids(found) == [1, 2, 3, 4]
-    assert found.notice == "Searched by words alone: No connection to x. Check the network."
-
-
 async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.01)
     found = await retrieved(None, model=Model(hangs=True))
     assert found.notice is not None
     assert "not embedded within 0.01 s" in found.notice
-
-
-async def test_a_changed_vector_length_gives_a_notice() -> None:
-    found = await retrieved(None, vectors=Vectors(dimensions=3))
-    assert found.notice == "Searched by words alone: model has changed the length of its vectors."
-
-
-async def test_a_headline_that_says_nothing_to_the_model_is_searched_by_words() -> None:
-    found = await retrieved(Mode.HYBRID, model=Model(vector=(0.0, 0.0)))
-    assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
 
 
 async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:
@@ -298,14 +300,8 @@ async def test_a_phrase_without_a_vector_costs_its_list_alone() -> None:
 
 
 LARGE = replace(CORPUS, documents=1000, tokens=10_000)
-
-
 BOTH = replace(LARGE, language="english", languages=("english", "spanish"))
-
-
 SUGAR = (term("cane"), term("sugar", 30), term("coca"))
-
-
 CITY = (
     replace(term("hallan"), lexemes=("hall",), read_in={"hall": frozenset({"spanish"})}),
     replace(
@@ -370,3 +366,15 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)
     ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, sweet])
     assert [one.id for one in ordered] == [3, 2, 1]
+
+
+# The lists that propose documents, joined
+
+
+def test_each_document_knows_its_best_rank_for_each_phrase() -> None:
+    asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
+    found = {proposal.id: proposal for proposal in list_proposals({LEXICAL: [9, 7]}, asked)}
+    assert found[7].asked_for == {"a": 1}
+    assert found[7].ranks == {"lexical": 2}
+    assert found[8].asked_for == {"a": 1, "b": 1}
+    assert found[8].ranks == found[9].asked_for == {}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.prophecy.rerank import TUNED_MODELS, Comparison, Predictions, TunedModel, predict_finds
 from engine.prophecy.score import (
     Scorer,
     Sureness,
@@ -26,7 +27,9 @@ from engine.search import Candidate, Hit, HitKind, ItemPlace, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.values import Flag
 from tests.bot.prophecies import make_hit
+from tests.engine.candidates import CORPUS, candidate
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, NOW, TERMS, found, term
+from tests.engine.prophecy.test_rerank import NOW as ASKED
 
 
 def hits(
@@ -125,12 +128,7 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
 def test_the_minimum_judgment_is_configurable() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=3))) == [
-        6,
-        5,
-        4,
-        3,
-    ]
+    assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=3))) == [6, 5, 4, 3]
 
 
 def test_the_named_best_are_the_hits_in_their_order_and_others_are_near() -> None:
@@ -218,6 +216,8 @@ def test_merging_levels_an_answer_without_vectors() -> None:
     assert levelled[0].score < levelled[1].score
     assert levelled[1] == having
     assert level_hits([without], ScoreSettings().weights) == [without]
+    assert level_hits([without, having], {"semantic": 1.0})[0].score == 0  # words weigh nothing
+    assert level_hits([without, having], {})[0].score == without.score
 
 
 def test_equal_scores_go_by_date_then_id() -> None:
@@ -305,9 +305,7 @@ def test_undated_hits_follow_their_equals_and_count_as_new() -> None:
 
 
 def test_semantic_mode_scores_by_similarity() -> None:
-    candidates = [
-        found(identity, {}, similarity=value) for identity, value in ((4, 0.9), (2, None))
-    ]
+    candidates = [found(4, {}, similarity=0.9), found(2, {})]
     nearest = scorer().nearest(candidates, 3)
     assert [(hit.rank, hit.candidate.id, hit.score) for hit in nearest] == [(1, 4, 0.9), (2, 2, 0)]
     assert ids(scorer().nearest(candidates, 1)) == [4]
@@ -335,6 +333,7 @@ def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
     first, middle, last = term_weights([term("a"), term("b"), term("c")], DOCUMENTS)
     assert first / last == pytest.approx(1.5)
     assert first > middle > last
+    assert term_weights([term("a"), term("b")], DOCUMENTS) == [first, last]
 
 
 def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
@@ -361,3 +360,65 @@ def test_only_a_prediction_is_called_foretold(judgment: int) -> None:
 def test_an_unjudged_hit_is_always_a_guess(semantic: float | None) -> None:
     parts = {"judgment": None, "lexical": 1.0, "age": 1.0, "semantic": semantic}
     assert rate_sureness(make_hit(parts=parts, matched=("a", "b", "c"))) is Sureness.PERHAPS
+
+
+# Texts that nobody judged, in the order of the tuned model
+
+LARGE = replace(CORPUS, documents=50_000, tokens=800_000)
+FERRY = [
+    Term(word=word, lexemes=(word,), document_frequency=frequency, max_tf=2)
+    for word, frequency in (("ferry", 12), ("harbour", 40), ("monday", 2_000), ("the", 30_000))
+]
+MODEL = TunedModel(slope=30.0, zero=0.32, gate=0.3)
+
+
+def texts(*matched: Mapping[int, int]) -> list[Candidate]:
+    return [
+        replace(candidate(number), matched=words, length=14, bm25=20.0 - number)
+        for number, words in enumerate(matched, start=1)
+    ]
+
+
+def tuned_scorer(cosines: Mapping[int, float]) -> Scorer:
+    return Scorer(
+        settings=ProphecySettings(),
+        terms=FERRY,
+        documents=LARGE.documents,
+        average_length=LARGE.average_length,
+        asked_at=ASKED,
+        predictions=Predictions(model=MODEL, cosines=cosines),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cosines", "hits", "near"),
+    [
+        ({1: 0.31, 2: 0.45, 3: 0.29}, [2, 1], [3, 4]),  # the fourth was not compared
+        ({1: 0.29, 2: 0.25, 3: 0.29}, [], [1, 3, 2, 4]),  # none is sure enough
+        ({1: 0.5}, [1], [4, 2, 3]),  # the others as words order them
+    ],
+)
+def test_the_cosine_decides_what_is_a_hit(
+    cosines: Mapping[int, float], hits: list[int], near: list[int]
+) -> None:
+    found = texts({0: 1, 1: 1}, {0: 1}, {2: 1}, {0: 2, 1: 2, 2: 2, 3: 2})
+    shown, weak = tuned_scorer(cosines).hits_and_near(found, {}, 4)
+    assert [hit.candidate.id for hit in shown] == hits
+    assert [hit.candidate.id for hit in weak] == near
+    assert [hit.score for hit in shown] == [MODEL.predict(cosines[one]) for one in hits]
+
+
+@pytest.mark.parametrize(("telling_words", "hits"), [(0, []), (1, [2]), (2, [2]), (3, [1, 2])])
+def test_a_short_headline_needs_one_of_its_words(telling_words: int, hits: list[int]) -> None:
+    found = texts({}, {0: 1})
+    short = replace(tuned_scorer({1: 0.9, 2: 0.8}), telling_words=telling_words)
+    assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits
+
+
+@pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in TUNED_MODELS), ("other", 2)])
+def test_no_hits_are_shown_while_the_comparison_is_unfinished(model: str, hits: int) -> None:
+    found = texts({0: 1, 1: 1, 2: 1}, {0: 1, 1: 1})
+    early = Comparison(similarity={}, model=model, unfinished=True)
+    unsure = replace(tuned_scorer({}), predictions=predict_finds(early))
+    shown, weak = unsure.hits_and_near(found, {}, 3)
+    assert (len(shown), [hit.candidate.id for hit in (*shown, *weak)]) == (hits, [1, 2])

@@ -39,6 +39,7 @@ def groups(query: Query) -> list[list[str]]:
         ("a - b", [["a"], ["b"]], [], []),
         ("well-known", [["well-known"]], [], []),
         ('"a"-b', [['"a"'], ["b"]], [], []),
+        ('"a b." c "d e"', [['"a b."'], ["c"], ['"d e"']], [], []),
         ("from:ana -from:Ben", [], [], ["from:ana", "-from:ben"]),
         ('from:"Ana Ruiz"', [], [], ['from:"ana ruiz"']),
         ("FROM:@Ana", [], [], ["from:ana"]),
@@ -119,6 +120,15 @@ def test_queries_have_a_canonical_form(text: str, canonical: str) -> None:
 )
 def test_notices_explain_input_that_was_reinterpreted(text: str, said: str) -> None:
     assert said in " ".join(parse_query(text).notices)
+
+
+@pytest.mark.parametrize("text", ["a OR b", "a OR OR b", " " * 50_000])
+def test_nothing_is_said_of_what_is_read_as_written(text: str) -> None:
+    assert parse_query(text).notices == ()
+
+
+def test_filters_are_listed_only_for_one_that_there_is_not() -> None:
+    assert len(parse_query("a NOT b").notices) == len(parse_query("on:soon").notices) == 1
 
 
 def test_a_quoted_value_of_an_unknown_filter_is_a_phrase() -> None:

@@ -21,9 +21,9 @@ from engine.query.query import (
     plan_query,
 )
 from engine.ranking import idf
-from engine.text.terms import Reading
 from engine.values import Kind
 from tests.engine.candidates import CORPUS as DEMO
+from tests.engine.readings import reading
 
 # What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.
 LEXEMES = {
@@ -41,12 +41,7 @@ LEXEMES = {
 FREQUENCIES = {"wall": 30, "walls": 2, "casa": 4, "cas": 6, "the": 1}
 LANGUAGES = ("english", "spanish")
 CORPUS = replace(
-    DEMO,
-    kind=Kind.SOCIAL,
-    language="english",
-    documents=35,
-    tokens=350,
-    languages=("english",),
+    DEMO, kind=Kind.SOCIAL, language="english", documents=35, tokens=350, languages=("english",)
 )
 
 
@@ -59,15 +54,8 @@ def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -
 
 def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> PlannedSearch:
     readings = [
-        Reading(
-            unit=number,
-            language=language,
-            lexeme=lexeme,
-            position=position,
-            document_frequency=FREQUENCIES.get(lexeme, 0),
-            max_tf=2,
-        )
-        for number, unit in enumerate(list_units(query))
+        reading(at, lexeme, FREQUENCIES.get(lexeme, 0), language=language, position=position, tf=2)
+        for at, unit in enumerate(list_units(query))
         for language in languages
         for position, lexeme in enumerate(LEXEMES.get((unit.text, language), []), start=1)
     ]
@@ -96,9 +84,7 @@ def required(found: PlannedSearch) -> dict[str, list[list[str]]]:
         ("and/or", {"english": [["and or"]]}),
     ],
 )
-def test_each_language_looks_for_its_own_lexemes(
-    text: str, expected: dict[str, list[list[str]]]
-) -> None:
+def test_each_language_has_its_own_lexemes(text: str, expected: dict[str, list[list[str]]]) -> None:
     assert required(plan(text)) == expected
 
 
@@ -154,9 +140,7 @@ def test_written_words_are_scored_before_aliases() -> None:
         ("", 0),
     ],
 )
-def test_the_reference_score_uses_the_rarest_alternative_of_each_group(
-    text: str, expected: float
-) -> None:
+def test_the_reference_is_the_rarest_alternative_of_each_group(text: str, expected: float) -> None:
     found = plan(text, ("english",))
     assert compute_reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
 
@@ -175,10 +159,7 @@ def test_an_alias_contributes_only_its_weight_to_the_reference_score() -> None:
 
 
 def test_the_lexemes_of_a_chain_stand_in_the_order_of_the_text() -> None:
-    first = Reading(
-        unit=0, language="english", lexeme="or", position=1, document_frequency=1, max_tf=1
-    )
-    readings = (replace(first, lexeme="and", position=2), first)
+    readings = (reading(0, "and", position=2), reading(0, "or"))
     found = plan_query(parse_query("or/and"), ("english",), readings, documents=35)
     assert found.by_language[0].required == (((("or", 1), ("and", 2)),),)
 
@@ -194,10 +175,7 @@ ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
 def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
     [group] = parse_query("login").expand_aliases(lambda unit: ALIASES.get(unit, ())).groups
     assert group == Group(
-        (
-            Alternative(Word("login")),
-            Alternative(Phrase("log in"), 0.4, alias_of=Word("login")),
-        )
+        (Alternative(Word("login")), Alternative(Phrase("log in"), 0.4, alias_of=Word("login")))
     )
 
 
@@ -213,9 +191,7 @@ def test_an_alias_keeps_its_weight_and_the_word_it_stands_for() -> None:
         (Filter("thread", "a b"), 'thread:"a b"'),
     ],
 )
-def test_a_filter_is_quoted_only_where_its_value_would_end_early(
-    condition: Filter, written: str
-) -> None:
+def test_a_filter_is_quoted_where_it_would_end_early(condition: Filter, written: str) -> None:
     assert str(condition) == written
 
 

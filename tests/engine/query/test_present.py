@@ -1,6 +1,6 @@
 """Excerpts are found by the lexemes of the corpus' languages, accents and endings aside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -13,34 +13,21 @@ from engine.query.find import Finder
 from engine.query.meaning import meant_by, order_by_similarity
 from engine.query.parser import parse_query
 from engine.query.query import Plan
-from engine.query.results import Counts, FindHit, FoundDocument, QueryAnswer, present_hits
-from engine.text.terms import Reading
+from engine.query.results import Counts, QueryAnswer, present_hits
 from engine.values import Corpus, Kind
+from tests.bot.finds import make_find_hit
 from tests.bot.kinds import fill
 from tests.db.loading import document
-from tests.engine.candidates import candidate
 
 FILLER = "Nada que decir por ahora, seguimos esperando. " * 30
 
 
-class CountingIndex:
-    """The real index, which counts how often words are asked for."""
-
-    def __init__(self, database: Database) -> None:
-        self.asked: list[int] = []
-        self._index = DialectIndex(database)
-
-    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        self.asked.append(len(texts))
-        return await self._index.read(corpus, texts)
-
-
 async def shown(
     database: Database, corpus: Corpus, query: str, *, voice: bool = False
-) -> tuple[QueryAnswer, CountingIndex]:
-    found = await Finder(DialectIndex(database)).find(corpus, parse_query(query))
-    index = CountingIndex(database)
-    return await present_hits(index, corpus, found, voice=voice), index
+) -> QueryAnswer:
+    index = DialectIndex(database)
+    answer = await Finder(index).find(corpus, parse_query(query))
+    return await present_hits(index, corpus, answer, voice=voice)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +48,7 @@ async def test_a_match_is_found_in_another_form_of_its_word(
         replace(document("en", "Something else altogether"), lang="en"),
     ]
     corpus = await fill(database, "c", Kind.PERSONAL, texts)
-    found, _ = await shown(database, corpus, query)
+    found = await shown(database, corpus, query)
     [hit] = found.hits
     assert hit.excerpt
     assert said in hit.excerpt.text
@@ -74,27 +61,11 @@ async def test_stop_words_of_one_language_make_no_voice_terms(database: Database
         replace(document("en", "the big house"), lang="en"),
     ]
     corpus = await fill(database, "c", Kind.SOCIAL, texts)
-    found, _ = await shown(database, corpus, "casa", voice=True)
+    found = await shown(database, corpus, "casa", voice=True)
     assert found.hits[0].voice_terms == ("casa grande",)
 
 
 QUERY = parse_query('rust OR "old car" -boat before:2015')
-
-
-def hit(rank: int) -> FindHit:
-    document = FoundDocument(
-        candidate=candidate(rank),
-        frequencies={},
-        in_text={},
-        title=None,
-        role=None,
-        thread=None,
-        attribution=None,
-        tags=(),
-        mentions=(),
-        engagement=0,
-    )
-    return FindHit(rank=rank, document=document, score=10.0 - rank, matched=())
 
 
 def found(number: int) -> QueryAnswer:
@@ -104,7 +75,7 @@ def found(number: int) -> QueryAnswer:
         corpus="c",
         plan=Plan.RANKED,
         counts=Counts(corpus=9, returned=number),
-        hits=tuple(hit(rank) for rank in range(1, number + 1)),
+        hits=tuple(make_find_hit(rank, score=10.0 - rank) for rank in range(1, number + 1)),
     )
 
 

@@ -159,9 +159,7 @@ def test_scores_of_a_few_texts_match_hand_calculation() -> None:
         ({}, 0.0),
     ],
 )
-def test_weights_are_shared_among_what_is_known(
-    parts: Mapping[str, float | None], value: float
-) -> None:
+def test_what_is_known_shares_the_weights(parts: Mapping[str, float | None], value: float) -> None:
     weights = {"judgment": 0.65, "lexical": 0.25, "age": 0.10}
     assert weighted_mean(parts, weights) == pytest.approx(value)
 

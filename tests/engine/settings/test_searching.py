@@ -3,12 +3,7 @@
 import pytest
 
 from engine.search import Mode
-from engine.settings.searching import (
-    FindSettings,
-    PublishedSettings,
-    ScoreSettings,
-    SearchSettings,
-)
+from engine.settings.searching import FindSettings, PublishedSettings, ScoreSettings, SearchSettings
 from engine.values import Kind
 
 

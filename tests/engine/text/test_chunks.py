@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.chunks import (
-    OVERLAP,
-    Block,
-    split_chunks,
-    split_sentences,
-    token_count,
-)
+from engine.text.chunks import OVERLAP, Block, split_chunks, split_sentences, token_count
 from tests.conftest import FEW_EXAMPLES
 
 _WORDS = st.sampled_from(
@@ -31,7 +25,6 @@ _BLOCKS = st.lists(
 
 
 def _numbered(count: int, length: int = 9) -> str:
-    """Return sentences in which every word occurs once."""
     return " ".join(
         " ".join(f"W{place}x{word}" for word in range(length)) + "." for place in range(count)
     )

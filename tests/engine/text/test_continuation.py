@@ -78,10 +78,7 @@ def test_a_reply_to_oneself_goes_on_within_an_hour_and_one_to_others_never() -> 
 
 def test_a_chain_is_one_text_and_a_break_ends_it() -> None:
     a, b, c = post(1, "One..."), post(2, "...Two..."), post(3, "...Three")
-    d, e = (
-        post(4, "Other"),
-        post(5, "New..."),
-    )
+    d, e = (post(4, "Other"), post(5, "New..."))
     f = post(6, "...text")
     pairs = [(a, b), (b, c), (c, d), (d, e), (e, f)]
     assert join_posts(pairs) == [

@@ -102,9 +102,7 @@ def test_a_syntax_error_names_its_line() -> None:
 
 @pytest.mark.parametrize("read", [read_yaml, read_toml])
 @given(text=st.text() | st.lists(st.sampled_from("a:-[]{}&*!|>?'\"#%,.=1 \n")).map("".join))
-def test_any_text_is_parsed_or_rejected_in_one_line(
-    read: Callable[[str], object], text: str
-) -> None:
+def test_any_text_is_read_or_rejected_in_one_line(read: Callable[[str], object], text: str) -> None:
     try:
         str(read(text))
     except InputError as exc:

@@ -91,9 +91,7 @@ def test_an_excerpt_without_a_known_match_narrows_to_the_beginning() -> None:
         ("@realJoe", "joe", True),
     ],
 )
-def test_a_word_may_match_a_lexeme_with_the_same_beginning(
-    word: str, lexeme: str, may: bool
-) -> None:
+def test_a_word_may_match_a_lexeme_of_the_same_beginning(word: str, lexeme: str, may: bool) -> None:
     assert may_match(word, [lexeme], lambda word: word.lower().replace("á", "a")) is may
 
 

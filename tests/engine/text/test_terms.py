@@ -9,25 +9,7 @@ from engine.text.terms import (
     headline_terms,
     is_generic,
 )
-
-
-def reading(
-    word: int,
-    lexeme: str,
-    df: int = 1,
-    *,
-    language: str = "english",
-    position: int = 1,
-    tf: int = 1,
-) -> Reading:
-    return Reading(
-        unit=word,
-        language=language,
-        lexeme=lexeme,
-        position=position,
-        document_frequency=df,
-        max_tf=tf,
-    )
+from tests.engine.readings import reading
 
 
 def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1, position: int = 1) -> Reading:

@@ -1,14 +1,11 @@
 """Programs read what robots.txt lets them read, by the longest rule that matches."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FetchDisallowed, FetchFailed, FetchStatus
 from engine.fetch.client import Fetcher
-from engine.settings.fetching import FetchSettings
 from engine.web.pages import Robots, parse_robots
 from tests.fakes.web import WebServer, page, redirect, reply, reset
 
@@ -75,12 +72,6 @@ def test_any_robots_file_and_path_can_be_evaluated(text: str, path: str) -> None
 def test_many_stars_are_matched_in_no_time() -> None:
     rules = parse_robots(f"User-agent: *\nDisallow: /{'*a' * 1000}$")
     assert rules.allows("/" + "a" * 2000 + "b")
-
-
-@pytest.fixture
-async def fetcher() -> AsyncIterator[Fetcher]:
-    async with Fetcher(FetchSettings(allow_networks=("127.0.0.0/8",))) as ready:
-        yield ready
 
 
 async def test_the_file_is_fetched_once_a_day(web: WebServer, fetcher: Fetcher) -> None:

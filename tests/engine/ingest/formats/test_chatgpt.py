@@ -7,7 +7,7 @@ import pytest
 
 from engine.ingest.records import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 
 def node(
@@ -41,8 +41,7 @@ BRANCHED = conversation(
 
 
 def test_only_the_current_branch_of_a_conversation_is_read_in_order() -> None:
-    stored, rejects = documents(orjson.dumps([BRANCHED]))
-    assert rejects == []
+    stored = accepted(orjson.dumps([BRANCHED]))
     assert [(d.role, d.author, d.text) for d in stored] == [
         ("user", None, "Will it rain?"),
         ("assistant", "ChatGPT", "Yes, soon."),
@@ -105,15 +104,13 @@ def test_a_circular_conversation_tree_does_not_loop() -> None:
 
 @pytest.mark.parametrize("odd", [[1], {"x": 1}])
 def test_a_damaged_message_does_not_hide_the_others(odd: object) -> None:
-    damaged = (
+    for each in (
         node("b", "a", "user", "y", author={"role": odd}),
-        node("c", "a", "user", "y", content={"content_type": odd, "parts": ["y"]}),
-        node("d", "a", "user", "y") | {"parent": odd},
-    )
-    for each in damaged:
-        chat = conversation(node("a", None, "user", "x"), each, current="")
-        documents(orjson.dumps([chat]))
-        whole = conversation(node("a", str(each["id"]), "user", "x"), each, current="a")
+        node("b", "a", "user", "y", content={"content_type": odd, "parts": ["y"]}),
+        node("b", "a", "user", "y") | {"parent": odd},
+    ):
+        documents(orjson.dumps([conversation(node("a", None, "user", "x"), each, current="")]))
+        whole = conversation(node("a", "b", "user", "x"), each, current="a")
         assert "m-a" in {document.external_id for document in documents(orjson.dumps([whole]))[0]}
 
 
@@ -159,45 +156,28 @@ def test_a_renamed_conversation_updates_its_messages() -> None:
     assert not set(first) & set(renamed)
 
 
+def node_of_deepseek(name: str, parent: str, second: str, **said: str) -> dict[str, object]:
+    message = {
+        "inserted_at": f"2025-02-01T10:00:{second}.000000+08:00",
+        "fragments": [{"type": kind, "content": words} for kind, words in said.items()],
+    }
+    return {"id": name, "parent": parent, "children": [], "message": message}
+
+
 OF_DEEPSEEK = {
     "id": "d1",
     "title": "Storms",
     "inserted_at": "2025-02-01T10:00:00.000000+08:00",
-    "updated_at": "2025-02-01T10:01:00.000000+08:00",
     "mapping": {
         "root": {"id": "root", "parent": None, "children": ["1"], "message": None},
-        "1": {
-            "id": "1",
-            "parent": "root",
-            "children": ["2"],
-            "message": {
-                "files": [],
-                "model": "deepseek-chat",
-                "inserted_at": "2025-02-01T10:00:05.000000+08:00",
-                "fragments": [{"type": "REQUEST", "content": "Will it rain?"}],
-            },
-        },
-        "2": {
-            "id": "2",
-            "parent": "1",
-            "children": [],
-            "message": {
-                "files": [],
-                "model": "deepseek-chat",
-                "inserted_at": "2025-02-01T10:00:09.000000+08:00",
-                "fragments": [
-                    {"type": "THINK", "content": "He asks."},
-                    {"type": "RESPONSE", "content": "Yes, soon."},
-                ],
-            },
-        },
+        "1": node_of_deepseek("1", "root", "05", REQUEST="Will it rain?"),
+        "2": node_of_deepseek("2", "1", "09", THINK="He asks.", RESPONSE="Yes, soon."),
     },
 }
 
 
 def test_conversations_with_deepseek_are_read() -> None:
-    stored, rejects = documents(orjson.dumps([OF_DEEPSEEK]))
-    assert rejects == []
+    stored = accepted(orjson.dumps([OF_DEEPSEEK]))
     assert [(d.role, d.author, d.text) for d in stored] == [
         ("user", None, "Will it rain?"),
         ("assistant", "DeepSeek", "Yes, soon."),
@@ -236,3 +216,53 @@ def test_the_documents_of_a_canvas_are_read() -> None:
     canvas["message"] |= {"content": {"content_type": "code", "text": written}}  # type: ignore[operator]
     stored, _ = documents(orjson.dumps([conversation(canvas, current="a")]))
     assert [d.text for d in stored] == ["Plan\n\nBuild a dam"]
+
+
+# Conversations with Claude
+
+TALK = {
+    "uuid": "c1",
+    "name": "Harbour talk",
+    "created_at": "2024-05-01T08:00:00.000000Z",
+    "account": {"uuid": "a1"},
+    "chat_messages": [
+        {
+            "uuid": "m1",
+            "text": "Will the dam hold?",
+            "content": [{"type": "text", "text": "Will the dam hold?"}],
+            "sender": "human",
+            "created_at": "2024-05-01T08:00:05.000000Z",
+            "attachments": [{"file_name": "dam.txt", "extracted_content": "a crack in the wall"}],
+            "files": [{"file_name": "dam.png"}],
+        },
+        {
+            "uuid": "m2",
+            "text": "",
+            "content": [
+                {"type": "thinking", "thinking": "He asks for a dam."},
+                {"type": "text", "text": "It may not."},
+                {"type": "tool_use", "name": "artifacts", "input": {"content": "# A dam"}},
+            ],
+            "sender": "assistant",
+            "created_at": "2024-05-01T08:00:09.000000Z",
+        },
+    ],
+}
+
+
+def test_a_conversation_is_read_as_it_was_said() -> None:
+    stored = accepted(orjson.dumps([TALK]))
+    question, answer = stored
+    assert (question.text, question.role, question.author) == ("Will the dam hold?", "user", None)
+    assert (answer.text, answer.role, answer.author) == ("It may not.", "assistant", "Claude")
+    assert answer.reply_to == question.external_id
+    assert {d.thread for d in stored} == {"c1"}
+    assert question.meta["attachments"] == ["dam.txt", "dam.png"]
+    assert "crack in the wall" in question.search_text
+    assert answer.meta["beside"] == ["document: # A dam"]
+
+
+@pytest.mark.parametrize("shape", [[TALK], TALK])
+def test_it_is_recognised_before_tables_are(shape: object) -> None:
+    for content in (orjson.dumps(shape), orjson.dumps(shape, option=orjson.OPT_INDENT_2)):
+        assert len(documents(content)[0]) == 2

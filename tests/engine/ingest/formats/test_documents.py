@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.corpora import Document
-from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
-from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject, SourceRequest
-from tests.engine.ingest.reading import moment_of
+from engine.ingest.records import SourceRequest
+from tests.engine.ingest.reading import documents as documents_of
+from tests.engine.ingest.reading import moment_of, records
 from tests.fakes.documents import epub, pdf, word
 
 _DATE = "D:20200131"
@@ -21,21 +19,6 @@ _PAGE = (
     + "<p>The price of coffee rose again, as everybody in the trade had foretold for years.</p>" * 4
     + "</article></body></html>"
 ).encode()
-
-
-def _read(where: Path) -> tuple[list[Document], list[Reject]]:
-    documents, rejects = [], []
-    with open_source(SourceRequest(str(where))) as stream:
-        assert stream.opened.format == "documents"
-        for found in stream:
-            if isinstance(found, Reject):
-                rejects.append(found)
-                continue
-            try:
-                documents.append(normalise(found, Defaults()))
-            except RecordError as exc:
-                rejects.append(found.reject(str(exc)))
-    return documents, rejects
 
 
 def test_a_folder_with_every_format_is_read(tmp_path: Path) -> None:
@@ -50,7 +33,7 @@ def test_a_folder_with_every_format_is_read(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    documents, rejects = _read(tmp_path)
+    documents, rejects = documents_of(tmp_path)
     assert rejects == []
     assert [(document.platform, document.title) for document in documents] == [
         ("pdf", "A"), ("docx", "B"), ("epub", "C"), ("html", "Coffee"), ("text", "e"),
@@ -94,7 +77,7 @@ def test_bad_files_are_rejects_and_the_rest_goes_in(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     (tmp_path / "z.txt").write_bytes(b"Coffee rose.")
-    documents, [reject] = _read(tmp_path)
+    documents, [reject] = documents_of(tmp_path)
     assert len(documents) == 1
     assert reject.file == f"{tmp_path}/{name}"
     assert reject.reason.startswith(reason)
@@ -104,15 +87,16 @@ def test_bad_files_are_rejects_and_the_rest_goes_in(
 def test_a_single_file_is_recognised(tmp_path: Path, name: str) -> None:
     content = {"one.epub": epub("<p>Hello.</p>"), "one.pdf": pdf(["Hello."], date=_DATE)}
     (tmp_path / name).write_bytes(content.get(name, word("Hello.")))
-    [document], [] = _read(tmp_path / name)
+    [document], [] = documents_of(tmp_path / name)
     assert document.parts[0].text == "Hello."
+    assert records(tmp_path / name)[0][0].format == "documents"
 
 
 def test_a_zip_of_documents_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("in/a.pdf", pdf(["Hello."], date=_DATE))
         archive.writestr("in/b.docx", word("Hello."))
-    documents, [] = _read(tmp_path / "all.zip")
+    documents, [] = documents_of(tmp_path / "all.zip")
     assert [document.platform for document in documents] == ["pdf", "docx"]
 
 
@@ -145,8 +129,8 @@ def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> N
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.txt").write_bytes(b"Hello.")
-        ids |= {each.external_id for each in _read(tmp_path / folder / "a.txt")[0]}
-        ids |= {each.external_id for each in _read(tmp_path / folder)[0]}
+        ids |= {each.external_id for each in documents_of(tmp_path / folder / "a.txt")[0]}
+        ids |= {each.external_id for each in documents_of(tmp_path / folder)[0]}
     assert len(ids) == 2
 
 
@@ -156,7 +140,7 @@ def test_a_file_without_a_date_has_none(tmp_path: Path) -> None:
         b"<html><title>B</title><p>Hello there, all of you.</p></html>"
     )
     (tmp_path / "c.epub").write_bytes(epub("Hello.", dates=""))
-    documents, [] = _read(tmp_path)
+    documents, [] = documents_of(tmp_path)
     assert [(document.created_at, document.dated_by) for document in documents] == [
         (None, None)
     ] * 3

@@ -163,9 +163,7 @@ def test_the_same_records_may_stand_in_an_array() -> None:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda d: gzip.compress(d) * 2])
 @pytest.mark.parametrize("by_path", [True, False])
-def test_a_file_and_standard_input_may_be_packed(
-    pack: object, by_path: bool, tmp_path: Path
-) -> None:
+def test_a_file_and_stdin_may_be_packed(pack: object, by_path: bool, tmp_path: Path) -> None:
     data = pack(LINE + b"\n")  # type: ignore[operator]  # one of the three above
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)

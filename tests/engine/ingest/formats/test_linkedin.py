@@ -1,7 +1,5 @@
 """LinkedIn's posts and comments."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from engine.corpora import Document
 from engine.errors import InputError
 from engine.ingest.records import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records, table
 
 SHARE = {
     "Date": "2023-01-02 10:11:12",
@@ -28,17 +26,8 @@ COMMENT = {
 }
 
 
-def table(*rows: Mapping[str, str]) -> bytes:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode()
-
-
 def one(row: Mapping[str, str]) -> Document:
-    (document,), rejects = documents(table(row))
-    assert rejects == []
+    (document,) = accepted(table(row))
     return document
 
 

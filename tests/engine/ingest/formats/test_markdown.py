@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.formats.markdown import split_front_matter
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 ARTICLE = """---
 title: The storm
@@ -30,8 +30,7 @@ It *is* coming.
 def one(folder: Path, text: str, name: str = "storm.md") -> Document:
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
-    (document,), rejects = documents(folder, form="markdown")
-    assert rejects == []
+    (document,) = accepted(folder, form="markdown")
     return document
 
 

@@ -1,12 +1,10 @@
 """Reddit's export."""
 
-import csv
-import io
 import zipfile
 from pathlib import Path
 
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import accepted, documents, records, table
 
 LINK = "https://www.reddit.com/r/ships/comments/p1/canals/"
 POST = {
@@ -34,26 +32,17 @@ COMMENT = {
 }
 
 
-def rows(*found: dict[str, str]) -> bytes:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(found[0]))
-    writer.writeheader()
-    writer.writerows(found)
-    return out.getvalue().encode()
-
-
 def export(path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("posts.csv", rows(POST))
-        archive.writestr("comments.csv", rows(COMMENT))
-        archive.writestr("post_headers.csv", rows(POST))
+        archive.writestr("posts.csv", table(POST))
+        archive.writestr("comments.csv", table(COMMENT))
+        archive.writestr("post_headers.csv", table(POST))
         archive.writestr("statistics.csv", "statistic,value\naccount name,ana_paz\n")
     return path
 
 
 def test_posts_and_comments_of_an_account_are_read(tmp_path: Path) -> None:
-    stored, rejects = documents(export(tmp_path / "export.zip"))
-    assert rejects == []
+    stored = accepted(export(tmp_path / "export.zip"))
     comment, post = sorted(stored, key=lambda document: document.external_id)
     assert (post.external_id, post.author) == ("t3_p1", "ana_paz")
     assert post.text == "Canals are narrow\n\nOne ship, and it is blocked."
@@ -66,15 +55,15 @@ def test_posts_and_comments_of_an_account_are_read(tmp_path: Path) -> None:
 
 
 def test_one_file_is_recognised_and_a_relative_link_is_completed() -> None:
-    (record,), _ = records(rows(COMMENT))
+    (record,), _ = records(table(COMMENT))
     assert record.format == "reddit"
     path = {"permalink": "/r/ships/comments/p1/canals/c1/", "parent": "t1_c0"}
-    (comment,), _ = documents(rows(COMMENT | path))
+    (comment,), _ = documents(table(COMMENT | path))
     assert (comment.url, comment.reply_to) == (f"{LINK}c1/", "t1_c0")
 
 
 def test_removed_text_is_rejected() -> None:
-    _, (reject,) = documents(rows(COMMENT | {"body": "[removed]"}))
+    _, (reject,) = documents(table(COMMENT | {"body": "[removed]"}))
     assert (reject.line, reject.reason) == (2, "the text was removed")
 
 

@@ -9,7 +9,7 @@ import pytest
 from engine.corpora import Document
 from engine.ingest.records import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 USERS = [
     {"id": "U1", "name": "ana", "profile": {"display_name": "Ana", "real_name": "Ana Paz"}},
@@ -35,8 +35,7 @@ def export(folder: Path, **days: list[object]) -> Path:
 
 
 def one(folder: Path, **fields: object) -> Document:
-    (document,), rejects = documents(export(folder, general__01=[MESSAGE | fields]))
-    assert rejects == []
+    (document,) = accepted(export(folder, general__01=[MESSAGE | fields]))
     return document
 
 

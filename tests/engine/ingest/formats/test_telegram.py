@@ -7,7 +7,7 @@ from engine.corpora import Document
 from engine.errors import UsageError
 from engine.ingest.records import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 MESSAGE = {
     "id": 5,
@@ -37,8 +37,7 @@ def account(*chats: object) -> dict[str, object]:
 
 
 def one(message: object) -> Document:
-    (document,), rejects = documents(orjson.dumps(chat(message)))
-    assert rejects == []
+    (document,) = accepted(orjson.dumps(chat(message)))
     return document
 
 
@@ -54,8 +53,7 @@ def test_a_message_says_what_the_export_says() -> None:
 
 def test_both_layouts_give_the_same_messages() -> None:
     single, _ = documents(orjson.dumps(chat(JOINED, MESSAGE)))
-    whole, rejects = documents(orjson.dumps(account(chat(MESSAGE), chat(MESSAGE, identity=98))))
-    assert rejects == []
+    whole = accepted(orjson.dumps(account(chat(MESSAGE), chat(MESSAGE, identity=98))))
     assert [document.external_id for document in whole] == ["99/5", "98/5"]
     assert whole[0].text == single[0].text
     pretty = orjson.dumps(account(chat(MESSAGE)), option=orjson.OPT_INDENT_2)

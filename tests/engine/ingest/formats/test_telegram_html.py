@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of
+from tests.engine.ingest.reading import accepted, documents, moment_of
 
 PAGE = """<!DOCTYPE html><html><head><title>Exported Data</title></head><body>
 <div class="page_wrap"><div class="page_header"><div class="content">
@@ -36,8 +36,7 @@ WORDS = message(10, name("Ana") + text("The harbour<br>will flood"))
 
 
 def test_messages_have_their_sender_and_time() -> None:
-    stored, rejects = documents(page(WORDS, message(11, text("I said so"), joined=True)))
-    assert rejects == []
+    stored = accepted(page(WORDS, message(11, text("I said so"), joined=True)))
     assert [(d.author, d.text) for d in stored] == [
         ("Ana", "The harbour\nwill flood"),
         ("Ana", "I said so"),

@@ -1,7 +1,5 @@
 """The two generations of the archive of one account, as JSON and as CSV."""
 
-import csv
-import io
 from datetime import UTC, datetime
 
 import orjson
@@ -9,7 +7,7 @@ import pytest
 
 from engine.errors import InputError
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, moment_of, one, reason
+from tests.engine.ingest.reading import accepted, documents, moment_of, one, reason, table
 
 OLD = {
     "source": "Twitter for iPhone",
@@ -38,15 +36,6 @@ ROW = dict(NEW, date="2019-05-23 02:54:59", isRetweet="f", isDeleted="f", isFlag
 OLD_ROW = dict(OLD, created_at="05-23-2019 02:54:59", is_retweet="false")
 
 
-def table(columns: list[str], *rows: dict[str, object]) -> bytes:
-    """Return a CSV file."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns)
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode()
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -54,14 +43,13 @@ def table(columns: list[str], *rows: dict[str, object]) -> bytes:
         orjson.dumps([NEW]),
         orjson.dumps(NEW | {"date": "2019-05-23 02:54:59", "id": 1131393056299786240}),
         orjson.dumps(NEW | {"isRetweet": "f", "isDeleted": "f"}),
-        table(COLUMNS, ROW),
-        b"\xef\xbb\xbf" + table(COLUMNS, ROW),
-        table(OLD_COLUMNS, OLD_ROW),
+        table(ROW, columns=COLUMNS),
+        b"\xef\xbb\xbf" + table(ROW, columns=COLUMNS),
+        table(OLD_ROW, columns=OLD_COLUMNS),
     ],
 )
 def test_every_layout_gives_the_same_document(data: bytes) -> None:
-    (document,), rejects = documents(data)
-    assert rejects == []
+    (document,) = accepted(data)
     assert document.external_id == "1131393056299786240"
     assert document.text == "No Do-Overs & more"
     assert document.created_at == datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
@@ -71,20 +59,20 @@ def test_every_layout_gives_the_same_document(data: bytes) -> None:
 
 def test_times_in_the_csv_are_utc_as_the_ids_say() -> None:
     row = ROW | {"id": "98454970654916608", "date": "2011-08-02 18:07:48"}
-    (document,), _ = documents(table(COLUMNS, row))
+    (document,), _ = documents(table(row, columns=COLUMNS))
     told_by_id = ((int(document.external_id) >> 22) + 1288834974657) // 1000
     assert moment_of(document).timestamp() == told_by_id
 
 
 def test_flags_are_read() -> None:
     assert one(NEW | {"isRetweet": True, "isDeleted": True}).flags == Flag.REPOST | Flag.DELETED
-    (document,), _ = documents(table(COLUMNS, ROW | {"isRetweet": "t", "isDeleted": "t"}))
+    (document,), _ = documents(table(ROW | {"isRetweet": "t", "isDeleted": "t"}, columns=COLUMNS))
     assert document.flags == Flag.REPOST | Flag.DELETED
     assert "the repost flag is 'x'" in reason(NEW | {"isRetweet": "x"})
 
 
 def test_bad_rows_are_rejected_by_line_and_the_rest_goes_in() -> None:
-    good = table(COLUMNS, ROW | {"text": 'two\nlines, "quoted"'}).split(b"\r\n", 1)
+    good = table(ROW | {"text": 'two\nlines, "quoted"'}, columns=COLUMNS).split(b"\r\n", 1)
     bad = [
         b"1.13139E+18,a,f,f,x,1,1,2019-05-23 02:54:59,f",
         b"5,a,f",

@@ -21,7 +21,6 @@ needs_tesseract = pytest.mark.needs("tesseract")
 
 
 def _picture() -> bytes:
-    """Return a page with text on it as a picture."""
     document = import_module("pypdfium2").PdfDocument(
         pdf(["Coffee prices rose again", "in the city of London."])
     )
@@ -64,9 +63,7 @@ def test_the_data_of_another_language_is_used_if_its_own_is_missing() -> None:
     assert "rose again" in parse_picture(_picture(), Ocr("icelandic")).blocks[0].text
 
 
-def test_a_picture_without_tesseract_installed_gives_a_hint(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_picture_without_tesseract_gives_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_find_program", lambda: None)
     with pytest.raises(RecordError, match="needs the program tesseract"):
         parse_picture(b"P5 1 1 255\n\0", Ocr())

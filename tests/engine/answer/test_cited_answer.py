@@ -38,12 +38,6 @@ def test_a_citation_mark_is_parsed(mark: str, numbers: tuple[int, ...]) -> None:
     assert (text.strip(), found) == ("so it is", numbers)
 
 
-def test_citations_of_unknown_passages_are_removed_and_counted() -> None:
-    damage = Counter[str]()
-    assert split_citations("a [1] b [7, 9]", GIVEN, damage)[1] == (1,)
-    assert damage == {"unknown_source": 2}
-
-
 @pytest.mark.parametrize("text", ["he [sic] said [in 2019 or so] [...]", "a[i] and [] and [1"])
 def test_other_brackets_are_kept(text: str) -> None:
     assert split_citations(text, GIVEN, Counter()) == (text, ())
