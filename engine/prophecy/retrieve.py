@@ -96,7 +96,7 @@ class Coincidences:
 
 
 def _is_proposed_by_words(candidate: Candidate) -> bool:
-    return len(candidate.ranks) < 2 and not candidate.asked_for and candidate.similarity is None
+    return not candidate.asked_for and SEMANTIC not in candidate.ranks
 
 
 def _split_names(candidate: Candidate, lexemes: Collection[str]) -> tuple[list[str], list[str]]:

@@ -368,5 +368,6 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     fired = say("@Lord_Sugar, fired", 1)
     sweet = replace(say("sweet cane", 0), id=2)
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)
-    ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, sweet])
-    assert [one.id for one in ordered] == [3, 2, 1]
+    near = replace(say("bitter"), id=4, ranks={"semantic": 1})
+    ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, near, sweet])
+    assert [one.id for one in ordered] == [3, 4, 2, 1]
