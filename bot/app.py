@@ -88,7 +88,7 @@ class App:
 
     def trusts(self, chat: "Chat") -> bool:
         """Tell whether this chat may see personal corpora."""
-        return f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
+        return chat.key in self.settings.chat.private
 
     def archive_of(self, chat: "Chat") -> str:
         """Return the name of the archive that the chat searches; "" means the only one."""

@@ -55,6 +55,11 @@ class Place:
     kept: bool = True
     broadcast: bool = False
 
+    @property
+    def key(self) -> str:
+        """The chat's id, unique across platforms; the settings name chats by it."""
+        return f"{self.platform}:{self.chat_id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:

@@ -174,7 +174,7 @@ async def _build_preview(
 
 
 def _format_chat_name(subscription: Subscription) -> str:
-    return f"{subscription.chat.platform}:{subscription.chat.external_id}"
+    return subscription.chat.key
 
 
 def _post_row(chosen: Chosen) -> dict[str, object]:

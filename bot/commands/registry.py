@@ -67,7 +67,7 @@ async def answer_about(
     place, words = await request.inquiries.find_channel(name), request.words
     if place is None:
         return reply_aside(request, words.say("There are no such channels here."))
-    if not is_admitted(app.settings.chat, f"{place.platform}:{place.chat_id}"):
+    if not is_admitted(app.settings.chat, place.key):
         return reply_aside(request, words.say("I do not work in {name}.", name=name))
     chat = await app.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language

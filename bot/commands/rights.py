@@ -283,7 +283,7 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
 
 def _build_question(words: Words, request: Request, title: str, waiting: int) -> Reply:
     place = request.place
-    name = f"{place.platform}:{place.chat_id}"
+    name = place.key
     who = request.person.name or request.who
     if place.private or place.broadcast:
         sentence = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)

@@ -86,7 +86,7 @@ class Doorkeeper:
     def _is_named(self, request: Request) -> bool:
         """Return whether the settings name the chat, the person inline, or an operator."""
         place = request.place
-        where = f"{place.platform}:{place.chat_id}" if place.kept else request.who
+        where = place.key if place.kept else request.who
         return where in self._allow or request.who in self._operators
 
     async def _find_standing(self, request: Request) -> Standing:
@@ -147,7 +147,7 @@ class Doorkeeper:
 def _list_names(request: Request) -> frozenset[str]:
     """Return the names of the person and, where there is one, of the chat."""
     place = request.place
-    chat = {f"{place.platform}:{place.chat_id}"} if place.kept else set[str]()
+    chat = {place.key} if place.kept else set[str]()
     return frozenset({request.who, *chat})
 
 

@@ -147,7 +147,7 @@ class Conversation:
 
     async def _answer_if_room(self, request: Request, adapter: Adapter) -> None:
         """Answer an event, or tell that the bot is busy if too many are under way or waiting."""
-        chat = _chat_name(request)
+        chat = request.place.key
         room = self._crowd.room(chat)
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
@@ -169,7 +169,7 @@ class Conversation:
         it is the request's turn."""
         slow = self.commands.is_slow(request)
         width = _SLOW_IN_GROUP if slow and not request.place.private else 1
-        queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
+        queue = self._queues.setdefault((request.place.key, slow), TurnQueue(width))
         return queue.line_up()
 
     async def _answer_or_apologise(
@@ -402,7 +402,3 @@ class Conversation:
             if reply is not None and await claim.begin_answer():
                 claim.message = await self._sender.deliver(admitted, reply, adapter, message)
                 claim.shows = reply.shows
-
-
-def _chat_name(request: Request) -> str:
-    return f"{request.place.platform}:{request.place.chat_id}"

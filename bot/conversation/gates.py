@@ -103,7 +103,7 @@ class RecentPastes:
         """Note a message."""
         if not request.place.private or request.trigger is not Trigger.ADDRESSED:
             return
-        chat = f"{request.place.platform}:{request.place.chat_id}"
+        chat = request.place.key
         written = self._written.setdefault(chat, {})
         written[request.answered_event] = request.now
         self._written[chat] = {
@@ -115,8 +115,7 @@ class RecentPastes:
 
     def is_one_of_several(self, request: Request) -> bool:
         """Return whether something else was written within a minute before or after."""
-        chat = f"{request.place.platform}:{request.place.chat_id}"
-        written = self._written.get(chat, {})
+        written = self._written.get(request.place.key, {})
         return request.answered_event in written and len(written) > 1
 
 
@@ -203,7 +202,7 @@ class Gates:
     def _is_listed(self, request: Request) -> bool:
         """Return whether the lists admit the chat or, where there is no chat, the person."""
         place = request.place
-        name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
+        name = place.key if place.kept else request.who
         if name in self._limits.block:
             return False
         return not self._allow or name in self._allow
@@ -271,7 +270,7 @@ class Gates:
         return reply_aside(request, text)
 
     def _is_notice_due(self, request: Request) -> bool:
-        whom = f"{request.place.platform}:{request.place.chat_id}:{request.person.id}"
+        whom = f"{request.place.key}:{request.person.id}"
         return not self._notices.wait(whom, request.now.timestamp())
 
     async def _with_chat(self, request: Request) -> Request:

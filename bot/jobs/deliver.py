@@ -280,7 +280,7 @@ class _NotAsked(Unsure):
 
 
 def _name_chat(error: WritingForbidden, chat: Chat) -> WritingForbidden:
-    name = chat.title or f"{chat.platform}:{chat.external_id}"
+    name = chat.title or chat.key
     return WritingForbidden(
         Message("{chat}: {reason}", chat=name, reason=error.message), fix=error.fix
     )
