@@ -263,6 +263,12 @@ class Request:
         """The person's id, unique across platforms."""
         return f"{self.place.platform}:{self.person.id}"
 
+    @property
+    def listed_as(self) -> str:
+        """Whom the lists of the settings name: the chat, or inline, where there is none, the
+        person."""
+        return self.place.key if self.place.kept else self.who
+
 
 def message_event(chat_id: str, message: object) -> str:
     """Return the event id of a message, from the platform's id of it."""

@@ -85,9 +85,7 @@ class Doorkeeper:
 
     def _is_named(self, request: Request) -> bool:
         """Return whether the settings name the chat, the person inline, or an operator."""
-        place = request.place
-        where = place.key if place.kept else request.who
-        return where in self._allow or request.who in self._operators
+        return request.listed_as in self._allow or request.who in self._operators
 
     async def _find_standing(self, request: Request) -> Standing:
         place, person = request.place, request.person

@@ -139,8 +139,6 @@ class Gates:
         self._chats = app.chats
         self._quotas = Quotas(app.database)
         self._limits = limits
-        # Where not everybody is answered, the doorkeeper knows whom the settings name.
-        self._allow = limits.allow if limits.access == "open" else ()
         self._counts = counts
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
@@ -182,7 +180,7 @@ class Gates:
 
     async def _let_in(self, request: Request) -> Request | Stop:
         """Return the request with its chat and language, or a Stop if its person is kept out."""
-        if not self._is_listed(request):
+        if not self._limits.admits(request.listed_as):
             return Stop("chat not allowed")
         if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
             return Stop("too many buttons", self._build_pace_notice(request))
@@ -195,17 +193,9 @@ class Gates:
 
     def allows(self, request: Request) -> bool:
         """Return whether the chat is admitted, as far as known without querying the database."""
-        return self._is_listed(request) and (
+        return self._limits.admits(request.listed_as) and (
             self._doorkeeper is None or self._doorkeeper.expects(request)
         )
-
-    def _is_listed(self, request: Request) -> bool:
-        """Return whether the lists admit the chat or, where there is no chat, the person."""
-        place = request.place
-        name = place.key if place.kept else request.who
-        if name in self._limits.block:
-            return False
-        return not self._allow or name in self._allow
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return the reply when there is no room at all, without querying the database."""

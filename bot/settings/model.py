@@ -207,6 +207,14 @@ class ChatSettings(Section):
         description="Share of a headline that an unjudged tweet must cover to be said unasked.",
     )
 
+    def admits(self, name: str) -> bool:
+        """Return whether `allow` and `block` let in a chat or, inline, a person.
+
+        Unless access is open, `allow` keeps nobody out: the doorkeeper decides about the others.
+        """
+        listed = self.access != "open" or not self.allow or name in self.allow
+        return listed and name not in self.block
+
 
 class PictureSettings(Section):
     """Share pictures: what is written at their foot."""
