@@ -3,6 +3,7 @@
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from bot.commands.plain_text import may_wait
 from bot.commands.rights import Ownership
@@ -38,6 +39,28 @@ class Stop:
 
     why: str
     reply: Reply | None = None
+
+
+class Admits(Protocol):
+    """Decides whom the bot answers of those whom the lists of the settings let in."""
+
+    async def admit(self, request: Request) -> Request | Stop:
+        """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
+
+    def expects(self, request: Request) -> bool:
+        """Return whether the chat is admitted as far as known without asking the database."""
+
+
+class AdmitEverybody:
+    """Admits everybody: whoever writes in the terminal owns the machine."""
+
+    async def admit(self, request: Request) -> Request:
+        """Return the request."""
+        return request
+
+    def expects(self, request: Request) -> bool:  # noqa: ARG002 - as in the port
+        """Return True."""
+        return True
 
 
 class Doorkeeper:

@@ -16,7 +16,7 @@ from bot.app import App
 from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
-from bot.conversation.admission import Doorkeeper, Stop
+from bot.conversation.admission import Admits, Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
 from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
@@ -49,8 +49,7 @@ class Conversation:
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. Model calls are charged to `source`. `report` tells the
     operators of errors that they have to mend. If `patience` is given, an answer waits at most so
-    many seconds for what can also change it after it was sent. Without a `doorkeeper`, the lists
-    of the settings alone decide who may ask.
+    many seconds for what can also change it after it was sent.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Conversation:
         *,
         claims: EventClaims,
         commands: Registry,
-        doorkeeper: Doorkeeper | None = None,
+        doorkeeper: Admits,
         maximum: int = 500,
         max_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,

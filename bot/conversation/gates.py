@@ -12,7 +12,7 @@ from time import monotonic
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import may_be_answered
-from bot.conversation.admission import Doorkeeper, Stop
+from bot.conversation.admission import Admits, Stop
 from bot.conversation.writing import words_to
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
@@ -123,15 +123,14 @@ class Gates:
     """Checks access lists, pace of buttons, listening mode, pace of headlines and load in this
     order, after `not_meant`; and quotas, once it is the turn of a request.
 
-    `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without
-    a `doorkeeper`, the lists alone decide who may ask.
+    `counts` returns how often quotas count a request; `clock` returns monotonic seconds.
     """
 
     def __init__(
         self,
         app: App,
         counts: Callable[[Request], int],
-        doorkeeper: Doorkeeper | None = None,
+        doorkeeper: Admits,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -185,7 +184,7 @@ class Gates:
         if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
             return Stop("too many buttons", self._build_pace_notice(request))
         met = await self._with_chat(request)
-        admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
+        admitted = await self._doorkeeper.admit(met)
         if isinstance(admitted, Stop) and admitted.reply and met.place.kept:
             # What stands inline is no message: it neither disturbs nor replaces one.
             return admitted if self._is_notice_due(met) else Stop(admitted.why)
@@ -193,9 +192,7 @@ class Gates:
 
     def allows(self, request: Request) -> bool:
         """Return whether the chat is admitted, as far as known without querying the database."""
-        return self._limits.admits(request.listed_as) and (
-            self._doorkeeper is None or self._doorkeeper.expects(request)
-        )
+        return self._limits.admits(request.listed_as) and self._doorkeeper.expects(request)
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return the reply when there is no room at all, without querying the database."""
