@@ -11,7 +11,6 @@ from bot.i18n.words import DEFAULT, Words, marked, words_for
 from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
-from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
 from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Headline, Hit, HitKind, ItemPlace, Mode, Prophecy, Term
@@ -174,16 +173,7 @@ def holds_words(prophecy: Prophecy) -> bool:
 
 def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
-    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
-    if about_search == about_judge:
-        about_search = None
-    notices = (
-        _replaced_words(prophecy, words),
-        _describe_aliases(prophecy.terms, words),
-        _render_without(about_search, about_judge, words),
-        say_unjudged(prophecy, words),
-    )
-    return " ".join(filter(None, notices)) or None
+    return _join_remarks(prophecy, say_unjudged(prophecy, words), words)
 
 
 def say_unjudged(prophecy: Prophecy, words: Words) -> str:
@@ -208,23 +198,20 @@ def say_how_found(prophecy: Prophecy, words: Words) -> str:
     return words.say("Not judged: found by words and meaning.")
 
 
-def _render_without(message: Message | None, left_out: Message | None, words: Words) -> str:
-    """Return a message in the reader's language, without one that may be part of it."""
-    notice_text = words.render(message) if message else ""
-    return notice_text.replace(words.render(left_out), "").strip() if left_out else notice_text
-
-
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
-    """Return remarks on how it was found and judged, without repetition, or None."""
-    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
-    if about_judge and about_judge in (about_search or ""):
-        about_judge = None
-    notices = (
+    """Return remarks on how it was found and judged, or None."""
+    about_judge = prophecy.verdict.notice
+    return _join_remarks(prophecy, words.render(about_judge) if about_judge else "", words)
+
+
+def _join_remarks(prophecy: Prophecy, about_judge: str, words: Words) -> str | None:
+    remarks = (
         _replaced_words(prophecy, words),
         _describe_aliases(prophecy.terms, words),
-        *(words.render(notice) for notice in (about_search, about_judge) if notice),
+        words.render(prophecy.notice) if prophecy.notice else "",
+        about_judge,
     )
-    return " ".join(filter(None, notices)) or None
+    return " ".join(filter(None, remarks)) or None
 
 
 def _replaced_words(prophecy: Prophecy, words: Words) -> str:

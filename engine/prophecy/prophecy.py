@@ -294,7 +294,7 @@ def _build_prophecy(
             ),
             default=0.0,
         ),
-        notice=build_notice(corpus, scorer.terms, verdict, search_notice),
+        notice=build_notice(corpus, scorer.terms, search_notice),
         mode=Mode.RERANK if reordered else retrieved.mode,
         embedding_model=comparison.model if comparison else retrieved.model,
         compared=len(reordered),
@@ -325,9 +325,9 @@ def date_by_archive(
 
 
 def build_notice(
-    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
+    corpus: Corpus, terms: Sequence[Term], retrieval: Message | None = None
 ) -> Message | None:
-    """Return a notice for the user about how the answer was made, or None.
+    """Return a notice for the user about how texts were looked for, or None.
 
     `retrieval` is the notice of the search itself. No notice tells that words were replaced by
     their neighbours, as the terms show it.
@@ -337,7 +337,7 @@ def build_notice(
         message = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
         message = Message("There is no word in this to look for.")
-    return join_messages(message, outdated_notice(corpus), retrieval, verdict.notice)
+    return join_messages(message, outdated_notice(corpus), retrieval)
 
 
 def _list_proposed_ids(

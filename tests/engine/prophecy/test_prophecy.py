@@ -152,7 +152,7 @@ async def test_search_without_a_judge_ranks_by_words_with_a_notice() -> None:
     assert ids(prophecy)[0] == 1  # the oldest of its near-duplicates
     assert 2 not in ids(prophecy)
     assert not prophecy.judged
-    assert prophecy.notice == "Not judged: no language model is set up."
+    assert prophecy.verdict.notice == "Not judged: no language model is set up."
     assert [hit.rank for hit in prophecy.hits] == [1, 2, 3]
 
 
