@@ -65,8 +65,8 @@ def prophecy_reply(
         early = words.say("So far I have compared words alone; this may change in a moment.")
     notices = (_describe_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
-    if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
-        views = [replace(view, judged=True) for view in views]
+    if prophecy.verdict.notice and not prophecy.judged:  # the notice says it for the whole answer
+        views = [replace(view, label_unjudged=False) for view in views]
     stands_above = compact and pasted and _is_written(headline)
     if compact:
         signed = len({view.signature for view in views}) > 1
@@ -108,7 +108,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         age=say_age(candidate.created_at, until, words),
         kind=None if near else hit.kind,
         sureness=None if near else rate_sureness(hit),
-        judged=hit.parts.get("judgment") is not None,
+        label_unjudged=hit.parts.get("judgment") is None,
         why=hit.why,
     )
 
