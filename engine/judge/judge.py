@@ -22,7 +22,7 @@ from engine.llm.asking import (
     list_of,
 )
 from engine.llm.wire import ChatAnswer
-from engine.messages import Message
+from engine.messages import Message, join_messages
 from engine.ports import Cache
 from engine.search import Candidate, Headline, HitKind, Verdict
 from engine.text.clean import drop_links
@@ -327,8 +327,10 @@ class _AnswerAttempt:
             self.scores |= block.scores
             self.kinds |= block.kinds
             self.best += block.best
+            self.event += block.event
             self.reasons |= block.reasons
             self.damage.update(block.damage)
+            self.error = self.error or block.error
         # Each block named its own best; equal scores stay in the order of the blocks.
         self.best = tuple(sorted(self.best, key=lambda each: -self.scores[each])[:MAX_BEST])
 
@@ -348,12 +350,14 @@ class _AnswerAttempt:
 
     def _describe_shortfall(self) -> Message | None:
         sent, judged = len(self.request.ids), len(self.scores)
-        if self.error:
-            return Message("Not judged: {reason}", reason=self.error.full_message)
-        if not judged:
-            return Message("Not judged: the model answered nothing that can be read.")
-        if judged < sent:
-            return Message(
+        why = self.error.full_message if self.error else None
+        if judged == sent:
+            return None
+        if judged:
+            partly = Message(
                 "The model judged {judged} of {sent} candidates.", judged=judged, sent=sent
             )
-        return None
+            return join_messages(partly, why)
+        if why:
+            return Message("Not judged: {reason}", reason=why)
+        return Message("Not judged: the model answered nothing that can be read.")

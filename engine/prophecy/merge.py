@@ -135,6 +135,8 @@ def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
         judging[0] if judging else verdicts[0],
         scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
         kinds={key: kind for verdict in verdicts for key, kind in verdict.kinds.items()},
+        best=tuple(chain.from_iterable(verdict.best for verdict in verdicts)),
+        event=tuple(chain.from_iterable(verdict.event for verdict in verdicts)),
         reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
         usage=usage,
         cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
