@@ -332,7 +332,9 @@ class Glossaries:
 class AliasedSearch(LexicalIndex):
     """Searches for the aliases of a headline's words as well, at a lower weight.
 
-    If no group applies, it behaves as LexicalIndex at no extra cost.
+    Without a glossary it behaves as LexicalIndex at no extra cost. A corpus that has one is asked
+    once more for the words as they stand: those of terms are also read without their hyphens and in
+    other languages, which no group is.
     """
 
     def __init__(self, database: Database, glossaries: Glossaries, *, weight: float) -> None:
