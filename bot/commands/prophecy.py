@@ -66,10 +66,19 @@ async def _answer_overheard(request: Request, app: App) -> Reply | None:
     answered = await Answers(app.database).headlines(chat, since=request.now - _SAME_NEWS)
     if any(repeats_headline(search.headline.text, headline) for headline in answered):
         return None
+    search = _leave_out_recent(search, app.settings.posting.minimum_age_days)
     prophecy = await _run_search(search, corpus, request, app)
     if not worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
         return None
     return await _show_prophecy(request, app, prophecy)
+
+
+def _leave_out_recent(search: SearchRequest, days: int) -> SearchRequest:
+    """Return the search for texts so many days older than the headline, as in posts: what was
+    written just before it may be about it."""
+    latest = (search.headline.date or search.now) - timedelta(days=days)
+    before = min(search.filters.before or latest, latest)
+    return replace(search, filters=replace(search.filters, before=before))
 
 
 async def _answer_addressed(commands: frozenset[str], request: Request, app: App) -> Reply | None:
@@ -151,15 +160,11 @@ async def _read_search(request: Request, app: App) -> tuple[SearchRequest, str]:
         request.step(request.words.say("Reading the page …"))
     read = await read_pasted(app, typed.text, now=request.now)
     headline = _date_headline(replace(read, date=typed.date or read.date), request)
-    youngest = (headline.date or request.now) - timedelta(
-        days=app.settings.posting.minimum_age_days
-    )
-    before = min(typed.filters.before or youngest, youngest)
     search = SearchRequest(
         headline=headline,
         limit=app.settings.search.limit * _PAGES,
         now=request.now,
-        filters=replace(typed.filters, before=before),
+        filters=typed.filters,
         exclude_recent=typed.exclude_recent,
         patience=request.patience,
     )
