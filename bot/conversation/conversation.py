@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
@@ -24,7 +24,7 @@ from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
-from bot.request import Request, Revision, Trigger
+from bot.request import Request, Trigger
 from db.chat.answers import Questions
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
@@ -39,6 +39,17 @@ _SOON = 0.7  # seconds; most answers to commands are faster
 # How old a message may be whose edit changes its answer, and one whose deletion deletes it: the
 # database remembers events for as long as the latter.
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """An event that this process has claimed, and what is needed to answer it."""
+
+    adapter: Adapter
+    claim: EventClaim
+    turn: asyncio.Event  # set once it is the event's turn
+    crowded: bool = False  # too many others are under way
+    started: float = field(default_factory=time.perf_counter)
 
 
 class Conversation:
@@ -74,8 +85,13 @@ class Conversation:
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
-        write = partial(Writing, app, claims, source=source, report=report)
-        self._writing = write(write_commands=commands.write_as_typed) if app.client else None
+        self._writing = (
+            Writing(
+                app, claims, source=source, report=report, write_commands=commands.write_as_typed
+            )
+            if app.client
+            else None
+        )
         self._sender = Sender(app.chats, self._writing)
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
@@ -191,49 +207,53 @@ class Conversation:
         async with self._claims.claim(*request.event, now=request.now) as claim:
             if claim is None:
                 logger.debug("%s %s: duplicate", *request.event)
-            elif request.revision:
-                await self._revise_answer(
-                    request, request.revision, adapter, claim, turn, crowded=crowded
-                )
-            else:
-                with self._gates.keep_pace(request) as paced:
-                    await self._answer_claimed(paced, adapter, claim, turn, crowded=crowded)
+                return
+            claimed = _Claimed(adapter, claim, turn, crowded)
+            if request.revision:
+                await self._revise_answer(request, claimed)
+                return
+            with self._gates.keep_pace(request) as paced:
+                await self._answer_claimed(paced, claimed)
 
-    async def _answer_claimed(
-        self,
-        request: Request,
-        adapter: Adapter,
-        claim: EventClaim,
-        turn: asyncio.Event,
-        *,
-        crowded: bool,
-    ) -> None:
-        """Answer an event, and start what is to follow its answer."""
-        started = time.perf_counter()
+    async def _answer_claimed(self, request: Request, claimed: _Claimed) -> None:
+        """Answer an event, and show its asker what a slow answer waits for."""
         async with steps_shown(
-            adapter,
+            claimed.adapter,
             request,
             after=_SOON if request.needs_step else self._step_after,
-            message=claim.step,
-            keep=claim.shows_step,
+            message=claimed.claim.step,
+            keep=claimed.claim.shows_step,
         ) as steps:
             somebody_waits = request.trigger in SHOWN_FOR and request.place.kept
             patience = self._patience if somebody_waits else None
             request = replace(request, step=steps.show, patience=patience)
-            admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
+            admitted, reply = await self._consider_request(request, claimed)
             self._gates.finish(request)
             await steps.end()
-            if reply is not None and await claim.begin_answer():
-                several = self._pasted.is_one_of_several(admitted)
-                admitted = replace(admitted, one_of_several=several)
-                claim.message = await self._sender.deliver(admitted, reply, adapter, steps.take())
-                claim.shows = reply.shows
-                if reply.finish:
-                    finishing = self._finish_answer(admitted, adapter, claim.message, reply.finish)
-                    self._run_in_background(finishing)
-                if reply.follow_ups:
-                    self._run_in_background(self._answer_each(reply.follow_ups, adapter))
-                self._log_answer(admitted, reply, time.perf_counter() - started)
+            if reply is not None:
+                await self._deliver_claimed(admitted, reply, claimed, steps.take)
+
+    async def _deliver_claimed(
+        self,
+        request: Request,
+        reply: Reply,
+        claimed: _Claimed,
+        take_message: Callable[[], str | None],
+    ) -> None:
+        """Send the answer to a claimed event in place of a message, if there is one, unless
+        another process has done so. Then start what goes on after it."""
+        adapter, claim = claimed.adapter, claimed.claim
+        if not await claim.begin_answer():
+            return
+        request = replace(request, one_of_several=self._pasted.is_one_of_several(request))
+        claim.message = await self._sender.deliver(request, reply, adapter, take_message())
+        claim.shows = reply.shows
+        if reply.finish:
+            finishing = self._finish_answer(request, adapter, claim.message, reply.finish)
+            self._run_in_background(finishing)
+        if reply.follow_ups:
+            self._run_in_background(self._answer_each(reply.follow_ups, adapter))
+        self._log_answer(request, reply, time.perf_counter() - claimed.started)
 
     async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
         """Answer requests one after the other, as one person may have asked them all."""
@@ -251,46 +271,39 @@ class Conversation:
         }
         logger.info("answered", extra={"fields": fields})
 
-    async def _revise_answer(
-        self,
-        request: Request,
-        revision: Revision,
-        adapter: Adapter,
-        claim: EventClaim,
-        turn: asyncio.Event,
-        *,
-        crowded: bool,
-    ) -> None:
+    async def _revise_answer(self, request: Request, claimed: _Claimed) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
-        since = request.now - (_DELETABLE if revision.deleted else _EDITABLE)
-        platform = request.place.platform
-        self._unfinished.discard((platform, revision.event_id))
-        message = await self._claims.answer_to(platform, revision.event_id, since=since)
+        adapter, claim, deleted = claimed.adapter, claimed.claim, request.is_deletion
+        since = request.now - (_DELETABLE if deleted else _EDITABLE)
+        original = request.place.platform, request.answered_event
+        self._unfinished.discard(original)
+        message = await self._claims.answer_to(*original, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = revision.deleted or self.commands.counts(request)
+        changeable = deleted or self.commands.counts(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
-        if revision.deleted:
+        if deleted:
             if await claim.begin_answer():
                 await self._sender.send(request, partial(adapter.withdraw, request, message))
             return
-        admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
-        # A notice, such as of a quota or an error, takes no answer's place.
+        admitted, reply = await self._consider_request(request, claimed)
+        # A notice, such as of a quota or an error, takes no answer's place. And where the answer
+        # is gone, no new one is sent: nobody waits for it, so nothing is finished later either.
         if reply and not (reply.picture or reply.ephemeral) and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
             claim.message = await self._sender.send(admitted, change)
             claim.shows = reply.shows
 
     async def _consider_request(
-        self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
+        self, request: Request, claimed: _Claimed
     ) -> tuple[Request, Reply | None]:
         """Return the request as the gates admit it, and the reply, or None for no reply."""
-        admitted = await self._gates.admit(request, crowded=crowded)
+        admitted = await self._gates.admit(request, crowded=claimed.crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
             return request, admitted.reply
-        return admitted, await self._answer_in_turn(admitted, adapter, turn)
+        return admitted, await self._answer_in_turn(admitted, claimed.adapter, claimed.turn)
 
     async def _answer_in_turn(
         self, request: Request, adapter: Adapter, turn: asyncio.Event
@@ -344,9 +357,12 @@ class Conversation:
                 reply = await finish()
                 async with self._lock_message(request):
                     if reply and request.event in self._unfinished:
-                        deliver = partial(adapter.deliver, request, reply)
-                        change = partial(adapter.change, request, message or "", reply)
-                        await self._sender.send(request, change if message else deliver)
+                        await self._sender.send(
+                            request,
+                            partial(adapter.change, request, message, reply)
+                            if message
+                            else partial(adapter.deliver, request, reply),
+                        )
         except Exception as error:
             logger.warning("%s %s stays unfinished: %s", *request.event, explain_error(error))
         finally:
@@ -384,7 +400,9 @@ class Conversation:
                 await self._claims.give_back(*request.event)
                 async with self._claims.claim(*request.event, now=request.now) as claim:
                     if claim is not None:
-                        await self._answer_late(request, adapter, claim, message)
+                        with self._line_up(request) as turn:
+                            claimed = _Claimed(adapter, claim, turn)
+                            await self._answer_late(request, claimed, message)
             except StorageError as error:
                 logger.debug("%s %s still waits: %s", *request.event, error)
             except Exception as error:
@@ -393,11 +411,9 @@ class Conversation:
             else:
                 return
 
-    async def _answer_late(
-        self, request: Request, adapter: Adapter, claim: EventClaim, message: str | None
-    ) -> None:
-        with self._line_up(request) as turn:
-            admitted, reply = await self._consider_request(request, adapter, turn, crowded=False)
-            if reply is not None and await claim.begin_answer():
-                claim.message = await self._sender.deliver(admitted, reply, adapter, message)
-                claim.shows = reply.shows
+    async def _answer_late(self, request: Request, claimed: _Claimed, message: str | None) -> None:
+        """Answer in place of an apology, which says that it will: no steps replace that, and all
+        is waited for."""
+        admitted, reply = await self._consider_request(request, claimed)
+        if reply is not None:
+            await self._deliver_claimed(admitted, reply, claimed, lambda: message)
