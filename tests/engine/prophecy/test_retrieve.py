@@ -11,7 +11,12 @@ from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
-from engine.prophecy.retrieve import Coincidences, RetrievedCandidates, Retriever
+from engine.prophecy.retrieve import (
+    RetrievedCandidates,
+    Retriever,
+    discount_false_matches,
+    put_unmatched_last,
+)
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
@@ -124,7 +129,7 @@ async def retrieved(
 ) -> RetrievedCandidates:
     words, given = words or Words(), model or Model()
     meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
-    retriever = Retriever(words, meaning, limit=limit)
+    retriever = Retriever(words, meaning, limit=limit, limit_with_phrases=limit)
     return await retriever.retrieve(CORPUS, "snow", filters, mode)
 
 
@@ -196,7 +201,8 @@ async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     model, words = Model(), Words()
     meaning = Meaning(embedder=lambda _: model, vectors=Vectors(), descriptions=words)
     text = "snow " * 1000
-    await Retriever(words, meaning, limit=4).retrieve(CORPUS, text, Filters(), Mode.HYBRID)
+    retriever = Retriever(words, meaning, limit=4, limit_with_phrases=4)
+    await retriever.retrieve(CORPUS, text, Filters(), Mode.HYBRID)
     assert model.asked == [text[:1000]]
 
 
@@ -216,7 +222,7 @@ async def test_explicit_mode_without_vectors_gives_a_notice(mode: Mode) -> None:
 
 async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None:
     words = Words()
-    retriever = Retriever(words, None, limit=4)
+    retriever = Retriever(words, None, limit=4, limit_with_phrases=4)
     found = await retriever.retrieve(CORPUS, "snow", Filters(), Mode.HYBRID)
     assert found.notice == "Searched by words alone: no embeddings are set up."
     assert found == await retriever.retrieve(CORPUS, "snow", Filters(), Mode.RERANK)
@@ -323,7 +329,7 @@ def say(text: str, *shared: int, lang: str | None = None, ranks: int = 1) -> Can
 
 
 def drop(found: Candidate, terms: Sequence[Term], corpus: Corpus = LARGE) -> Candidate:
-    [kept] = Coincidences(terms=terms, corpus=corpus).drop([found])
+    [kept] = discount_false_matches([found], terms, corpus)
     return kept
 
 
@@ -369,5 +375,5 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     sweet = replace(say("sweet cane", 0), id=2)
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)
     near = replace(say("bitter"), id=4, ranks={"semantic": 1})
-    ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, near, sweet])
+    ordered = put_unmatched_last(discount_false_matches([fired, close, near, sweet], SUGAR, LARGE))
     assert [one.id for one in ordered] == [3, 4, 2, 1]
