@@ -138,7 +138,7 @@ class Prophet:
             documents=corpus.searchable,
             average_length=corpus.average_length,
             asked_at=_date_headline(request),  # the judge may have told the date
-            means=retrieved.model not in WORD_COUNTERS,
+            by_meaning=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
             telling_words=count_telling_words(request.headline.text),
             best=pool.verdict.best,
