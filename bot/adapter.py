@@ -94,7 +94,7 @@ class Adapter(Protocol):
         Return what `deliver` does.
         """
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete a message. Raises DeliveryError, ChatGone."""
 
 

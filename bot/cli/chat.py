@@ -54,7 +54,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         conversation = Conversation(
             app,
             claims=claims,
-            commands=commands,
+            registry=commands,
             doorkeeper=AdmitEverybody(),
             source=BudgetSource.CONSOLE,
         )

@@ -68,7 +68,7 @@ class Conversation:
         app: App,
         *,
         claims: EventClaims,
-        commands: Registry,
+        registry: Registry,
         doorkeeper: Admits,
         maximum: int = 500,
         max_in_chat: int = 50,
@@ -78,16 +78,16 @@ class Conversation:
         again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
         patience: float | None = None,
     ) -> None:
-        self._gates = Gates(app, commands.counts, doorkeeper)
+        self._gates = Gates(app, registry.counts, doorkeeper)
         self._claims = claims
         self._app = app
-        self.commands = commands
+        self.registry = registry
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
         self._writing = (
             Writing(
-                app, claims, source=source, report=report, write_commands=commands.write_as_typed
+                app, claims, source=source, report=report, write_commands=registry.write_as_typed
             )
             if app.client
             else None
@@ -182,7 +182,7 @@ class Conversation:
     def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
         """Join the line of the chat for slow or for quick answers; yield an event that is set once
         it is the request's turn."""
-        slow = self.commands.is_slow(request)
+        slow = self.registry.is_slow(request)
         width = _SLOW_IN_GROUP if slow and not request.place.private else 1
         queue = self._queues.setdefault((request.place.key, slow), TurnQueue(width))
         return queue.line_up()
@@ -249,7 +249,7 @@ class Conversation:
         claim.message = await self._sender.deliver(request, reply, adapter, take_message())
         claim.shows = reply.shows
         if reply.finish:
-            finishing = self._finish_answer(request, adapter, claim.message, reply.finish)
+            finishing = self._complete_answer(request, adapter, claim.message, reply.finish)
             self._run_in_background(finishing)
         if reply.follow_ups:
             self._run_in_background(self._answer_each(reply.follow_ups, adapter))
@@ -265,7 +265,7 @@ class Conversation:
         fields = {
             "platform": request.place.platform,
             "chat": request.chat.id if request.chat else None,
-            "to": self.commands.name_of(request),
+            "to": self.registry.name_of(request),
             "hits": len(reply.hits),
             "ms": round(seconds * 1000),
         }
@@ -279,13 +279,13 @@ class Conversation:
         self._unfinished.discard(original)
         message = await self._claims.answer_to(*original, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = deleted or self.commands.counts(request)
+        changeable = deleted or self.registry.counts(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
         if deleted:
             if await claim.begin_answer():
-                await self._sender.send(request, partial(adapter.withdraw, request, message))
+                await self._sender.send(request, partial(adapter.delete, request, message))
             return
         admitted, reply = await self._consider_request(request, claimed)
         # A notice, such as of a quota or an error, takes no answer's place. And where the answer
@@ -309,7 +309,7 @@ class Conversation:
         self, request: Request, adapter: Adapter, turn: asyncio.Event
     ) -> Reply | None:
         """Show that the message was received if somebody waits, and build the reply in turn."""
-        if request.trigger is not Trigger.OVERHEARD and self.commands.needs_sign(request):
+        if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
             if request.needs_step or not (turn.is_set() or request.place.private):
@@ -325,10 +325,10 @@ class Conversation:
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
         words = words_to(request, app.settings.chat.admins)
-        request = replace(request, words=self.commands.words_on(request.place.platform, words))
+        request = replace(request, words=self.registry.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):
-                return await self.commands.answer(request, app)
+                return await self.registry.answer(request, app)
         except StorageError:
             raise
         except PresagioError as error:
@@ -342,7 +342,7 @@ class Conversation:
     def _name_asker(self, request: Request) -> Asker:
         return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
 
-    async def _finish_answer(
+    async def _complete_answer(
         self,
         request: Request,
         adapter: Adapter,
@@ -390,7 +390,7 @@ class Conversation:
     def _may_answer_again(self, request: Request) -> bool:
         """Return whether a request is a search: it changes nothing, so it may be tried twice."""
         is_request = request.trigger in SHOWN_FOR and request.revision is None
-        return is_request and self.commands.counts(request) > 0
+        return is_request and self.registry.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Replace an apology by the answer once the database is back; give up after minutes."""

@@ -112,7 +112,7 @@ class SlackAdapter:
             )
         return message
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete a message."""
         async with map_slack_errors():
             await self._client.chat_delete(channel=request.place.chat_id, ts=message)

@@ -244,7 +244,7 @@ class TelegramAdapter:
             sent = await _send_messages(self._bot, chat_id, reply, others, thread=thread)
         return _join_ids((first, *sent))
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete the messages of an answer."""
         await self._delete_messages(request, _split_ids(message))
 
