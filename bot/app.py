@@ -64,7 +64,7 @@ class App:
     embedders: Embedders
     glossaries: Glossaries
     isolation: ProcessPool  # for untrusted input: pages of links, lists, pictures
-    # These open it at the first call, and return it again.
+    # The first call opens the service; all return the same one.
     answerer: "Callable[[], Answerer]"
     fetcher: "Callable[[], Fetcher]"  # of links that people send
     feed_lookup: "Callable[[], FeedLookup]"
@@ -173,12 +173,15 @@ async def open_app(
             client, judge, phrases = await _open_model(
                 settings, database, index, descriptions, stack
             )
+        fetcher = cache(partial(_open_fetcher, settings, stack))
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
             chats=Chats(database),
-            prophet=Prophet(index, judge, settings.prophecy, meaning, phrases),
+            prophet=Prophet(
+                index, judge, settings=settings.prophecy, meaning=meaning, phrases=phrases
+            ),
             client=client,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),
@@ -187,7 +190,7 @@ async def open_app(
             glossaries=glossaries,
             isolation=await stack.enter_async_context(ProcessPool()),
             answerer=cache(partial(_build_answerer, settings, client, database)),
-            fetcher=(fetcher := cache(partial(_open_fetcher, settings, stack))),
+            fetcher=fetcher,
             feed_lookup=cache(partial(_open_feed_lookup, fetcher, stack)),
             server=server,
         )
