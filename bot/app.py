@@ -126,8 +126,7 @@ class App:
 
         async def answer_corpora() -> Prophecy:
             corpora = await self.choose_corpora(corpus)
-            weights = self.prophet.score.weights
-            return await prophesy_from_all(self.prophet, corpora, request, weights)
+            return await prophesy_from_all(self.prophet, corpora, request)
 
         return await log_search(
             SearchJob.SEARCH,

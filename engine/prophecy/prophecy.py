@@ -5,7 +5,7 @@ headline -> terms, phrases -> candidates -> distinct -> judged, else compared ->
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ from engine.search import (
     Term,
     Verdict,
 )
-from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.settings.searching import ProphecySettings
 from engine.text.address import address_candidate
 from engine.text.terms import count_telling_words, has_own_words
 from engine.values import Corpus
@@ -97,9 +97,9 @@ class Prophet:
         self.use(settings or ProphecySettings())
 
     @property
-    def score(self) -> ScoreSettings:
-        """The current settings for scoring."""
-        return self._settings.score
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the parts of scores, by name."""
+        return self._settings.score.weights
 
     def use(self, settings: ProphecySettings) -> None:
         """Use these settings from now on."""
