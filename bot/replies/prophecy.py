@@ -42,7 +42,6 @@ def prophecy_reply(
     buttons: tuple[tuple[Button, ...], ...] = (),
     compact: bool = False,
     pasted: bool = False,
-    operator: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
@@ -50,13 +49,13 @@ def prophecy_reply(
     date, which is shown unless it is today, or to `now` if it has none.
 
     A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
-    that was just `pasted` above it, and tells only an `operator` why nothing was judged.
+    that was just `pasted` above it, and tells only operators why nothing was judged.
     """
     headline = prophecy.headline
     until = headline.date or now
     if not holds_words(prophecy) or (prophecy.unfinished and not hits):
-        remarks = None  # there is nothing yet that was not judged
-    elif compact and not operator:
+        remarks = None  # no text is shown yet of which it could be said how it was found
+    elif compact and not words.operator:
         remarks = brief_notice(prophecy, words)
     else:
         remarks = notice_of(prophecy, words)
@@ -128,7 +127,7 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
     window = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
-    before, after = ("…" if cut else "" for cut in (window.before, window.after))
+    before, after = ("…" if hidden else "" for hidden in (window.before, window.after))
     return f"{before}{window.text.strip()}{after}", place_text(place, words)
 
 
@@ -238,11 +237,11 @@ def _find_written(hit: Hit, term: Term) -> str | None:
     if term.shown not in hit.matched:
         return None
     words = _WORD.findall(hit.candidate.text)
-    return next((word for word in words if _is_form(word, term.word)), None)
+    return next((word for word in words if _has_stem(word, term.word)), None)
 
 
-def _is_form(word: str, stem: str) -> bool:
-    return any(folded.startswith(stem) for folded in folded_words(word))
+def _has_stem(written: str, stem: str) -> bool:
+    return any(folded.startswith(stem) for folded in folded_words(written))
 
 
 def _describe_aliases(terms: Iterable[Term], words: Words) -> str:

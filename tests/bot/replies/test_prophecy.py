@@ -109,9 +109,7 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
     operator = words_for("en", operator=True)
 
     def notice_in(words: Words) -> str | None:
-        return prophecy_reply(
-            prophecy, [], now=NOW, words=words, compact=compact, operator=words.operator
-        ).notice
+        return prophecy_reply(prophecy, [], now=NOW, words=words, compact=compact).notice
 
     assert notice_in(operator) == f"Not judged: {spent}"
     plain = "Not judged: My model has done all that it may today. Try again tomorrow."
