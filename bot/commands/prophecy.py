@@ -329,6 +329,7 @@ async def _show_more(request: Request, app: App) -> Reply | None:
     if await Answers(app.database).asked_with(meant):
         # Its headline is named, as it is one of several.
         return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, app)
+    # As it is now: another may have turned its page. What was found in storage has an id.
     stored = await Answers(app.database).get(request.known_chat, meant.id or 0) or meant
     return await _show_next_page(request, app, stored.page_at(stored.last))
 
