@@ -223,7 +223,7 @@ async def answer(
     index = AliasedSearch(app.database, app.glossaries, weight=0.0)
     described = CandidateReader(app.database)
     phrases = Phrases(expander=played, index=index, descriptions=described)
-    prophet = Prophet(index, played, app.settings.prophecy, None, phrases)
+    prophet = Prophet(index, played, settings=app.settings.prophecy, phrases=phrases)
     prophecy = await prophet.prophesy(corpus, request)
     return prophecy, played.tokens[question.key]
 

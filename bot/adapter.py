@@ -94,7 +94,7 @@ class Adapter(Protocol):
         Return what `deliver` does.
         """
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete a message. Raises DeliveryError, ChatGone."""
 
 
@@ -110,8 +110,8 @@ class Poster(Protocol):
         """Show the reply once, as one message, and return the platform's id for it.
 
         `key` identifies the message; where the platform can store it, `find_posted` finds the
-        message by it. Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError if
-        the message was not shown and may be tried again.
+        message by it. Raises ChatGone, SlowDown, DeliveryRefused, Unsure, and a plain DeliveryError
+        if the message was not shown and may be tried again.
         """
 
     async def find_posted(

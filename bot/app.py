@@ -64,7 +64,7 @@ class App:
     embedders: Embedders
     glossaries: Glossaries
     isolation: ProcessPool  # for untrusted input: pages of links, lists, pictures
-    # These open it at the first call, and return it again.
+    # The first call opens the service; all return the same one.
     answerer: "Callable[[], Answerer]"
     fetcher: "Callable[[], Fetcher]"  # of links that people send
     feed_lookup: "Callable[[], FeedLookup]"
@@ -88,7 +88,7 @@ class App:
 
     def trusts(self, chat: "Chat") -> bool:
         """Tell whether this chat may see personal corpora."""
-        return f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
+        return chat.key in self.settings.chat.private
 
     def archive_of(self, chat: "Chat") -> str:
         """Return the name of the archive that the chat searches; "" means the only one."""
@@ -126,8 +126,7 @@ class App:
 
         async def answer_corpora() -> Prophecy:
             corpora = await self.choose_corpora(corpus)
-            weights = self.prophet.score.weights
-            return await prophesy_from_all(self.prophet, corpora, request, weights)
+            return await prophesy_from_all(self.prophet, corpora, request)
 
         return await log_search(
             SearchJob.SEARCH,
@@ -173,12 +172,15 @@ async def open_app(
             client, judge, phrases = await _open_model(
                 settings, database, index, descriptions, stack
             )
+        fetcher = cache(partial(_open_fetcher, settings, stack))
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
             chats=Chats(database),
-            prophet=Prophet(index, judge, settings.prophecy, meaning, phrases),
+            prophet=Prophet(
+                index, judge, settings=settings.prophecy, meaning=meaning, phrases=phrases
+            ),
             client=client,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),
@@ -187,7 +189,7 @@ async def open_app(
             glossaries=glossaries,
             isolation=await stack.enter_async_context(ProcessPool()),
             answerer=cache(partial(_build_answerer, settings, client, database)),
-            fetcher=(fetcher := cache(partial(_open_fetcher, settings, stack))),
+            fetcher=fetcher,
             feed_lookup=cache(partial(_open_feed_lookup, fetcher, stack)),
             server=server,
         )

@@ -94,7 +94,7 @@ def _create_telegram_service(
         conversation=conversation,
         chats=app.chats,
         inbox=Inbox(app.database, "telegram"),
-        commands=conversation.commands.commands,
+        commands=conversation.registry.commands,
         now=now,
     )
 

@@ -156,7 +156,7 @@ class HitView:
     )
     kind: HitKind | None = None
     sureness: Sureness | None = None  # None if it is only near, not a hit
-    judged: bool = True  # by the language model, where a judgment is to be expected
+    label_unjudged: bool = False  # say beside the text that no model judged it
     why: str | None = None  # the model's reason; untrusted text, to be escaped
     beside: tuple[str, ...] = ()  # what is not its words: "[picture: A heron on the quay]"
     small: bool = False  # shown in one line, below a better one
@@ -205,7 +205,7 @@ class HitView:
         if self.small:
             return (*((stamp,) if self.kind else ()), *name_flags(self.flags, words))
         sure = (stamp,) if stamp else ()
-        unjudged = () if self.judged else (words.say("not judged"),)
+        unjudged = (words.say("not judged"),) if self.label_unjudged else ()
         place = (self.place,) if self.place else ()
         return (*place, *sure, *unjudged, *name_flags(self.flags, words))
 

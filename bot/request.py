@@ -55,6 +55,11 @@ class Place:
     kept: bool = True
     broadcast: bool = False
 
+    @property
+    def key(self) -> str:
+        """The chat's id, unique across platforms; the settings name chats by it."""
+        return f"{self.platform}:{self.chat_id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
@@ -257,6 +262,12 @@ class Request:
     def who(self) -> str:
         """The person's id, unique across platforms."""
         return f"{self.place.platform}:{self.person.id}"
+
+    @property
+    def listed_as(self) -> str:
+        """Whom the lists of the settings name: the chat, or inline, where there is none, the
+        person."""
+        return self.place.key if self.place.kept else self.who
 
 
 def message_event(chat_id: str, message: object) -> str:

@@ -231,7 +231,7 @@ def _create_conversation(
     return Conversation(
         replace(app, settings=settings.model_copy(update={"search": search})),
         claims=claims,
-        commands=commands,
+        registry=commands,
         doorkeeper=Doorkeeper(ownership, settings.chat),
         report=troubles.report,
         patience=_PATIENCE,

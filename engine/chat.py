@@ -155,6 +155,11 @@ class Chat:
     active: bool = True  # False: the bot was blocked or removed
 
     @property
+    def key(self) -> str:
+        """The id, unique across platforms; the settings name chats by it."""
+        return f"{self.platform}:{self.external_id}"
+
+    @property
     def posts_in(self) -> str | None:
         """The language of what is posted unasked, or None if it is not known."""
         return self.language or self.asked_in

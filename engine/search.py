@@ -234,7 +234,7 @@ class Prophecy:
     candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
     verdict: Verdict
     coverage: float  # highest share of the headline's idf covered by one candidate
-    notice: Message | None
+    notice: Message | None  # about the search; that about judging is the verdict's
     near: tuple[Hit, ...] = ()  # too weak to be hits; shown on request
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = no vectors were

@@ -16,6 +16,7 @@ from bot.commands import standard_commands
 from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
+from bot.conversation.admission import AdmitEverybody
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
 from db.chat.chats import Chats
@@ -51,7 +52,11 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     async with EventClaims(app.database) as claims:
         commands = standard_commands()
         conversation = Conversation(
-            app, claims=claims, commands=commands, source=BudgetSource.CONSOLE
+            app,
+            claims=claims,
+            registry=commands,
+            doorkeeper=AdmitEverybody(),
+            source=BudgetSource.CONSOLE,
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,

@@ -141,7 +141,7 @@ def judged_by_people(app: App) -> App:
 
 
 def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | None) -> App:
-    prophet = Prophet(app.prophet.index, judge, app.settings.prophecy, meaning)
+    prophet = Prophet(app.prophet.index, judge, settings=app.settings.prophecy, meaning=meaning)
     return replace(app, prophet=prophet)
 
 

@@ -13,7 +13,7 @@ from bot.cli.shared import Csv, Json, command_of
 from bot.commands.upcoming import REASONS
 from bot.console.screen import Output
 from bot.i18n.words import words_for
-from bot.jobs.digest import choice_for, count_unchosen
+from bot.jobs.digest import count_unchosen, preview_choice
 from bot.replies.prophecy import hit_view
 from db.posting.subscriptions import Subscriptions
 from engine.errors import UsageError
@@ -167,14 +167,14 @@ async def _build_preview(
     }
     return _Preview(
         subscription=subscription,
-        choice=await choice_for(app, subscription, since=since, now=now),
+        choice=await preview_choice(app, subscription, since=since, now=now),
         unfound={why: stories for why, stories in named.items() if stories},
         next_post=next_planned(subscription, now),
     )
 
 
 def _format_chat_name(subscription: Subscription) -> str:
-    return f"{subscription.chat.platform}:{subscription.chat.external_id}"
+    return subscription.chat.key
 
 
 def _post_row(chosen: Chosen) -> dict[str, object]:

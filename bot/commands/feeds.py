@@ -130,7 +130,7 @@ async def _export_feeds(request: Request, _: str, app: App) -> Reply:
         raise UsageError(
             words.say(
                 "The list is too long for a message. Who runs the bot gets it with: {command}",
-                command=f"presagio feeds export --chat {chat.platform}:{chat.external_id}",
+                command=f"presagio feeds export --chat {chat.key}",
             )
         )
     return Reply(words=words, text=text, ephemeral=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from functools import partial
 
@@ -12,7 +12,6 @@ from bot.commands.offers import offer_archive
 from bot.commands.pasted import read_pasted
 from bot.commands.plain_text import (
     MAX_HEADLINES,
-    PlainAnswer,
     decide_plain_answer,
     repeats_headline,
     split_headlines,
@@ -38,11 +37,20 @@ from engine.search import Headline, Prophecy, SearchRequest
 
 _LONGEST_HEADLINE = 2_000
 _LONGEST_SHOWN = 80  # of one of several headlines
-_OF_ALL = (SeveralCorpora, StorageError)  # not of one of several headlines
+# Errors that meet every headline of a message; others are told beside the headline they meet.
+_OF_ALL = (SeveralCorpora, StorageError)
 _SAME_NEWS = timedelta(days=1)  # is not told again when it is overheard again
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 # A command may not be shown to others.
 _PASTED = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.OVERHEARD)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is searched for, and in which archive; "" is the only one."""
+
+    request: SearchRequest
+    corpus: str
 
 
 async def answer_plain_text(commands: frozenset[str], request: Request, app: App) -> Reply | None:
@@ -62,19 +70,32 @@ async def answer_plain_text(commands: frozenset[str], request: Request, app: App
 async def _answer_overheard(request: Request, app: App) -> Reply | None:
     """Answer an overheard headline if that is worth saying, and was not said within a day."""
     chat = request.known_chat
-    search, corpus = await _read_search(replace(request, patience=None), app)
+    search = await _read_search(replace(request, patience=None), app)
     answered = await Answers(app.database).headlines(chat, since=request.now - _SAME_NEWS)
-    if any(repeats_headline(search.headline.text, headline) for headline in answered):
+    if any(repeats_headline(search.request.headline.text, headline) for headline in answered):
         return None
-    prophecy = await _run_search(search, corpus, request, app)
+    search = _leave_out_recent(search, app.settings.posting.minimum_age_days)
+    prophecy = await _run_search(search, request, app)
     if not worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
         return None
     return await _show_prophecy(request, app, prophecy)
 
 
+def _leave_out_recent(search: _Search, days: int) -> _Search:
+    """Return the search for texts so many days older than the headline, as in posts: what was
+    written just before it may be about it."""
+    request = search.request
+    latest = (request.headline.date or request.now) - timedelta(days=days)
+    filters = replace(request.filters, before=min(request.filters.before or latest, latest))
+    return replace(search, request=replace(request, filters=filters))
+
+
 async def _answer_addressed(commands: frozenset[str], request: Request, app: App) -> Reply | None:
-    answer = _decide_answer(commands, request)
-    if answer.searches or not request.text:
+    """Search for a message to the bot, or answer it otherwise: by a hint, a source or a smiley."""
+    if not request.text:
+        return await _prophesy(request, app)
+    answer = decide_plain_answer(request, commands)
+    if answer.searches:
         return await _prophesy(request, app)
     if answer.sources:
         return await show_sources(request, app, rank=answer.sources.rank)
@@ -83,23 +104,18 @@ async def _answer_addressed(commands: frozenset[str], request: Request, app: App
     return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
 
 
-def _decide_answer(commands: frozenset[str], request: Request) -> PlainAnswer:
-    """Return how a plain message is answered; without text it is told what to write."""
-    if not request.text:
-        return PlainAnswer()
-    return decide_plain_answer(request, commands)
-
-
 def plain_act(commands: frozenset[str], request: Request) -> Act:
     """Return the act of a plain message: a hint is not a search."""
     if request.brings_archive:
         return LOOKS
-    if request.trigger is Trigger.OVERHEARD or _decide_answer(commands, request).searches:
+    if request.trigger is Trigger.OVERHEARD:
         return SEARCHES
-    return LOOKS
+    searches = request.text and decide_plain_answer(request, commands).searches
+    return SEARCHES if searches else LOOKS
 
 
 async def _prophesy(request: Request, app: App) -> Reply:
+    """Answer /prophecy: the headlines in the text, or an example if there is none."""
     if not request.text:
         words = request.words
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
@@ -107,22 +123,23 @@ async def _prophesy(request: Request, app: App) -> Reply:
     if headlines := split_headlines(request.text, forwarded=request.written_at is not None):
         return await _answer_several(request, app, headlines)
     search = await _read_search(request, app)
-    prophecy = await _run_search(*search, request, app)
+    prophecy = await _run_search(search, request, app)
     reply = await _show_prophecy(request, app, prophecy)
     if not prophecy.unfinished or reply.shows is None:
         return reply
-    finish = partial(_finish_answer, request, app, reply.shows, *search)
+    finish = partial(_complete_answer, request, app, reply.shows, search)
     return replace(reply, finish=finish)
 
 
-async def _finish_answer(
-    request: Request, app: App, previous: Answer, search: SearchRequest, corpus: str
+async def _complete_answer(
+    request: Request, app: App, previous: Answer, search: _Search
 ) -> Reply | None:
     """Return the whole answer in place of one that did not wait for texts to be compared.
 
     None if it is to stay, because somebody has voted on it.
     """
-    prophecy = await app.prophesy(replace(search, patience=None), corpus=corpus)
+    patient = replace(search.request, patience=None)
+    prophecy = await app.prophesy(patient, corpus=search.corpus)
     answer = replace(previous, prophecy=prophecy)
     if not await Answers(app.database).finish(answer):
         return None
@@ -132,17 +149,17 @@ async def _finish_answer(
 async def _answer_in_full(request: Request, app: App) -> Prophecy:
     """Return the whole answer to a headline, however long it takes."""
     search = await _read_search(replace(request, patience=None), app)
-    return await _run_search(*search, request, app)
+    return await _run_search(search, request, app)
 
 
-async def _run_search(search: SearchRequest, corpus: str, request: Request, app: App) -> Prophecy:
+async def _run_search(search: _Search, request: Request, app: App) -> Prophecy:
     request.step(request.words.say("Searching …"))
     with points_to_corpora():
-        return await app.prophesy(search, corpus=corpus)
+        return await app.prophesy(search.request, corpus=search.corpus)
 
 
-async def _read_search(request: Request, app: App) -> tuple[SearchRequest, str]:
-    """Return what to search for, and the name of the archive."""
+async def _read_search(request: Request, app: App) -> _Search:
+    """Return the search that a message asks for. Raises FetchError."""
     corpus = app.archive_of(request.known_chat)
     if not request.place.kept:
         corpus, request = await archive_inline(request, app)
@@ -150,23 +167,21 @@ async def _read_search(request: Request, app: App) -> tuple[SearchRequest, str]:
     if first_link(typed.text):
         request.step(request.words.say("Reading the page …"))
     read = await read_pasted(app, typed.text, now=request.now)
-    headline = _date_headline(replace(read, date=typed.date or read.date), request)
-    youngest = (headline.date or request.now) - timedelta(
-        days=app.settings.posting.minimum_age_days
+    headline = _date_by_message(replace(read, date=typed.date or read.date), request)
+    return _Search(
+        SearchRequest(
+            headline=headline,
+            limit=app.settings.search.limit * _PAGES,
+            now=request.now,
+            filters=typed.filters,
+            exclude_recent=typed.exclude_recent,
+            patience=request.patience,
+        ),
+        corpus,
     )
-    before = min(typed.filters.before or youngest, youngest)
-    search = SearchRequest(
-        headline=headline,
-        limit=app.settings.search.limit * _PAGES,
-        now=request.now,
-        filters=replace(typed.filters, before=before),
-        exclude_recent=typed.exclude_recent,
-        patience=request.patience,
-    )
-    return search, corpus
 
 
-def _date_headline(headline: Headline, request: Request) -> Headline:
+def _date_by_message(headline: Headline, request: Request) -> Headline:
     """Date a headline by its message if it has no date, and never in the future.
 
     A message of today does not date it: it is asked about as if it had just been written, so that
@@ -188,15 +203,21 @@ async def _show_prophecy(request: Request, app: App, prophecy: Prophecy) -> Repl
     )
     if not request.place.kept:
         return _show_page(request, answer, ())
-    stored = await Answers(app.database).keep(
-        request.known_chat, request.place.thread, answer, event_id=request.answered_event
-    )
-    answer = replace(answer, id=stored)
+    answer = await _store_answer(answer, request, app)
     # A new answer has no votes yet.
     return _show_page(request, answer, _build_buttons(request, app, answer, {}))
 
 
+async def _store_answer(answer: Answer, request: Request, app: App) -> Answer:
+    """Store a new answer, so that its buttons and /why find it; return it with its id."""
+    stored = await Answers(app.database).keep(
+        request.known_chat, request.place.thread, answer, event_id=request.answered_event
+    )
+    return replace(answer, id=stored)
+
+
 def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
+    """Return a page of an answer as a reply that /why and /more know by what it shows."""
     reply = prophecy_reply(
         answer.prophecy,
         answer.page,
@@ -206,7 +227,6 @@ def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ..
         buttons=buttons,
         compact=request.wants_brief_answer,
         pasted=request.trigger in _PASTED and answer.first == 0,
-        operator=request.words.operator,
     )
     return replace(reply, shows=answer)
 
@@ -269,12 +289,7 @@ async def _answer_several(request: Request, app: App, headlines: Sequence[str]) 
 async def _keep_first(prophecy: Prophecy, request: Request, app: App) -> Answer:
     """Store an answer of which the first tweet is shown, after those to earlier headlines."""
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
-    if not request.place.kept:
-        return answer
-    stored = await Answers(app.database).keep(
-        request.known_chat, request.place.thread, answer, event_id=request.answered_event
-    )
-    return replace(answer, id=stored)
+    return await _store_answer(answer, request, app) if request.place.kept else answer
 
 
 def _several_buttons(
@@ -314,6 +329,7 @@ async def _show_more(request: Request, app: App) -> Reply | None:
     if await Answers(app.database).asked_with(meant):
         # Its headline is named, as it is one of several.
         return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, app)
+    # As it is now: another may have turned its page. What was found in storage has an id.
     stored = await Answers(app.database).get(request.known_chat, meant.id or 0) or meant
     return await _show_next_page(request, app, stored.page_at(stored.last))
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from bot.app import App
 from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, Effect, Ownership, explain_refusal, is_admitted
+from bot.commands.rights import SEARCHES, Act, Effect, Ownership, explain_refusal
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
@@ -67,7 +67,7 @@ async def answer_about(
     place, words = await request.inquiries.find_channel(name), request.words
     if place is None:
         return reply_aside(request, words.say("There are no such channels here."))
-    if not is_admitted(app.settings.chat, f"{place.platform}:{place.chat_id}"):
+    if not app.settings.chat.admits(place.key):
         return reply_aside(request, words.say("I do not work in {name}.", name=name))
     chat = await app.chats.meet(
         place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language

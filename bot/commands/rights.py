@@ -14,7 +14,6 @@ from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request
-from bot.settings.model import ChatSettings
 from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.errors import PresagioError
@@ -141,12 +140,6 @@ async def explain_refusal(
         )
     sentence = _ADMINS_ONLY_ON.get(request.place.platform, _ADMINS_ONLY)
     return words.say(sentence, command=command)
-
-
-def is_admitted(settings: ChatSettings, chat: str) -> bool:
-    """Return whether the lists of the settings admit a chat, "platform:id"."""
-    listed = settings.access != "open" or not settings.allow or chat in settings.allow
-    return listed and chat not in settings.block
 
 
 async def _find_role(
@@ -283,7 +276,7 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
 
 def _build_question(words: Words, request: Request, title: str, waiting: int) -> Reply:
     place = request.place
-    name = f"{place.platform}:{place.chat_id}"
+    name = place.key
     who = request.person.name or request.who
     if place.private or place.broadcast:
         sentence = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)

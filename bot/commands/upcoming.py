@@ -18,11 +18,11 @@ from bot.jobs.content import (
     PictureContent,
     PostContent,
     Trouble,
+    build_post_content,
     content_from_json,
     content_to_json,
-    post_of,
 )
-from bot.jobs.digest import choice_for, count_unchosen, pictures_for, repeat_after
+from bot.jobs.digest import count_unchosen, pictures_for, preview_choice, repeat_after
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
@@ -111,7 +111,7 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
     decision = OwedPost(
         subscription=subscription,
         key=f"today:{subscription.chat.id}:{request.event_id}",
-        content=content_to_json(post_of(choice.chosen, day)),
+        content=content_to_json(build_post_content(choice.chosen, day)),
         chosen=choice.chosen,
         **pictures_for(subscription, choice.chosen),
         asked=True,
@@ -239,7 +239,7 @@ async def _find_subscription(request: Request, app: App) -> Subscription:
 
 
 async def _choose_finds(app: App, subscription: Subscription, now: datetime) -> Choice:
-    return await choice_for(app, subscription, since=now - WINDOW, now=now)
+    return await preview_choice(app, subscription, since=now - WINDOW, now=now)
 
 
 TODAY = Command(

@@ -94,7 +94,7 @@ class ConsoleAdapter:
         await self.deliver(request, reply)
         return message
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Do nothing: what is printed stays."""
 
     async def deliver(self, request: Request, reply: Reply) -> None:

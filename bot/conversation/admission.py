@@ -3,6 +3,7 @@
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from bot.commands.plain_text import may_wait
 from bot.commands.rights import Ownership
@@ -38,6 +39,28 @@ class Stop:
 
     why: str
     reply: Reply | None = None
+
+
+class Admits(Protocol):
+    """Decides whom the bot answers of those whom the lists of the settings let in."""
+
+    async def admit(self, request: Request) -> Request | Stop:
+        """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
+
+    def expects(self, request: Request) -> bool:
+        """Return whether the chat is admitted as far as known without asking the database."""
+
+
+class AdmitEverybody:
+    """Admits everybody: whoever writes in the terminal owns the machine."""
+
+    async def admit(self, request: Request) -> Request:
+        """Return the request."""
+        return request
+
+    def expects(self, request: Request) -> bool:  # noqa: ARG002 - as in the port
+        """Return True."""
+        return True
 
 
 class Doorkeeper:
@@ -85,9 +108,7 @@ class Doorkeeper:
 
     def _is_named(self, request: Request) -> bool:
         """Return whether the settings name the chat, the person inline, or an operator."""
-        place = request.place
-        where = f"{place.platform}:{place.chat_id}" if place.kept else request.who
-        return where in self._allow or request.who in self._operators
+        return request.listed_as in self._allow or request.who in self._operators
 
     async def _find_standing(self, request: Request) -> Standing:
         place, person = request.place, request.person
@@ -147,7 +168,7 @@ class Doorkeeper:
 def _list_names(request: Request) -> frozenset[str]:
     """Return the names of the person and, where there is one, of the chat."""
     place = request.place
-    chat = {f"{place.platform}:{place.chat_id}"} if place.kept else set[str]()
+    chat = {place.key} if place.kept else set[str]()
     return frozenset({request.who, *chat})
 
 

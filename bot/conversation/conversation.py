@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
@@ -16,7 +16,7 @@ from bot.app import App
 from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
-from bot.conversation.admission import Doorkeeper, Stop
+from bot.conversation.admission import Admits, Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
 from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
@@ -24,7 +24,7 @@ from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
-from bot.request import Request, Revision, Trigger
+from bot.request import Request, Trigger
 from db.chat.answers import Questions
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
@@ -41,6 +41,17 @@ _SOON = 0.7  # seconds; most answers to commands are faster
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)
 
 
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """An event that this process has claimed, and what is needed to answer it."""
+
+    adapter: Adapter
+    claim: EventClaim
+    turn: asyncio.Event  # set once it is the event's turn
+    crowded: bool = False  # too many others are under way
+    started: float = field(default_factory=time.perf_counter)
+
+
 class Conversation:
     """Answers events in order within each chat, and many chats concurrently.
 
@@ -49,8 +60,7 @@ class Conversation:
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. Model calls are charged to `source`. `report` tells the
     operators of errors that they have to mend. If `patience` is given, an answer waits at most so
-    many seconds for what can also change it after it was sent. Without a `doorkeeper`, the lists
-    of the settings alone decide who may ask.
+    many seconds for what can also change it after it was sent.
     """
 
     def __init__(
@@ -58,8 +68,8 @@ class Conversation:
         app: App,
         *,
         claims: EventClaims,
-        commands: Registry,
-        doorkeeper: Doorkeeper | None = None,
+        registry: Registry,
+        doorkeeper: Admits,
         maximum: int = 500,
         max_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
@@ -68,15 +78,20 @@ class Conversation:
         again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
         patience: float | None = None,
     ) -> None:
-        self._gates = Gates(app, commands.counts, doorkeeper)
+        self._gates = Gates(app, registry.counts, doorkeeper)
         self._claims = claims
         self._app = app
-        self.commands = commands
+        self.registry = registry
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
-        write = partial(Writing, app, claims, source=source, report=report)
-        self._writing = write(write_commands=commands.write_as_typed) if app.client else None
+        self._writing = (
+            Writing(
+                app, claims, source=source, report=report, write_commands=registry.write_as_typed
+            )
+            if app.client
+            else None
+        )
         self._sender = Sender(app.chats, self._writing)
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
@@ -147,7 +162,7 @@ class Conversation:
 
     async def _answer_if_room(self, request: Request, adapter: Adapter) -> None:
         """Answer an event, or tell that the bot is busy if too many are under way or waiting."""
-        chat = _chat_name(request)
+        chat = request.place.key
         room = self._crowd.room(chat)
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
@@ -167,9 +182,9 @@ class Conversation:
     def _line_up(self, request: Request) -> AbstractContextManager[asyncio.Event]:
         """Join the line of the chat for slow or for quick answers; yield an event that is set once
         it is the request's turn."""
-        slow = self.commands.is_slow(request)
+        slow = self.registry.is_slow(request)
         width = _SLOW_IN_GROUP if slow and not request.place.private else 1
-        queue = self._queues.setdefault((_chat_name(request), slow), TurnQueue(width))
+        queue = self._queues.setdefault((request.place.key, slow), TurnQueue(width))
         return queue.line_up()
 
     async def _answer_or_apologise(
@@ -192,49 +207,53 @@ class Conversation:
         async with self._claims.claim(*request.event, now=request.now) as claim:
             if claim is None:
                 logger.debug("%s %s: duplicate", *request.event)
-            elif request.revision:
-                await self._revise_answer(
-                    request, request.revision, adapter, claim, turn, crowded=crowded
-                )
-            else:
-                with self._gates.keep_pace(request) as paced:
-                    await self._answer_claimed(paced, adapter, claim, turn, crowded=crowded)
+                return
+            claimed = _Claimed(adapter, claim, turn, crowded)
+            if request.revision:
+                await self._revise_answer(request, claimed)
+                return
+            with self._gates.keep_pace(request) as paced:
+                await self._answer_claimed(paced, claimed)
 
-    async def _answer_claimed(
-        self,
-        request: Request,
-        adapter: Adapter,
-        claim: EventClaim,
-        turn: asyncio.Event,
-        *,
-        crowded: bool,
-    ) -> None:
-        """Answer an event, and start what is to follow its answer."""
-        started = time.perf_counter()
+    async def _answer_claimed(self, request: Request, claimed: _Claimed) -> None:
+        """Answer an event, and show its asker what a slow answer waits for."""
         async with steps_shown(
-            adapter,
+            claimed.adapter,
             request,
             after=_SOON if request.needs_step else self._step_after,
-            message=claim.step,
-            keep=claim.shows_step,
+            message=claimed.claim.step,
+            keep=claimed.claim.shows_step,
         ) as steps:
             somebody_waits = request.trigger in SHOWN_FOR and request.place.kept
             patience = self._patience if somebody_waits else None
             request = replace(request, step=steps.show, patience=patience)
-            admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
+            admitted, reply = await self._consider_request(request, claimed)
             self._gates.finish(request)
             await steps.end()
-            if reply is not None and await claim.begin_answer():
-                several = self._pasted.is_one_of_several(admitted)
-                admitted = replace(admitted, one_of_several=several)
-                claim.message = await self._sender.deliver(admitted, reply, adapter, steps.take())
-                claim.shows = reply.shows
-                if reply.finish:
-                    finishing = self._finish_answer(admitted, adapter, claim.message, reply.finish)
-                    self._run_in_background(finishing)
-                if reply.follow_ups:
-                    self._run_in_background(self._answer_each(reply.follow_ups, adapter))
-                self._log_answer(admitted, reply, time.perf_counter() - started)
+            if reply is not None:
+                await self._deliver_claimed(admitted, reply, claimed, steps.take)
+
+    async def _deliver_claimed(
+        self,
+        request: Request,
+        reply: Reply,
+        claimed: _Claimed,
+        take_message: Callable[[], str | None],
+    ) -> None:
+        """Send the answer to a claimed event in place of a message, if there is one, unless
+        another process has done so. Then start what goes on after it."""
+        adapter, claim = claimed.adapter, claimed.claim
+        if not await claim.begin_answer():
+            return
+        request = replace(request, one_of_several=self._pasted.is_one_of_several(request))
+        claim.message = await self._sender.deliver(request, reply, adapter, take_message())
+        claim.shows = reply.shows
+        if reply.finish:
+            finishing = self._complete_answer(request, adapter, claim.message, reply.finish)
+            self._run_in_background(finishing)
+        if reply.follow_ups:
+            self._run_in_background(self._answer_each(reply.follow_ups, adapter))
+        self._log_answer(request, reply, time.perf_counter() - claimed.started)
 
     async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
         """Answer requests one after the other, as one person may have asked them all."""
@@ -246,58 +265,51 @@ class Conversation:
         fields = {
             "platform": request.place.platform,
             "chat": request.chat.id if request.chat else None,
-            "to": self.commands.name_of(request),
+            "to": self.registry.name_of(request),
             "hits": len(reply.hits),
             "ms": round(seconds * 1000),
         }
         logger.info("answered", extra={"fields": fields})
 
-    async def _revise_answer(
-        self,
-        request: Request,
-        revision: Revision,
-        adapter: Adapter,
-        claim: EventClaim,
-        turn: asyncio.Event,
-        *,
-        crowded: bool,
-    ) -> None:
+    async def _revise_answer(self, request: Request, claimed: _Claimed) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
-        since = request.now - (_DELETABLE if revision.deleted else _EDITABLE)
-        platform = request.place.platform
-        self._unfinished.discard((platform, revision.event_id))
-        message = await self._claims.answer_to(platform, revision.event_id, since=since)
+        adapter, claim, deleted = claimed.adapter, claimed.claim, request.is_deletion
+        since = request.now - (_DELETABLE if deleted else _EDITABLE)
+        original = request.place.platform, request.answered_event
+        self._unfinished.discard(original)
+        message = await self._claims.answer_to(*original, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = revision.deleted or self.commands.counts(request)
+        changeable = deleted or self.registry.counts(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
-        if revision.deleted:
+        if deleted:
             if await claim.begin_answer():
-                await self._sender.send(request, partial(adapter.withdraw, request, message))
+                await self._sender.send(request, partial(adapter.delete, request, message))
             return
-        admitted, reply = await self._consider_request(request, adapter, turn, crowded=crowded)
-        # A notice, such as of a quota or an error, takes no answer's place.
+        admitted, reply = await self._consider_request(request, claimed)
+        # A notice, such as of a quota or an error, takes no answer's place. And where the answer
+        # is gone, no new one is sent: nobody waits for it, so nothing is finished later either.
         if reply and not (reply.picture or reply.ephemeral) and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
             claim.message = await self._sender.send(admitted, change)
             claim.shows = reply.shows
 
     async def _consider_request(
-        self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
+        self, request: Request, claimed: _Claimed
     ) -> tuple[Request, Reply | None]:
         """Return the request as the gates admit it, and the reply, or None for no reply."""
-        admitted = await self._gates.admit(request, crowded=crowded)
+        admitted = await self._gates.admit(request, crowded=claimed.crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
             return request, admitted.reply
-        return admitted, await self._answer_in_turn(admitted, adapter, turn)
+        return admitted, await self._answer_in_turn(admitted, claimed.adapter, claimed.turn)
 
     async def _answer_in_turn(
         self, request: Request, adapter: Adapter, turn: asyncio.Event
     ) -> Reply | None:
         """Show that the message was received if somebody waits, and build the reply in turn."""
-        if request.trigger is not Trigger.OVERHEARD and self.commands.needs_sign(request):
+        if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
             if request.needs_step or not (turn.is_set() or request.place.private):
@@ -313,10 +325,10 @@ class Conversation:
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
         words = words_to(request, app.settings.chat.admins)
-        request = replace(request, words=self.commands.words_on(request.place.platform, words))
+        request = replace(request, words=self.registry.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):
-                return await self.commands.answer(request, app)
+                return await self.registry.answer(request, app)
         except StorageError:
             raise
         except PresagioError as error:
@@ -330,7 +342,7 @@ class Conversation:
     def _name_asker(self, request: Request) -> Asker:
         return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
 
-    async def _finish_answer(
+    async def _complete_answer(
         self,
         request: Request,
         adapter: Adapter,
@@ -345,9 +357,12 @@ class Conversation:
                 reply = await finish()
                 async with self._lock_message(request):
                     if reply and request.event in self._unfinished:
-                        deliver = partial(adapter.deliver, request, reply)
-                        change = partial(adapter.change, request, message or "", reply)
-                        await self._sender.send(request, change if message else deliver)
+                        await self._sender.send(
+                            request,
+                            partial(adapter.change, request, message, reply)
+                            if message
+                            else partial(adapter.deliver, request, reply),
+                        )
         except Exception as error:
             logger.warning("%s %s stays unfinished: %s", *request.event, explain_error(error))
         finally:
@@ -375,7 +390,7 @@ class Conversation:
     def _may_answer_again(self, request: Request) -> bool:
         """Return whether a request is a search: it changes nothing, so it may be tried twice."""
         is_request = request.trigger in SHOWN_FOR and request.revision is None
-        return is_request and self.commands.counts(request) > 0
+        return is_request and self.registry.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Replace an apology by the answer once the database is back; give up after minutes."""
@@ -385,7 +400,9 @@ class Conversation:
                 await self._claims.give_back(*request.event)
                 async with self._claims.claim(*request.event, now=request.now) as claim:
                     if claim is not None:
-                        await self._answer_late(request, adapter, claim, message)
+                        with self._line_up(request) as turn:
+                            claimed = _Claimed(adapter, claim, turn)
+                            await self._answer_late(request, claimed, message)
             except StorageError as error:
                 logger.debug("%s %s still waits: %s", *request.event, error)
             except Exception as error:
@@ -394,15 +411,9 @@ class Conversation:
             else:
                 return
 
-    async def _answer_late(
-        self, request: Request, adapter: Adapter, claim: EventClaim, message: str | None
-    ) -> None:
-        with self._line_up(request) as turn:
-            admitted, reply = await self._consider_request(request, adapter, turn, crowded=False)
-            if reply is not None and await claim.begin_answer():
-                claim.message = await self._sender.deliver(admitted, reply, adapter, message)
-                claim.shows = reply.shows
-
-
-def _chat_name(request: Request) -> str:
-    return f"{request.place.platform}:{request.place.chat_id}"
+    async def _answer_late(self, request: Request, claimed: _Claimed, message: str | None) -> None:
+        """Answer in place of an apology, which says that it will: no steps replace that, and all
+        is waited for."""
+        admitted, reply = await self._consider_request(request, claimed)
+        if reply is not None:
+            await self._deliver_claimed(admitted, reply, claimed, lambda: message)

@@ -4,17 +4,18 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import Enum, auto
 from time import monotonic
+from typing import Literal
 
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import may_be_answered
-from bot.conversation.admission import Doorkeeper, Stop
+from bot.conversation.admission import Admits, Stop
 from bot.conversation.writing import words_to
-from bot.i18n.words import words_for
+from bot.i18n.words import Words, words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
@@ -77,7 +78,7 @@ class TurnQueue:
 
     @contextmanager
     def line_up(self) -> Iterator[asyncio.Event]:
-        """Yield what is set once it is one's turn, which ends with the block."""
+        """Yield an event that is set when the turn of the block comes; it ends with the block."""
         turn = asyncio.Event()
         self._turns.append(turn)
         self._call_next()
@@ -100,10 +101,10 @@ class RecentPastes:
         self._written: OrderedDict[str, dict[str, datetime]] = OrderedDict()
 
     def note(self, request: Request) -> None:
-        """Note a message."""
+        """Note when a message was addressed to the bot in private."""
         if not request.place.private or request.trigger is not Trigger.ADDRESSED:
             return
-        chat = f"{request.place.platform}:{request.place.chat_id}"
+        chat = request.place.key
         written = self._written.setdefault(chat, {})
         written[request.answered_event] = request.now
         self._written[chat] = {
@@ -115,24 +116,23 @@ class RecentPastes:
 
     def is_one_of_several(self, request: Request) -> bool:
         """Return whether something else was written within a minute before or after."""
-        chat = f"{request.place.platform}:{request.place.chat_id}"
-        written = self._written.get(chat, {})
+        written = self._written.get(request.place.key, {})
         return request.answered_event in written and len(written) > 1
 
 
 class Gates:
-    """Checks access lists, pace of buttons, listening mode, pace of headlines and load in this
-    order, after `not_meant`; and quotas, once it is the turn of a request.
+    """Checks, after `not_meant`, in this order: access lists, pace of buttons, the doorkeeper,
+    listening mode, pace of headlines, files that cannot be read, and load; and quotas, once it is
+    the turn of a request.
 
-    `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without
-    a `doorkeeper`, the lists alone decide who may ask.
+    `counts` returns how often quotas count a request; `clock` returns monotonic seconds.
     """
 
     def __init__(
         self,
         app: App,
         counts: Callable[[Request], int],
-        doorkeeper: Doorkeeper | None = None,
+        doorkeeper: Admits,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -140,8 +140,6 @@ class Gates:
         self._chats = app.chats
         self._quotas = Quotas(app.database)
         self._limits = limits
-        # Where not everybody is answered, the doorkeeper knows whom the settings name.
-        self._allow = limits.allow if limits.access == "open" else ()
         self._counts = counts
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
@@ -161,9 +159,10 @@ class Gates:
         if not may_be_answered(admitted):
             return Stop("not listening")
         if admitted.hurried:
-            return Stop("too fast", self._build_hurry_notice(admitted))
+            sentence = admitted.words.say("One at a time, please. Send me the others later.")
+            return Stop("too fast", self._build_notice(admitted, sentence))
         unread = admitted.unreadable and not admitted.brings_archive
-        if unread and not await self._may_tell_what_is_read(admitted):
+        if unread and not await self._claim_daily_hint(admitted):
             return Stop("told today")
         if crowded:
             return Stop("busy", self._build_busy_notice(admitted))
@@ -175,38 +174,31 @@ class Gates:
         What still waits is not counted: if the process stops, another one answers and counts it.
         Raises StorageError.
         """
-        if spent := await self._find_used_up_quota(request):
-            asker = replace(request, words=words_to(request, self._limits.admins))
-            notice = _drop_if_overheard(request, _build_quota_notice(asker, *spent))
-            return Stop("over quota", notice)
-        return None
+        quota = await self._charge_quotas(request)
+        if quota is None:
+            return None
+        asker = replace(request, words=words_to(request, self._limits.admins))
+        overheard = request.trigger is Trigger.OVERHEARD
+        return Stop("over quota", None if overheard else _build_quota_notice(asker, quota))
 
     async def _let_in(self, request: Request) -> Request | Stop:
         """Return the request with its chat and language, or a Stop if its person is kept out."""
-        if not self._is_listed(request):
+        if not self._limits.admits(request.listed_as):
             return Stop("chat not allowed")
         if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
-            return Stop("too many buttons", self._build_pace_notice(request))
+            presser = replace(request, words=words_for(request.person.language))
+            sentence = presser.words.say("That is too fast for me. Try again in a minute.")
+            return Stop("too many buttons", self._build_notice(presser, sentence))
         met = await self._with_chat(request)
-        admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
+        admitted = await self._doorkeeper.admit(met)
         if isinstance(admitted, Stop) and admitted.reply and met.place.kept:
             # What stands inline is no message: it neither disturbs nor replaces one.
-            return admitted if self._is_notice_due(met) else Stop(admitted.why)
+            return admitted if self._claim_notice(met) else Stop(admitted.why)
         return admitted
 
     def allows(self, request: Request) -> bool:
         """Return whether the chat is admitted, as far as known without querying the database."""
-        return self._is_listed(request) and (
-            self._doorkeeper is None or self._doorkeeper.expects(request)
-        )
-
-    def _is_listed(self, request: Request) -> bool:
-        """Return whether the lists admit the chat or, where there is no chat, the person."""
-        place = request.place
-        name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
-        if name in self._limits.block:
-            return False
-        return not self._allow or name in self._allow
+        return self._limits.admits(request.listed_as) and self._doorkeeper.expects(request)
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return the reply when there is no room at all, without querying the database."""
@@ -215,21 +207,16 @@ class Gates:
         return self._build_busy_notice(replace(request, words=words_for(request.person.language)))
 
     def _build_busy_notice(self, request: Request) -> Reply | None:
-        """Return a busy notice, once a minute per person and chat, as others may not see it."""
-        if request.trigger is Trigger.OVERHEARD or not self._is_notice_due(request):
-            return None
-        text = request.words.say("I have too much to do just now. Try again in a minute.")
-        return reply_aside(request, text)
-
-    def _build_pace_notice(self, request: Request) -> Reply | None:
-        """Return a notice that buttons are pressed too fast, at the same limited rate."""
-        words = words_for(request.person.language)
-        text = words.say("That is too fast for me. Try again in a minute.")
-        return (
-            reply_aside(replace(request, words=words), text)
-            if self._is_notice_due(request)
-            else None
+        return self._build_notice(
+            request, request.words.say("I have too much to do just now. Try again in a minute.")
         )
+
+    def _build_notice(self, request: Request, sentence: str) -> Reply | None:
+        """Return a notice, once a minute per person and chat, as others may not see it; none about
+        what was only overheard."""
+        if request.trigger is Trigger.OVERHEARD or not self._claim_notice(request):
+            return None
+        return reply_aside(request, sentence)
 
     @contextmanager
     def keep_pace(self, request: Request) -> Iterator[Request]:
@@ -239,7 +226,7 @@ class Gates:
         if among_others and request.trigger is not Trigger.BUTTON and self._counts(request):
             who, overheard = _searcher(request), request.trigger is Trigger.OVERHEARD
             under_way = self._searching.get(who, set())
-            hurried = self._is_hurried(who, len(under_way) >= (_OVERHEARD if overheard else 1))
+            hurried = self._note_pace(who, len(under_way) >= (_OVERHEARD if overheard else 1))
             if not hurried:
                 self._searching[who] = {*under_way, request.event}
         try:
@@ -253,8 +240,9 @@ class Gates:
         if left := self._searching.pop(who, set()) - {request.event}:
             self._searching[who] = left
 
-    def _is_hurried(self, who: str, is_searching: bool) -> bool:
-        """Tell whether somebody searches while he is being answered, or did so a moment ago."""
+    def _note_pace(self, who: str, is_searching: bool) -> bool:
+        """Return whether somebody searches too fast: while being answered, or a moment after the
+        last search that was too fast; and note the moment if so."""
         now, before = self._clock(), self._hurried.get(who)
         if not is_searching and (before is None or now - before >= _PAUSE_SECONDS):
             return False
@@ -264,14 +252,10 @@ class Gates:
             self._hurried.popitem(last=False)
         return True
 
-    def _build_hurry_notice(self, request: Request) -> Reply | None:
-        if request.trigger is Trigger.OVERHEARD or not self._is_notice_due(request):
-            return None
-        text = request.words.say("One at a time, please. Send me the others later.")
-        return reply_aside(request, text)
-
-    def _is_notice_due(self, request: Request) -> bool:
-        whom = f"{request.place.platform}:{request.place.chat_id}:{request.person.id}"
+    def _claim_notice(self, request: Request) -> bool:
+        """Return whether a person may be told something now, and count it against the pace."""
+        whom = f"{request.place.key}:{request.person.id}"
+        # By the time of the event; the pace of buttons alone is told by the clock of the process.
         return not self._notices.wait(whom, request.now.timestamp())
 
     async def _with_chat(self, request: Request) -> Request:
@@ -293,37 +277,59 @@ class Gates:
             asked_in=words_for(request.person.language).language if is_request else None,
         )
 
-    async def _may_tell_what_is_read(self, request: Request) -> bool:
-        """Return whether the chat was not told today that pictures and files are not read."""
+    async def _claim_daily_hint(self, request: Request) -> bool:
+        """Return whether the chat may be told that pictures and files are not read: once a day, so
+        that a second call returns False."""
         scope = f"unreadable:{request.known_chat.id}"
         return await self._quotas.use(scope, now=request.now) == 1
 
-    async def _find_used_up_quota(self, request: Request) -> tuple[str, str] | None:
-        """Count the request if quotas apply to it; return the one that it exceeds, in words, and
-        its setting."""
+    async def _charge_quotas(self, request: Request) -> "_Quota | None":
+        """Count the request against the quotas that apply to it; return the first that it exceeds.
+
+        That of the chat is charged first, and stays charged if the person's is used up.
+        """
         times = self._counts(request)
         if not times:
             return None
-        scopes, words = [], request.words
+        for quota in self._list_quotas(request):
+            used = await self._quotas.use(
+                quota.scope, now=request.now, title=quota.title, times=times
+            )
+            if 0 <= quota.limit < used:  # -1: no limit
+                return quota
+        return None
+
+    def _list_quotas(self, request: Request) -> "Iterator[_Quota]":
         who = cut(" ".join(request.person.name.split()), _LONGEST_NAME) or None
         if request.place.kept:
             title = who if request.place.private else None  # groups have their own
             limit = self._limits.chat_daily
-            spent = words.count("{number} search a day here", "{number} searches a day here", limit)
-            scopes.append((f"chat:{request.known_chat.id}", title, limit, (spent, "chat_daily")))
+            yield _Quota("chat_daily", f"chat:{request.known_chat.id}", title, limit)
         if request.trigger is not Trigger.OVERHEARD:
-            limit = self._limits.user_daily
-            spent = words.count(
-                "{number} search a day for each person",
-                "{number} searches a day for each person",
-                limit,
+            yield _Quota("user_daily", f"user:{request.payer}", who, self._limits.user_daily)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quota:
+    """How often a chat or a person may search a day, as a setting says; `scope` is its name in the
+    database, `title` whom it is of."""
+
+    setting: Literal["chat_daily", "user_daily"]
+    scope: str
+    title: str | None
+    limit: int
+
+    def describe(self, words: Words) -> str:
+        """Return the quota in words."""
+        if self.setting == "chat_daily":
+            return words.count(
+                "{number} search a day here", "{number} searches a day here", self.limit
             )
-            scopes.append((f"user:{request.payer}", who, limit, (spent, "user_daily")))
-        for scope, title, limit, quota in scopes:
-            used = await self._quotas.use(scope, now=request.now, title=title, times=times)
-            if 0 <= limit < used:
-                return quota
-        return None
+        return words.count(
+            "{number} search a day for each person",
+            "{number} searches a day for each person",
+            self.limit,
+        )
 
 
 def _searcher(request: Request) -> str:
@@ -333,12 +339,15 @@ def _searcher(request: Request) -> str:
 
 
 def not_meant(request: Request) -> str | None:
-    """Return why an event needs no answer (own, bot, empty, small talk), or None if it does."""
+    """Return why an event needs no answer, or None if it does.
+
+    It is the bot's own, another bot's, or empty; or it was overheard and is no headline.
+    """
     if request.person.myself:
         return "own message"
     if request.person.bot:
         return "other bot"
-    # A bare mention is answered with a hint, and so is one's own answer that comes back.
+    # A bare mention is answered with a hint, and so is an answer of the bot that somebody forwards.
     mentioned = request.trigger is Trigger.ADDRESSED and request.place.kept
     if not (request.text or mentioned or request.is_deletion or request.unreadable):
         return "empty"
@@ -353,12 +362,7 @@ def _default_chat(place: Place) -> Chat:
     return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
 
 
-def _drop_if_overheard(request: Request, reply: Reply) -> Reply | None:
-    """Return the reply, or None if the message was only overheard."""
-    return None if request.trigger is Trigger.OVERHEARD else reply
-
-
-def _build_quota_notice(request: Request, quota: str, setting: str) -> Reply:
+def _build_quota_notice(request: Request, quota: _Quota) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
@@ -369,14 +373,14 @@ def _build_quota_notice(request: Request, quota: str, setting: str) -> Reply:
     enough = words.say(
         "That was enough for today: {quota}. I answer again in {hours} h {minutes} min"
         " ({time}, {city}).",
-        quota=quota,
+        quota=quota.describe(words),
         hours=left // 60,
         minutes=left % 60,
         time=f"{local.hour}:{local:%M}",
         city=say_city(zone),
     )
     if words.operator:
-        more = words.say("{setting} in [chat] allows more.", setting=setting)
+        more = words.say("{setting} in [chat] allows more.", setting=quota.setting)
     else:
         more = words.say("Whoever runs me can allow more.")
     return reply_aside(request, f"{enough} {more}")

@@ -105,11 +105,11 @@ class Steps:
         message, self._message = self._message, None
         return message or None
 
-    async def withdraw(self) -> None:
+    async def delete(self) -> None:
         """Delete the message of the last step, unless it was taken."""
         if message := self.take():
             with suppress(DeliveryError):  # the step stays where it is
-                await self._adapter.withdraw(self._request, message)
+                await self._adapter.delete(self._request, message)
 
     async def _show(self, text: str) -> None:
         before = self._message
@@ -140,7 +140,7 @@ async def steps_shown(
         yield steps
     finally:
         await steps.end()
-        await steps.withdraw()
+        await steps.delete()
 
 
 class Sender:
@@ -162,7 +162,7 @@ class Sender:
         if step is None:
             return await self.send(request, partial(adapter.deliver, request, reply))
         if reply.picture or (reply.ephemeral and not request.place.private):
-            await self.send(request, partial(adapter.withdraw, request, step))
+            await self.send(request, partial(adapter.delete, request, step))
             return await self.send(request, partial(adapter.deliver, request, reply))
         return await self.send(request, partial(_replace_step, request, reply, adapter, step))
 

@@ -226,7 +226,7 @@ class Writing:
         """Return what was written, or None if the task was stopped meanwhile."""
         from bot.queries.compose import compose_task  # noqa: PLC0415 - much to load, few write
 
-        name = f"{task.chat.platform}:{task.chat.external_id}:compose-{task.id}"
+        name = f"{task.chat.key}:compose-{task.id}"
         asker = Asker(origin=Origin.CHAT, task=name, source=self._source)
         show = partial(_show_step, adapter, request, task)
         # What a dead process has shown last is not known.

@@ -1,6 +1,6 @@
 """The content of a delivery: stored as JSON, and put into words for its chat when it is sent.
 
-It is put into words when it is sent, in the language that the chat has at that time.
+The words are in the language that the chat has then.
 """
 
 import logging
@@ -90,7 +90,7 @@ class DraftContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedNotice:
-    """A notice about a feed."""
+    """That a feed fails, has ended, or can be read again, for those who follow it."""
 
     kind: Literal["feed"] = "feed"
     feed: str  # its title, or its address if it has none
@@ -128,8 +128,8 @@ def content_from_json(text: str) -> Content:
     return _build_adapter().validate_json(text)
 
 
-def quiet_of(quiet: QuietDay | None, day: date) -> NothingFound | None:
-    """Return what a daily post says that has nothing to tell, or None for no post.
+def build_quiet_content(quiet: QuietDay | None, day: date) -> NothingFound | None:
+    """Return the content of a daily post without a find, or None for no post.
 
     That nothing is judged is told once, until something is.
     """
@@ -138,12 +138,12 @@ def quiet_of(quiet: QuietDay | None, day: date) -> NothingFound | None:
     return NothingFound(day=day, judged=quiet.judged)
 
 
-def post_of(items: tuple[Chosen, ...], day: date | None) -> PostContent:
+def build_post_content(items: tuple[Chosen, ...], day: date | None) -> PostContent:
     """Return the post for the chosen stories."""
     return PostContent(stories=tuple(_to_named_story(item) for item in items), day=day)
 
 
-def picture_of(chosen: Chosen) -> PictureContent:
+def build_picture_content(chosen: Chosen) -> PictureContent:
     """Return the picture of a find."""
     return PictureContent(
         story=_to_named_story(chosen),
@@ -153,7 +153,7 @@ def picture_of(chosen: Chosen) -> PictureContent:
     )
 
 
-def draft_of(chosen: Chosen) -> DraftContent:
+def build_draft_content(chosen: Chosen) -> DraftContent:
     """Return the draft for a post whose first story is `chosen`."""
     return DraftContent(story=_to_named_story(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
 
@@ -163,10 +163,12 @@ def _to_named_story(chosen: Chosen) -> NamedStory:
     return NamedStory(title=story.title, link=story.link, source=story.source)
 
 
-Draft = Callable[[Delivery, DraftContent], Awaitable[Composition]]
+Drafter = Callable[[Delivery, DraftContent], Awaitable[Composition]]
 
 
-async def reply_of(app: App, delivery: Delivery, *, draft: Draft | None = None) -> Reply | None:
+async def render_delivery(
+    app: App, delivery: Delivery, *, draft: Drafter | None = None
+) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
     `draft` writes the tweet of a draft, and raises PresagioError; without it there is none, and
@@ -175,18 +177,19 @@ async def reply_of(app: App, delivery: Delivery, *, draft: Draft | None = None) 
     ValueError for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
-    reply = await _word_content(app, content, delivery, words, draft=draft)
+    reply = await _render_content(app, content, delivery, words, draft=draft)
     return reply and replace(reply, silent=delivery.silent)
 
 
-async def _word_content(
+async def _render_content(
     app: App,
     content: Content,
     delivery: Delivery,
     words: Words,
     *,
-    draft: Draft | None,
+    draft: Drafter | None,
 ) -> Reply | None:
+    """Return content as a reply in the language of `words`, or None if its subject is gone."""
     match content:
         case PostContent():
             return await _build_post(app, content, delivery, words, writes=draft is not None)
@@ -198,7 +201,7 @@ async def _word_content(
             text = say_nothing_found(content.day, words, judged=content.judged)
             return Reply(words=words, text=text)
         case FeedNotice():
-            return Reply(words=words, text=_about_feed(content, words))
+            return Reply(words=words, text=_describe_feed(content, words))
         case Trouble():
             what = words_for(words.language, operator=True).render(content.said)
             text = words.say("This is for whoever runs me: {what}", what=what)
@@ -216,6 +219,7 @@ async def _build_post(
     by_id = {answer.id: answer for answer in posted}
     items = [
         PostItem(title=story.title, link=story.link, answer=by_id[number])
+        # The answers of a post are stored and forgotten together, so there are as many, or none.
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
@@ -272,7 +276,8 @@ async def _build_picture(
         return await _build_post(app, post, delivery, words, writes=writes)
 
 
-def _about_feed(notice: FeedNotice, words: Words) -> str:
+def _describe_feed(notice: FeedNotice, words: Words) -> str:
+    """Return a notice about a feed as a sentence or two."""
     date = words.date(notice.since)
     if notice.state == "back":
         return words.say(
@@ -320,7 +325,7 @@ async def draw_picture(
     return caption_picture(subject, picture, words, buttons=buttons)
 
 
-def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:
+def make_drafter(app: App, now: Callable[[], datetime]) -> Drafter:
     """Return what drafts the tweet of a delivery, once: a retry sends the same text."""
     from bot.queries.compose import build_composer  # noqa: PLC0415 - few processes draft
 

@@ -20,7 +20,7 @@ from bot.adapter import (
     WritingForbidden,
 )
 from bot.app import App
-from bot.jobs.content import Draft, reply_of
+from bot.jobs.content import Drafter, render_delivery
 from bot.jobs.troubles import ignore
 from bot.pace import Holds
 from bot.reply import Reply
@@ -69,7 +69,7 @@ class PostSender:
         app: App,
         posters: Sequence[Poster],
         *,
-        draft: Draft | None = None,
+        draft: Drafter | None = None,
         report: Callable[[PresagioError], None] = ignore,
         seconds: float = DELIVERY_SECONDS,
         jitter: Callable[[], float] = random.random,
@@ -129,7 +129,7 @@ class PostSender:
             await self.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
             return None
         try:
-            reply = await reply_of(self._app, delivery, draft=self._draft)
+            reply = await render_delivery(self._app, delivery, draft=self._draft)
         except _UNMAKEABLE as error:
             logger.warning("%s cannot be made: %s", delivery.key, error)
             self._report(error)
@@ -280,7 +280,7 @@ class _NotAsked(Unsure):
 
 
 def _name_chat(error: WritingForbidden, chat: Chat) -> WritingForbidden:
-    name = chat.title or f"{chat.platform}:{chat.external_id}"
+    name = chat.title or chat.key
     return WritingForbidden(
         Message("{chat}: {reason}", chat=name, reason=error.message), fix=error.fix
     )

@@ -1,7 +1,8 @@
-"""Decides which posts are due: the daily ones, and those sent at once.
+"""Puts the posts that are due into the outbox: the daily ones, and those sent at once.
 
-A round reads the subscriptions that may be due, page by page, and decides a page in one
-transaction. What was dealt with is not read again before something may have changed.
+engine/posting/choose.py chooses what is in them. A round reads the subscriptions that may be due,
+page by page, and decides a page in one transaction. What was dealt with is not read again before
+something may have changed.
 """
 
 import asyncio
@@ -12,7 +13,13 @@ from datetime import date, datetime, timedelta
 from typing import TypedDict
 
 from bot.app import App
-from bot.jobs.content import content_to_json, draft_of, picture_of, post_of, quiet_of
+from bot.jobs.content import (
+    build_draft_content,
+    build_picture_content,
+    build_post_content,
+    build_quiet_content,
+    content_to_json,
+)
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
@@ -52,7 +59,7 @@ def repeat_after(app: App) -> timedelta:
     return timedelta(days=app.settings.posting.repeat_after_days)
 
 
-async def find_corpora(app: App, chats: Sequence[Chat]) -> Mapping[int, str]:
+async def find_corpus_names(app: App, chats: Sequence[Chat]) -> Mapping[int, str]:
     """Return the name of the corpus that each chat may use, by their ids; chats that may use none
     are left out. A trusted chat may choose a private corpus, but no chat gets one by default."""
     public = await app.public.corpora.list()
@@ -69,16 +76,16 @@ async def find_corpora(app: App, chats: Sequence[Chat]) -> Mapping[int, str]:
     return names
 
 
-async def find_corpus(app: App, chat: Chat) -> str | None:
+async def find_corpus_name(app: App, chat: Chat) -> str | None:
     """Return the name of the corpus that a chat may use, or None."""
-    return (await find_corpora(app, [chat])).get(chat.id)
+    return (await find_corpus_names(app, [chat])).get(chat.id)
 
 
-async def choice_for(
+async def preview_choice(
     app: App, subscription: Subscription, *, since: datetime, now: datetime
 ) -> Choice:
     """Return which finds since then the chat would be sent, and why the others would not be."""
-    corpus = await find_corpus(app, subscription.chat)
+    corpus = await find_corpus_name(app, subscription.chat)
     if corpus is None:
         return _NOTHING
     finds = await Finds(app.database).for_chat(subscription, corpus, since=since)
@@ -92,38 +99,33 @@ async def count_unchosen(
     app: App, chat: Chat, *, since: datetime
 ) -> Mapping[FindState | None, int]:
     """Return how many stories since then have no find for the chat, by how far each came."""
-    corpus = await find_corpus(app, chat)
+    corpus = await find_corpus_name(app, chat)
     return await Finds(app.database).count_states(chat, corpus, since=since) if corpus else {}
 
 
-async def choices_for(
+async def choose_for_posting(
     app: App, wanted: Sequence[DueSubscription], *, now: datetime
 ) -> Mapping[int, Choice]:
     """Return what is posted in each chat at `now`, by chat id; each chat may occur once.
 
     Finds that are below a threshold need not be among those that were left out.
     """
-    corpora = await find_corpora(app, [subscribed.subscription.chat for subscribed in wanted])
+    corpora = await find_corpus_names(app, [subscribed.chat for subscribed in wanted])
     finds = await _list_finds(app, wanted, corpora, now - WINDOW)
     # Usually there is nothing, and then earlier posts need not be read.
-    chats = [
-        subscribed.subscription.chat
-        for subscribed in wanted
-        if finds.get(subscribed.subscription.chat.id)
-    ]
+    chats = [subscribed.chat for subscribed in wanted if finds.get(subscribed.chat.id)]
     posted = (
         await Subscriptions(app.database).posted_in(chats, since=now - _REMEMBERED) if chats else {}
     )
     return {
-        chat.id: choose_finds(
+        subscribed.chat.id: choose_finds(
             subscribed.subscription,
-            finds.get(chat.id, ()),
-            posted.get(chat.id, ()),
+            finds.get(subscribed.chat.id, ()),
+            posted.get(subscribed.chat.id, ()),
             now,
             again_after=repeat_after(app),
         )
         for subscribed in wanted
-        for chat in (subscribed.subscription.chat,)
     }
 
 
@@ -131,26 +133,26 @@ async def _list_finds(
     app: App, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
-    usual = [subscribed.subscription.chat.id for subscribed in wanted if not subscribed.has_feeds]
+    usual = [subscribed.chat.id for subscribed in wanted if not subscribed.has_feeds]
     names = {corpora[chat] for chat in usual if chat in corpora}
     shared = await Finds(app.database).find_shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
         chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
     }
     own = [
-        (subscribed.subscription, corpora[subscribed.subscription.chat.id])
+        (subscribed.subscription, corpora[subscribed.chat.id])
         for subscribed in wanted
-        if subscribed.has_feeds and subscribed.subscription.chat.id in corpora
+        if subscribed.has_feeds and subscribed.chat.id in corpora
     ]
     return {**finds, **(await Finds(app.database).postable(own, since=since) if own else {})}
 
 
-def decisions_of(
+def build_owed_posts(
     subscription: Subscription, choice: Choice, day: date | None, quiet: QuietDay | None = None
 ) -> Sequence[OwedPost]:
-    """Return what follows from a choice: one post of a local date, or one of each story.
+    """Return the posts for a choice: one of a local date, or one of each story.
 
-    `quiet` is what became of the news where nothing was chosen and the chat wants to be told so.
+    `quiet` is the state of the day's news where nothing was chosen and the chat wants to be told.
     """
     if subscription.mode is PostingMode.DAILY and day:
         return [_build_daily(subscription, choice.chosen, day, quiet)]
@@ -158,7 +160,7 @@ def decisions_of(
         OwedPost(
             subscription=subscription,
             key=f"story:{subscription.chat.id}:{post.find.story.id}",
-            content=content_to_json(post_of((post,), None)),
+            content=content_to_json(build_post_content((post,), None)),
             chosen=(post,),
             **pictures_for(subscription, (post,)),
         )
@@ -169,7 +171,7 @@ def decisions_of(
 def _build_daily(
     subscription: Subscription, items: tuple[Chosen, ...], day: date, quiet: QuietDay | None
 ) -> OwedPost:
-    said = post_of(items, day) if items else quiet_of(quiet, day)
+    said = build_post_content(items, day) if items else build_quiet_content(quiet, day)
     wants_draft = subscription.compose and items
     return OwedPost(
         subscription=subscription,
@@ -179,7 +181,7 @@ def _build_daily(
         content=content_to_json(said) if said else None,
         chosen=items,
         **pictures_for(subscription, items),
-        draft=content_to_json(draft_of(items[0])) if wants_draft else None,
+        draft=content_to_json(build_draft_content(items[0])) if wants_draft else None,
         day=day,
     )
 
@@ -193,7 +195,7 @@ class PostPictures(TypedDict):
 
 def pictures_for(subscription: Subscription, items: Sequence[Chosen]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
-    drawn = tuple(content_to_json(picture_of(post)) for post in items)
+    drawn = tuple(content_to_json(build_picture_content(post)) for post in items)
     match subscription.chat.picture:
         case PostPicture.POST:
             return PostPictures(picture=None, instead=drawn)
@@ -210,26 +212,24 @@ async def decide_due_posts(app: App, *, now: datetime) -> int:
     chats were handled. Raises StorageError.
     """
     await Subscriptions(app.database).wake(now=now)
-    decided = _Round(app, now)
+    posting_round = _Round(app, now)
     while waiting := await Subscriptions(app.database).due(now=now, limit=_READ):
         # What is posted in one topic must not be posted in another: the next topic of a chat waits
         # until its first is decided.
-        first = {subscribed.subscription.chat.id: subscribed for subscribed in reversed(waiting)}
+        first = {subscribed.chat.id: subscribed for subscribed in reversed(waiting)}
         # Chats of one corpus together: what was found in it is read once a page.
-        chats = sorted(
-            first.values(), key=lambda subscribed: subscribed.subscription.chat.corpus or ""
-        )
+        chats = sorted(first.values(), key=lambda subscribed: subscribed.chat.corpus or "")
         pages = [chats[start : start + _PAGE] for start in range(0, len(chats), _PAGE)]
         # While the database stores one page, the next is chosen.
         for start in range(0, len(pages), _AT_ONCE):
-            await asyncio.gather(*map(decided.page, pages[start : start + _AT_ONCE]))
-    if decided.failed:
-        raise decided.failed
-    return decided.posts
+            await asyncio.gather(*map(posting_round.process_page, pages[start : start + _AT_ONCE]))
+    if posting_round.failed:
+        raise posting_round.failed
+    return posting_round.posts
 
 
 class _Round:
-    """One round of deciding."""
+    """Decides page by page, and keeps how many posts are owed and the first error."""
 
     def __init__(self, app: App, now: datetime) -> None:
         self._app = app
@@ -237,7 +237,7 @@ class _Round:
         self.posts = 0
         self.failed: Exception | None = None
 
-    async def page(self, page: Sequence[DueSubscription]) -> None:
+    async def process_page(self, page: Sequence[DueSubscription]) -> None:
         """Decide for different chats; if that fails, for each of them by itself."""
         try:
             await self._decide(page)
@@ -246,27 +246,27 @@ class _Round:
                 await self._skip(page[0], error)
                 return
             for subscribed in page:
-                await self.page([subscribed])
+                await self.process_page([subscribed])
 
     async def _skip(self, subscribed: DueSubscription, error: Exception) -> None:
-        chat = subscribed.subscription.chat.id
+        chat = subscribed.chat.id
         logger.warning("chat %d: nothing was decided: %s", chat, explain_error(error))
         self.failed = self.failed or error
         await Subscriptions(self._app.database).look_again([(subscribed, self._now + _NEXT_ROUND)])
 
     async def _decide(self, page: Sequence[DueSubscription]) -> None:
         decisions = await self._list_decisions(page)
-        done = await Outbox(self._app.database).decide(
-            [decision for of_chat in decisions for decision in of_chat],
-            now=self._now,
-            repeated_after=repeat_after(self._app),
+        posts = [decision for of_chat in decisions for decision in of_chat]
+        outcomes = await Outbox(self._app.database).decide(
+            posts, now=self._now, repeated_after=repeat_after(self._app)
         )
-        outcomes = iter(done)
+        stored = {post.key for post, is_stored in zip(posts, outcomes, strict=True) if is_stored}
         looks = []
         for subscribed, of_chat in zip(page, decisions, strict=True):
-            made = [decision for decision in of_chat if next(outcomes)]
+            made = [decision for decision in of_chat if decision.key in stored]
             self._count(made)
-            # What cannot be decided now, and what stories remain to be told at once, comes next.
+            # A chat is looked at again in the next round if a post could not be stored now, and
+            # after stories that were told at once, as more of them may be left.
             settled = len(made) == len(of_chat) and all(decision.day for decision in made)
             look = (
                 next_look(subscribed.subscription, self._now)
@@ -284,28 +284,35 @@ class _Round:
             for subscribed, day in zip(page, days, strict=True)
             if day or instant_allowed(subscribed.subscription, self._now)
         ]
-        choices = await choices_for(self._app, ready, now=self._now) if ready else {}
+        choices = await choose_for_posting(self._app, ready, now=self._now) if ready else {}
         quiet = await self._list_quiet_days(
             [
                 subscribed.subscription
                 for subscribed, day in zip(page, days, strict=True)
-                if day and not choices[subscribed.subscription.chat.id].chosen
+                if day and not choices[subscribed.chat.id].chosen
             ]
         )
         return [
-            decisions_of(subscribed.subscription, choices[chat], day, quiet.get(chat))
-            if chat in choices
+            build_owed_posts(
+                subscribed.subscription,
+                choices[subscribed.chat.id],
+                day,
+                quiet.get(subscribed.chat.id),
+            )
+            if subscribed.chat.id in choices
             else ()
             for subscribed, day in zip(page, days, strict=True)
-            for chat in (subscribed.subscription.chat.id,)
         ]
 
     async def _list_quiet_days(self, untold: Sequence[Subscription]) -> Mapping[int, QuietDay]:
-        """Return, by chat, what became of the news of those that want to know that it is none."""
+        """Return the state of the day's news, by chat, for the chats without a find that want to be
+        told so."""
         curious = [subscription for subscription in untold if subscription.say_nothing_found]
         if not curious:
             return {}
-        corpora = await find_corpora(self._app, [subscription.chat for subscription in curious])
+        corpora = await find_corpus_names(
+            self._app, [subscription.chat for subscription in curious]
+        )
         wanted = [
             (subscription, corpora[subscription.chat.id])
             for subscription in curious

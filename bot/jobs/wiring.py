@@ -10,7 +10,7 @@ from bot.adapter import Poster
 from bot.app import App
 from bot.evidence import batch_of, behind_others
 from bot.feed_service import configured_feeds
-from bot.jobs.content import drafting_of
+from bot.jobs.content import make_drafter
 from bot.jobs.deliver import DELIVERY_SECONDS, PostSender
 from bot.jobs.digest import decide_due_posts
 from bot.jobs.poll import FeedPoller
@@ -121,7 +121,7 @@ class Jobs:
         self.sender = PostSender(
             app,
             posters,
-            draft=drafting_of(app, now) if app.client else None,
+            draft=make_drafter(app, now) if app.client else None,
             report=troubles.report,
             seconds=DELIVERY_SECONDS / clock_rate,
         )

@@ -43,7 +43,9 @@ def post_reply(
     views = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
     title = _format_title(items, day, zone, words) if day else None
     unjudged = [
-        item.answer.prophecy for item, view in zip(items, views, strict=True) if not view.hit.judged
+        item.answer.prophecy
+        for item, view in zip(items, views, strict=True)
+        if view.hit.label_unjudged
     ]
     return Reply(
         words=words,

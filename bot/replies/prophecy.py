@@ -11,7 +11,6 @@ from bot.i18n.words import DEFAULT, Words, marked, words_for
 from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
-from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
 from engine.prophecy.score import Sureness, rate_sureness
 from engine.search import Headline, Hit, HitKind, ItemPlace, Mode, Prophecy, Term
@@ -43,7 +42,6 @@ def prophecy_reply(
     buttons: tuple[tuple[Button, ...], ...] = (),
     compact: bool = False,
     pasted: bool = False,
-    operator: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
@@ -51,13 +49,13 @@ def prophecy_reply(
     date, which is shown unless it is today, or to `now` if it has none.
 
     A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
-    that was just `pasted` above it, and tells only an `operator` why nothing was judged.
+    that was just `pasted` above it, and tells only operators why nothing was judged.
     """
     headline = prophecy.headline
     until = headline.date or now
     if not holds_words(prophecy) or (prophecy.unfinished and not hits):
-        remarks = None  # there is nothing yet that was not judged
-    elif compact and not operator:
+        remarks = None  # no text is shown yet of which it could be said how it was found
+    elif compact and not words.operator:
         remarks = brief_notice(prophecy, words)
     else:
         remarks = notice_of(prophecy, words)
@@ -66,8 +64,8 @@ def prophecy_reply(
         early = words.say("So far I have compared words alone; this may change in a moment.")
     notices = (_describe_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
-    if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
-        views = [replace(view, judged=True) for view in views]
+    if prophecy.verdict.notice and not prophecy.judged:  # the notice says it for the whole answer
+        views = [replace(view, label_unjudged=False) for view in views]
     stands_above = compact and pasted and _is_written(headline)
     if compact:
         signed = len({view.signature for view in views}) > 1
@@ -109,7 +107,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         age=say_age(candidate.created_at, until, words),
         kind=None if near else hit.kind,
         sureness=None if near else rate_sureness(hit),
-        judged=hit.parts.get("judgment") is not None,
+        label_unjudged=hit.parts.get("judgment") is None,
         why=hit.why,
     )
 
@@ -129,7 +127,7 @@ def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
     window = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
-    before, after = ("…" if cut else "" for cut in (window.before, window.after))
+    before, after = ("…" if hidden else "" for hidden in (window.before, window.after))
     return f"{before}{window.text.strip()}{after}", place_text(place, words)
 
 
@@ -174,16 +172,7 @@ def holds_words(prophecy: Prophecy) -> bool:
 
 def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
-    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
-    if about_search == about_judge:
-        about_search = None
-    notices = (
-        _replaced_words(prophecy, words),
-        _describe_aliases(prophecy.terms, words),
-        _render_without(about_search, about_judge, words),
-        say_unjudged(prophecy, words),
-    )
-    return " ".join(filter(None, notices)) or None
+    return _join_remarks(prophecy, say_unjudged(prophecy, words), words)
 
 
 def say_unjudged(prophecy: Prophecy, words: Words) -> str:
@@ -208,23 +197,20 @@ def say_how_found(prophecy: Prophecy, words: Words) -> str:
     return words.say("Not judged: found by words and meaning.")
 
 
-def _render_without(message: Message | None, left_out: Message | None, words: Words) -> str:
-    """Return a message in the reader's language, without one that may be part of it."""
-    notice_text = words.render(message) if message else ""
-    return notice_text.replace(words.render(left_out), "").strip() if left_out else notice_text
-
-
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
-    """Return remarks on how it was found and judged, without repetition, or None."""
-    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
-    if about_judge and about_judge in (about_search or ""):
-        about_judge = None
-    notices = (
+    """Return remarks on how it was found and judged, or None."""
+    about_judge = prophecy.verdict.notice
+    return _join_remarks(prophecy, words.render(about_judge) if about_judge else "", words)
+
+
+def _join_remarks(prophecy: Prophecy, about_judge: str, words: Words) -> str | None:
+    remarks = (
         _replaced_words(prophecy, words),
         _describe_aliases(prophecy.terms, words),
-        *(words.render(notice) for notice in (about_search, about_judge) if notice),
+        words.render(prophecy.notice) if prophecy.notice else "",
+        about_judge,
     )
-    return " ".join(filter(None, notices)) or None
+    return " ".join(filter(None, remarks)) or None
 
 
 def _replaced_words(prophecy: Prophecy, words: Words) -> str:
@@ -251,11 +237,11 @@ def _find_written(hit: Hit, term: Term) -> str | None:
     if term.shown not in hit.matched:
         return None
     words = _WORD.findall(hit.candidate.text)
-    return next((word for word in words if _is_form(word, term.word)), None)
+    return next((word for word in words if _has_stem(word, term.word)), None)
 
 
-def _is_form(word: str, stem: str) -> bool:
-    return any(folded.startswith(stem) for folded in folded_words(word))
+def _has_stem(written: str, stem: str) -> bool:
+    return any(folded.startswith(stem) for folded in folded_words(written))
 
 
 def _describe_aliases(terms: Iterable[Term], words: Words) -> str:

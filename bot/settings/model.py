@@ -207,6 +207,14 @@ class ChatSettings(Section):
         description="Share of a headline that an unjudged tweet must cover to be said unasked.",
     )
 
+    def admits(self, name: str) -> bool:
+        """Return whether `allow` and `block` let in a chat or, inline, a person.
+
+        Unless access is open, `allow` keeps nobody out: the doorkeeper decides about the others.
+        """
+        listed = self.access != "open" or not self.allow or name in self.allow
+        return listed and name not in self.block
+
 
 class PictureSettings(Section):
     """Share pictures: what is written at their foot."""
@@ -246,7 +254,11 @@ class PostingSettings(Section):
     """What is posted without being asked for. Each chat chooses the rest with /subscribe."""
 
     minimum_age_days: int = Field(
-        30, ge=0, le=36_500, description="Only tweets so many days older than the news count."
+        30,
+        ge=0,
+        le=36_500,
+        description="Only tweets so many days older than the news count, in posts and in answers to"
+        " overheard headlines.",
     )
     repeat_after_days: int = Field(
         180, ge=0, le=36_500, description="Days for which a chat is not told of the same tweet."

@@ -56,14 +56,14 @@ class SlackAdapter:
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
-        self._signs: set[asyncio.Task[None]] = set()
+        self._busy_tasks: set[asyncio.Task[None]] = set()
 
     async def show_busy(self, request: Request) -> None:
         """React with a crystal ball to the message being answered, without waiting for it."""
         if message := _message_ts(request):
-            sign = asyncio.create_task(self._react(request.place.chat_id, message, _REACTION))
-            self._signs.add(sign)
-            sign.add_done_callback(self._signs.discard)
+            showing = asyncio.create_task(self._react(request.place.chat_id, message, _REACTION))
+            self._busy_tasks.add(showing)
+            showing.add_done_callback(self._busy_tasks.discard)
 
     async def _react(self, channel: str, message: str, name: str) -> None:
         try:
@@ -112,7 +112,7 @@ class SlackAdapter:
             )
         return message
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete a message."""
         async with map_slack_errors():
             await self._client.chat_delete(channel=request.place.chat_id, ts=message)

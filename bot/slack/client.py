@@ -95,8 +95,8 @@ _PATIENCE_SECONDS = 3.0  # a language and time zone are not worth a longer wait
 async def map_slack_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
-    Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError where the message was
-    not shown and may be tried again.
+    Raises ChatGone, SlowDown, DeliveryRefused, Unsure, and a plain DeliveryError where the message
+    was not shown and may be tried again.
     """
     try:
         yield

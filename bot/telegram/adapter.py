@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -41,17 +41,18 @@ from db.chat.chats import Chats
 from engine.chat import Chat
 
 # Telegram accepts thirty a second from one bot; the rest is for answers to people who wait.
-_A_SECOND = 25.0
+_MESSAGES_PER_SECOND = 25.0
 
 logger = logging.getLogger("presagio.telegram")
 
 _INLINE_CACHE_SECONDS = 60
-_LONGEST_WAY_IN = 64
+_MAX_BUTTON_LABEL = 64
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 
 class TelegramPoster:
-    """One bot account. When Telegram asks to wait all the same, the outbox sends again later.
+    """One bot account. It keeps within Telegram's limits; where Telegram asks to wait nevertheless,
+    the outbox sends again later.
 
     Bots cannot ask Telegram what was shown in a chat: see docs/decisions/0011-posting.md.
     """
@@ -61,7 +62,7 @@ class TelegramPoster:
     def __init__(self, token: str, *, api_base: str, chats: Chats) -> None:
         self._bot = Bot(token, api_base=api_base, hold=0, limited=False)
         self._chats = chats
-        self._pace = EvenPace(_A_SECOND)
+        self._pace = EvenPace(_MESSAGES_PER_SECOND)
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
         """Show the reply and return its message id. Raises as documented in Poster."""
@@ -69,9 +70,10 @@ class TelegramPoster:
         topic = int(thread) if thread else None
         # In one message: a post whose beginning is there already could not be sent again.
         pieces = render_messages(reply)[:1]
-        return await _send_reply(
+        ids = await _send_reply(
             self._bot, self._chats, chat.external_id, reply, pieces=pieces, thread=topic
         )
+        return _join_ids(ids)
 
     async def find_posted(
         self,
@@ -97,10 +99,10 @@ async def _send_reply(
     pieces: Sequence[str],
     thread: int | None,
     answered: ReplyParameters | None = None,
-) -> str:
+) -> tuple[int, ...]:
     """Send a reply, whose text is in `pieces`; if the group has moved, send it to its new id.
 
-    Return the ids of its messages, separated by spaces.
+    Return the ids of its messages.
     """
     send = partial(
         _send_to_topic, bot, reply=reply, pieces=pieces, thread=thread, answered=answered
@@ -120,7 +122,7 @@ async def _send_to_topic(
     pieces: Sequence[str],
     thread: int | None,
     answered: ReplyParameters | None,
-) -> str:
+) -> tuple[int, ...]:
     """Send a reply to a topic, or to its chat if the topic is gone or closed."""
     send = partial(_send_messages, bot, chat_id, reply, pieces, answered=answered)
     async with map_telegram_errors():
@@ -144,7 +146,7 @@ async def _send_messages(
     *,
     thread: int | None,
     answered: ReplyParameters | None = None,
-) -> str:
+) -> tuple[int, ...]:
     """Send the picture of a reply, or the pieces of its text, of which the last has the buttons."""
     buttons = render_keyboard(reply.buttons)
     if reply.picture:
@@ -159,7 +161,7 @@ async def _send_messages(
             message_thread_id=thread,
             disable_notification=reply.silent,
         )
-        return str(photo.message_id)
+        return (photo.message_id,)
     sent = [
         await bot.send_message(
             chat_id,
@@ -173,7 +175,17 @@ async def _send_messages(
         )
         for number, piece in enumerate(pieces, start=1)
     ]
-    return " ".join(str(message.message_id) for message in sent)
+    return tuple(message.message_id for message in sent)
+
+
+def _join_ids(ids: Iterable[int]) -> str:
+    """Return the ids of messages as Adapter.deliver names them."""
+    return " ".join(map(str, ids))
+
+
+def _split_ids(message: str) -> list[int]:
+    """Return the ids that `_join_ids` joined."""
+    return list(map(int, message.split()))
 
 
 class TelegramAdapter:
@@ -184,14 +196,14 @@ class TelegramAdapter:
     def __init__(self, bot: Bot, chats: Chats) -> None:
         self._bot = bot
         self._chats = chats
-        self._signs: set[asyncio.Task[None]] = set()
+        self._typing_tasks: set[asyncio.Task[None]] = set()
 
     async def show_busy(self, request: Request) -> None:
         """Show "typing", without waiting for it."""
         if isinstance(request.origin, Update):
-            sign = asyncio.create_task(self._show_typing(request))
-            self._signs.add(sign)
-            sign.add_done_callback(self._signs.discard)
+            typing = asyncio.create_task(self._show_typing(request))
+            self._typing_tasks.add(typing)
+            typing.add_done_callback(self._typing_tasks.discard)
 
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         """Send or edit the message of a slow answer's step."""
@@ -200,7 +212,7 @@ class TelegramAdapter:
             if shown is None:
                 return await self._send(request, reply)
             if shown:
-                await self._change_message(request, int(shown), reply)
+                await self._change_message(request, _split_ids(shown)[0], reply)
         except DeliveryError as error:
             logger.debug("no step was shown: %s", error)
         return shown
@@ -212,9 +224,9 @@ class TelegramAdapter:
             await self._react(request, reply.reaction)
         elif isinstance(origin, InlineQuery):
             async with map_telegram_errors():
-                await self._list_choices(origin, reply)
+                await self._answer_inline_query(origin, reply)
         elif isinstance(origin, CallbackQuery):
-            return await self._answer_press(request, origin, reply)
+            return await self._answer_callback_query(request, origin, reply)
         else:
             return await self._send(request, reply)
         return None
@@ -222,21 +234,24 @@ class TelegramAdapter:
     async def change(self, request: Request, message: str, reply: Reply) -> str:
         """Edit a message; what does not fit into it is sent after it, and what the answer took
         before beside it is deleted."""
-        first, *beyond = message.split()
+        first, *beyond = _split_ids(message)
         others = render_messages(reply)[1:]
-        await self._change_message(request, int(first), reply, alone=not others)
-        if beyond:
-            await self.withdraw(request, " ".join(beyond))
+        await self._change_message(request, first, reply, alone=not others)
+        if beyond:  # before the new ones come, so that nobody reads old and new parts together
+            await self._delete_messages(request, beyond)
         chat_id, thread = int(request.place.chat_id), _find_thread(request)
         async with map_telegram_errors():
             sent = await _send_messages(self._bot, chat_id, reply, others, thread=thread)
-        return f"{first} {sent}".rstrip()
+        return _join_ids((first, *sent))
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         """Delete the messages of an answer."""
+        await self._delete_messages(request, _split_ids(message))
+
+    async def _delete_messages(self, request: Request, ids: Iterable[int]) -> None:
         async with map_telegram_errors():
-            for number in message.split():
-                await self._bot.delete_message(int(request.place.chat_id), int(number))
+            for number in ids:
+                await self._bot.delete_message(int(request.place.chat_id), number)
 
     async def _show_typing(self, request: Request) -> None:
         try:
@@ -261,7 +276,7 @@ class TelegramAdapter:
         except DeliveryRefused as error:
             logger.debug("no reaction was shown: %s", error)
 
-    async def _answer_press(
+    async def _answer_callback_query(
         self, request: Request, query: CallbackQuery, reply: Reply
     ) -> str | None:
         """Stop the button's spinner, then edit its message or send what was asked for.
@@ -283,6 +298,11 @@ class TelegramAdapter:
     async def _change_message(
         self, request: Request, message_id: int, reply: Reply, *, alone: bool = True
     ) -> None:
+        """Show the first part of a reply in place of a text, or only its buttons if it has no text.
+
+        The buttons stand below the last part, so here only if it is `alone`. No picture is put in
+        place of a text, nor a text in place of a picture: callers send these anew.
+        """
         chat_id = int(request.place.chat_id)
         buttons = render_keyboard(reply.buttons) if alone else None
         try:
@@ -304,6 +324,7 @@ class TelegramAdapter:
             pass  # the same vote as before
         except GroupMigrated as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
+            # Messages of before the move cannot be edited: a refused one is sent anew.
             raise DeliveryRefused(moved.message) from moved
 
     async def _send(self, request: Request, reply: Reply) -> str | None:
@@ -317,9 +338,9 @@ class TelegramAdapter:
             thread=_find_thread(request),
             answered=_find_reply_target(request),
         )
-        return sent or None
+        return _join_ids(sent) or None
 
-    async def _list_choices(self, query: InlineQuery, reply: Reply) -> None:
+    async def _answer_inline_query(self, query: InlineQuery, reply: Reply) -> None:
         results = [
             InlineQueryResultArticle(
                 id=str(hit.rank),
@@ -337,17 +358,17 @@ class TelegramAdapter:
         await self._bot.answer_inline_query(
             query.id,
             results,
-            button=_render_way_in(reply),
+            button=_render_inline_button(reply),
             cache_time=_INLINE_CACHE_SECONDS if results else 0,
             is_personal=True,
         )
 
 
-def _render_way_in(reply: Reply) -> InlineQueryResultsButton | None:
+def _render_inline_button(reply: Reply) -> InlineQueryResultsButton | None:
     """Return a button to the private chat for somebody who is told something beside results."""
     if not (reply.ephemeral and reply.text):
         return None
-    label = cut(reply.text, _LONGEST_WAY_IN, utf16_length)
+    label = cut(reply.text, _MAX_BUTTON_LABEL, utf16_length)
     return InlineQueryResultsButton(text=label, start_parameter=FROM_INLINE)
 
 

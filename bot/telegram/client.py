@@ -116,8 +116,8 @@ class MessageUnchanged(DeliveryError):
 async def map_telegram_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
-    Raises ChatGone, Moved, Unchanged, SlowDown, Refused, WritingForbidden, Unsure, and a plain
-    DeliveryError where the message was not shown and may be tried again.
+    Raises ChatGone, GroupMigrated, MessageUnchanged, SlowDown, DeliveryRefused, WritingForbidden,
+    Unsure, and a plain DeliveryError where the message was not shown and may be tried again.
     """
     try:
         yield

@@ -116,7 +116,9 @@ class Metrics:
         index = self.observe(prophet.index, terms="terms", top="retrieve")
         judge = prophet.judge
         judge = judge and self.observe(judge, self.count_verdict, judge="judge")
-        whole = Prophet(index, judge, app.settings.prophecy, prophet.meaning, phrases)
+        whole = Prophet(
+            index, judge, settings=app.settings.prophecy, meaning=prophet.meaning, phrases=phrases
+        )
         return replace(app, prophet=self.observe(whole, self.count_prophecy, prophesy="whole"))
 
     def count_expansion(self, named: Expansion) -> None:

@@ -126,7 +126,7 @@ def build_card(
     """
     view, found = hit_view(hit, until, words, near=near), hit.candidate
     if not judged:
-        view = replace(view, judged=True, sureness=None)
+        view = replace(view, label_unjudged=False, sureness=None)
     stamp = view.stamp(words) if rate_sureness(hit) is Sureness.FORETOLD else ""
     return CardView(
         hit=view,

@@ -187,11 +187,10 @@ class SharedState:
         self, corpora: Sequence[Corpus], request: SearchRequest, searcher: Prophet
     ) -> Prophecy:
         """Answer a headline from several corpora, of which there is at least one, and log it."""
-        weights = self.app.prophet.score.weights
         return await log_search(
             SearchJob.SEARCH,
             request.headline.text,
-            prophesy_from_all(searcher, corpora, request, weights),
+            prophesy_from_all(searcher, corpora, request),
             search_logged,
             log=log_of(self.app.database, self.settings),
             settings=self.settings,

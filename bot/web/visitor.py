@@ -233,7 +233,7 @@ async def list_candidates(shared: SharedState, form: ProphecyForm) -> Prophecy:
     request = replace(_build_request(shared, form), judged=False, embeds=False, mode=Mode.LEXICAL)
     prophet = shared.app.prophet
     corpora = await shared.app.choose_corpora(form.corpus)
-    return await prophesy_from_all(prophet, corpora, request, prophet.score.weights)
+    return await prophesy_from_all(prophet, corpora, request)
 
 
 def _build_request(shared: SharedState, form: ProphecyForm) -> SearchRequest:

@@ -80,8 +80,8 @@ class _Ranking:
         return expected_threshold(weights, self.corpus.searchable * share, self.limit, parts)
 
     @property
-    def postings(self) -> float:
-        """The number of entries that a plain OR would read."""
+    def estimated_postings(self) -> float:
+        """About how many entries a plain OR would read."""
         return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.searchable
 
 
@@ -179,10 +179,14 @@ class LexicalIndex(Readings):
     async def _rank_documents(
         self, connection: Connection, ranking: _Ranking
     ) -> list[asyncpg.Record]:
-        """Query documents above a threshold, and lower it until the answer is exact."""
-        if ranking.postings <= _FEW_POSTINGS:
+        """Query documents above a threshold, and lower it until the answer is exact.
+
+        It is exact once the last of the best scores at least the threshold, as a document that was
+        not read scores less.
+        """
+        if ranking.estimated_postings <= _FEW_POSTINGS:
             return await self._find_documents_above(connection, ranking, 0.0)
-        share, dates_first = await self._estimate_share(connection, ranking)
+        share, dates_first = await self._plan_ranking(connection, ranking)
         ranking = replace(ranking, dates_first=dates_first)
         threshold = ranking.guess_threshold(share, self._bm25)
         while True:
@@ -190,9 +194,9 @@ class LexicalIndex(Readings):
             full = len(rows) == ranking.limit
             if threshold <= 0 or (full and rows[-1]["bm25"] >= threshold):
                 return rows
-            if full:
+            if full:  # the last read scores less than its bound: read what can score as much, once
                 threshold = rows[-1]["bm25"]
-            else:
+            else:  # too few pass: guess for a smaller share, until the threshold is 0, a plain OR
                 share *= max(len(rows), 1) / ranking.limit / _OVERSHOOT
                 threshold = min(ranking.guess_threshold(share, self._bm25), threshold * _STEP)
 
@@ -247,22 +251,21 @@ class LexicalIndex(Readings):
             ranking.corpus.id, dates_first=ranking.dates_first, ids_alone=ranking.ids_alone
         )
         essential, minimum = count_essential(bounds, threshold)
-        postings = replace(ranking, lexemes=ranking.lexemes[:essential]).postings
+        postings = replace(ranking, lexemes=ranking.lexemes[:essential]).estimated_postings
         ranges = 1 if ranking.dates_first else 1 + int(postings / _RANGE)
         return statement, [*posted_values(ranking.lexemes), essential, minimum, ranges]
 
-    async def _estimate_share(
-        self, connection: Connection, ranking: _Ranking
-    ) -> tuple[float, bool]:
-        """Estimate which share of the corpus passes the filters, and whether the dates alone leave
-        fewer documents than the words."""
+    async def _plan_ranking(self, connection: Connection, ranking: _Ranking) -> tuple[float, bool]:
+        """Return about which share of the corpus passes the filters, by the planner's statistics
+        (EXPLAIN), and whether to read by date first, as dates leave fewer documents than words.
+        """
         corpus, filters = ranking.corpus, ranking.filters
         dated = share = await self._estimate_passing_share(
             connection, corpus, Filters(before=filters.before, after=filters.since)
         )
         if filters.require or filters.exclude:
             share = await self._estimate_passing_share(connection, corpus, filters)
-        matching = min(ranking.postings, _PASSING_A_HIT * ranking.limit / share)
+        matching = min(ranking.estimated_postings, _PASSING_A_HIT * ranking.limit / share)
         few_dates = filters.since is not None and dated * corpus.documents < matching
         return share, few_dates
 
@@ -298,7 +301,7 @@ class Glossaries:
     """
 
     def __init__(self, database: Database, protected: Iterable[str] = ()) -> None:
-        """`protected` are keys of names that stand for nothing else."""
+        """`protected` are the keys of names that match exactly and have no aliases."""
         self._database = database
         self._protected = frozenset(protected)
         self._readings = Readings(database)
@@ -332,7 +335,9 @@ class Glossaries:
 class AliasedSearch(LexicalIndex):
     """Searches for the aliases of a headline's words as well, at a lower weight.
 
-    If no group applies, it behaves as LexicalIndex at no extra cost.
+    Without a glossary it behaves as LexicalIndex at no extra cost. A corpus that has one is asked
+    once more for the words as they stand: those of terms are also read without their hyphens and in
+    other languages, which no group is.
     """
 
     def __init__(self, database: Database, glossaries: Glossaries, *, weight: float) -> None:

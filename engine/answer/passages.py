@@ -10,7 +10,7 @@ from itertools import islice
 from engine.answer.cited_answer import GatheredPassages, Passage, Question
 from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
-from engine.prophecy.prophecy import NOT_ASKED, Prophet
+from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import level_hits
 from engine.ranking import fuse_rankings
 from engine.search import Filters, Mode, Prophecy, SearchRequest
@@ -168,7 +168,7 @@ async def gather_passages(
         replace(prophecy, hits=(*prophecy.hits, *prophecy.near)[: request.limit])
         for prophecy in prophecies
     ]
-    prophecies = _level_scores(prophecies, prophet.score.weights)
+    prophecies = _level_scores(prophecies, prophet.weights)
     by_meaning = [prophecy for prophecy in prophecies if prophecy.embedding_model]
     return GatheredPassages(
         corpora=tuple(corpora),
@@ -226,11 +226,6 @@ def _choose_better_passage(passage: Passage, by_key: Mapping[_Key, Passage]) -> 
 
 
 def _join_notices(prophecies: Sequence[Prophecy]) -> Message | None:
-    """Return the distinct notices of the searches, except that nothing was judged."""
-    notices = (
-        part
-        for prophecy in prophecies
-        for part in split_messages(prophecy.notice)
-        if part != NOT_ASKED
-    )
+    """Return the distinct notices of the searches."""
+    notices = (part for prophecy in prophecies for part in split_messages(prophecy.notice))
     return join_messages(*dict.fromkeys(notices))

@@ -48,7 +48,7 @@ LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fa
 SPREAD = 0.2  # share of each wait that is added at random
 _TELL_FAILURES = 3  # failed polls in a row before which nobody is told
 _TELL_AFTER = timedelta(days=1)
-_NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
+_NEWS_FOR = timedelta(days=7)  # an entry that its author dates earlier is not news
 _READ_WHOLE_AFTER = timedelta(days=1)
 _GONE = 410
 _MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
@@ -128,6 +128,8 @@ def join_stories(
 
 
 class _Index:
+    """Stories by their links and their words, in the order in which they were entered."""
+
     def __init__(self, stories: Iterable[StoryWords]) -> None:
         self._by_link: dict[str, StoryWords] = {}
         self._by_word: defaultdict[str, list[StoryWords]] = defaultdict(list)
@@ -136,6 +138,7 @@ class _Index:
             self._enter(story)
 
     def find(self, headline: NewHeadline) -> StoryWords | None:
+        """Return the first story that a headline tells, by its link or its words, or None."""
         if headline.link_key is not None and headline.link_key in self._by_link:
             return self._by_link[headline.link_key]
         words = words_of(headline.text)
@@ -150,6 +153,7 @@ class _Index:
         return min(fitting, key=lambda story: self._order[story.id], default=None)
 
     def add(self, headline: NewHeadline, number: int) -> StoryWords:
+        """Enter a headline as a story of its own, and return that."""
         story = StoryWords(
             id=number,
             link_key=headline.link_key,
@@ -168,25 +172,24 @@ class _Index:
 
 
 def headlines_of(
-    parsed: ParsedFeed, *, now: datetime, added_at: datetime, is_first: bool, news_for: float
+    parsed: ParsedFeed, *, now: datetime, added_at: datetime, is_first: bool
 ) -> tuple[NewHeadline, ...]:
     """Return the entries as headlines, each identity once, in the order of the feed.
 
-    Entries without words are left out. No entry is news that its author dates before the feed was
-    added, or more than `news_for` seconds ago. At the first poll of a feed, only those are that
-    its author dates.
+    Entries without words are left out. An entry is not news if its date is before the feed was
+    added, or more than a week ago. At the first poll of a feed, only dated entries are news.
     """
-    shared = _shared_links(parsed.entries)
-    oldest_news = max(now - timedelta(seconds=news_for), added_at)
+    keys = [link_key(entry.link) if entry.link else None for entry in parsed.entries]
+    shared = _find_shared_links(parsed.entries, keys)
+    oldest_news = max(now - _NEWS_FOR, added_at)
     headlines: dict[str, NewHeadline] = {}
-    for entry in parsed.entries:
+    for entry, key in zip(parsed.entries, keys, strict=True):
         title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
         text = read_headline(title).text
         if not words_of(text) or entry.identity in headlines:
             continue
         published = _date_story(entry.published, now)
         guessed = published != entry.published  # it may be older than the feed's first poll
-        key = link_key(entry.link) if entry.link else None
         headlines[entry.identity] = NewHeadline(
             identity=entry.identity,
             title=title,
@@ -243,11 +246,11 @@ def _date_story(published: datetime | None, now: datetime) -> datetime:
     return now if published is None or published < _EARLIEST else min(published, now)
 
 
-def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
-    """Return the links that different entries share: they lead to a page about many things."""
+def _find_shared_links(entries: Sequence[FeedEntry], keys: Sequence[str | None]) -> set[str]:
+    """Return the keys of links that different entries share: of pages about many things."""
     titles: dict[str, set[str]] = defaultdict(set)
-    for entry in entries:
-        if entry.link and (key := link_key(entry.link)):
+    for entry, key in zip(entries, keys, strict=True):
+        if key:
             titles[key].add(entry.title)
     return {key for key, named in titles.items() if len(named) > 1}
 
@@ -378,7 +381,6 @@ def _decide_success(
         now=now,
         added_at=feed.created_at,
         is_first=not feed.is_primed,
-        news_for=_NEWS_FOR,
     )
     guids_shared = outcome.parsed.guids_shared
     return Decision(feed=after, headlines=headlines, notices=back, guids_shared=guids_shared)

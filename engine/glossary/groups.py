@@ -178,7 +178,7 @@ class Glossary:
     # (language, lexemes) -> the terms that may replace them
     aliases: Mapping[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     longest: int = 0  # lexemes of the longest term
-    protected: frozenset[str] = frozenset()  # keys of names that stand for nothing else
+    protected: frozenset[str] = frozenset()  # keys of names that have no aliases
 
     def __bool__(self) -> bool:
         return bool(self.aliases)

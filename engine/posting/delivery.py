@@ -59,6 +59,11 @@ class DueSubscription:
     last_decided: date | None  # the last local date that was decided, posted or not
     has_feeds: bool  # the chat has feeds of its own
 
+    @property
+    def chat(self) -> Chat:
+        """The chat that is posted to."""
+        return self.subscription.chat
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFind:

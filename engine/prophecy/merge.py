@@ -19,15 +19,16 @@ _AT_ONCE = 4  # corpora of one headline; each asks the database several question
 class Prophesies(Protocol):
     """Answers a headline from one corpus."""
 
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the parts of scores, by name."""
+
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Return the best hits. Raises the errors of the search index."""
 
 
 async def prophesy_from_all(
-    prophet: Prophesies,
-    corpora: Sequence[Corpus],
-    request: SearchRequest,
-    weights: Mapping[str, float],
+    prophet: Prophesies, corpora: Sequence[Corpus], request: SearchRequest
 ) -> Prophecy:
     """Answer a headline from every one of `corpora`, of which there must be at least one.
 
@@ -51,7 +52,7 @@ async def prophesy_from_all(
     answer = prophecies[0]
     if len(corpora) > 1:
         pairs = list(zip(corpora, prophecies, strict=True))
-        answer = merge_prophecies(pairs, request.limit, weights)
+        answer = merge_prophecies(pairs, request.limit, prophet.weights)
     return replace(answer, notice=_join_distinct([left_out, answer.notice])) if left_out else answer
 
 
@@ -135,6 +136,8 @@ def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
         judging[0] if judging else verdicts[0],
         scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
         kinds={key: kind for verdict in verdicts for key, kind in verdict.kinds.items()},
+        best=tuple(chain.from_iterable(verdict.best for verdict in verdicts)),
+        event=tuple(chain.from_iterable(verdict.event for verdict in verdicts)),
         reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
         usage=usage,
         cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,

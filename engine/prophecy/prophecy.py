@@ -5,7 +5,7 @@ headline -> terms, phrases -> candidates -> distinct -> judged, else compared ->
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ from engine.search import (
     Term,
     Verdict,
 )
-from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.settings.searching import ProphecySettings
 from engine.text.address import address_candidate
 from engine.text.terms import count_telling_words, has_own_words
 from engine.values import Corpus
@@ -76,13 +76,15 @@ class Judges(Protocol):
 class Prophet:
     """Answers headlines by words and, given `meaning`, by meaning, with or without a judge.
 
-    Its parts serve to build one with other settings, or with parts that are counted.
+    Its parts are public, so that callers can build a variant of it: with other settings, or with
+    parts that are measured.
     """
 
     def __init__(
         self,
         index: SearchIndex,
         judge: Judges | None = None,
+        *,
         settings: ProphecySettings | None = None,
         meaning: Meaning | None = None,
         phrases: "Phrases | None" = None,
@@ -95,9 +97,9 @@ class Prophet:
         self.use(settings or ProphecySettings())
 
     @property
-    def score(self) -> ScoreSettings:
-        """The current settings for scoring."""
-        return self._settings.score
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the parts of scores, by name."""
+        return self._settings.score.weights
 
     def use(self, settings: ProphecySettings) -> None:
         """Use these settings from now on."""
@@ -116,7 +118,7 @@ class Prophet:
 
         Raises the errors of the search index.
         """
-        if self.meaning and self.meaning.reranker and self._will_compare(request):
+        if self.meaning and self.meaning.reranker and self._may_need_reranker(request):
             self.meaning.reranker.start(corpus)
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
@@ -131,19 +133,19 @@ class Prophet:
         if retrieved.mode is not Mode.SEMANTIC:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
             pool = replace(pool, verdict=verdict)
-        request, pool = date_by_archive(request, pool)
+        request, pool = date_by_archive(request, pool, self._exclude_recent(request))
         scorer = Scorer(
             settings=self._settings,
             terms=retrieved.terms,
             documents=corpus.searchable,
             average_length=corpus.average_length,
             asked_at=_date_headline(request),  # the judge may have told the date
-            means=retrieved.model not in WORD_COUNTERS,
+            by_meaning=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
             telling_words=count_telling_words(request.headline.text),
             best=pool.verdict.best,
         )
-        if retrieved.rerank and self._shall_compare(request, pool.verdict):
+        if retrieved.rerank and self._should_rerank(request, pool.verdict):
             pool, scorer = await self._compare_best_texts(
                 corpus, request, retrieved.rerank, pool, scorer
             )
@@ -185,13 +187,13 @@ class Prophet:
             scorer = replace(scorer, predictions=predict_finds(comparison))
         return pool, scorer
 
-    def _will_compare(self, request: SearchRequest) -> bool:
+    def _may_need_reranker(self, request: SearchRequest) -> bool:
         """Return whether the best few are likely to be compared, as told before the search."""
         mode = self._choose_mode(request)
         unjudged = self.judge is None or not request.judged
         return request.embeds and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK)
 
-    def _shall_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
+    def _should_rerank(self, request: SearchRequest, verdict: Verdict) -> bool:
         """Return whether to compare the best few by meaning: always in rerank mode, otherwise
         only if no model has judged them."""
         rerank = self._choose_mode(request) is Mode.RERANK
@@ -206,6 +208,7 @@ class Prophet:
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Request phrases from a model while the block runs, if the answer is to be judged."""
         enabled = self._settings.search.expansion == "auto"
+        # The settings cannot choose the semantic mode, so the mode of the request alone can.
         judged = request.judged and self.judge and request.mode is not Mode.SEMANTIC
         if not (judged and enabled and corpus.documents) or self.phrases is None:
             yield None
@@ -239,10 +242,7 @@ class Prophet:
 
         A text without a date is known to be older only than a headline of now.
         """
-        months = request.exclude_recent
-        if months is None:
-            months = self._settings.search.exclude_recent_months
-        limit = _date_headline(request) - timedelta(days=months * _DAYS_A_MONTH)
+        limit = _date_headline(request) - self._exclude_recent(request)
         filters = request.filters
         undated = request.headline.date is None and filters.before is None and filters.after is None
         return replace(
@@ -250,6 +250,13 @@ class Prophet:
             before=min(filters.before, limit) if filters.before else limit,
             undated=filters.undated or undated,
         )
+
+    def _exclude_recent(self, request: SearchRequest) -> timedelta:
+        """Return the time before the headline whose texts do not count."""
+        months = request.exclude_recent
+        if months is None:
+            months = self._settings.search.exclude_recent_months
+        return timedelta(days=months * _DAYS_A_MONTH)
 
     async def _judge_candidates(
         self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]
@@ -294,7 +301,7 @@ def _build_prophecy(
             ),
             default=0.0,
         ),
-        notice=build_notice(corpus, scorer.terms, verdict, search_notice),
+        notice=build_notice(corpus, scorer.terms, search_notice),
         mode=Mode.RERANK if reordered else retrieved.mode,
         embedding_model=comparison.model if comparison else retrieved.model,
         compared=len(reordered),
@@ -304,9 +311,10 @@ def _build_prophecy(
 
 
 def date_by_archive(
-    request: SearchRequest, pool: CandidatePool
+    request: SearchRequest, pool: CandidatePool, excluded: timedelta = timedelta()
 ) -> tuple[SearchRequest, CandidatePool]:
-    """Date a headline that is old news by the archive, and keep the candidates that are older.
+    """Date a headline that is old news by the archive, and keep the candidates that are older, but
+    for those of the `excluded` time before it.
 
     A model names the texts that were written about the event, and their dates tell when it was. At
     least two must be within a week of each other, as one alone may be a mistake.
@@ -319,15 +327,16 @@ def date_by_archive(
     began = next(confirmed, None)
     if began is None or request.now - began < _OLD_NEWS_AGE:
         return request, pool
-    older = [text for text in pool.candidates if text.created_at and text.created_at < began]
+    limit = began - excluded
+    older = [text for text in pool.candidates if text.created_at and text.created_at < limit]
     headline = replace(request.headline, date=began, guessed=True)
     return replace(request, headline=headline), replace(pool, candidates=older)
 
 
 def build_notice(
-    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
+    corpus: Corpus, terms: Sequence[Term], retrieval: Message | None = None
 ) -> Message | None:
-    """Return a notice for the user about how the answer was made, or None.
+    """Return a notice for the user about how texts were looked for, or None.
 
     `retrieval` is the notice of the search itself. No notice tells that words were replaced by
     their neighbours, as the terms show it.
@@ -337,7 +346,7 @@ def build_notice(
         message = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
         message = Message("There is no word in this to look for.")
-    return join_messages(message, outdated_notice(corpus), retrieval, verdict.notice)
+    return join_messages(message, outdated_notice(corpus), retrieval)
 
 
 def _list_proposed_ids(

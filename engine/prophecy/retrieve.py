@@ -35,7 +35,7 @@ from engine.values import Corpus
 if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases
 
-LEXICAL, SEMANTIC = "lexical", "semantic"  # the headline's own lists, as receipts name them
+_BY_WORDS, _BY_MEANING = "lexical", "semantic"  # the headline's own lists, as receipts name them
 PhraseList = tuple[str, Sequence[int]]  # a phrase, and the ids it found, best first
 _HANDLE = re.compile(r"@(\w+)")
 _SHORTEST_STEM = 3  # letters that begin words by more than chance
@@ -44,59 +44,59 @@ _SPARE = 2
 _NEAR_AT_ONCE = 2  # phrases searched by meaning at a time: each search reads all vectors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coincidences:
-    """Finds what candidates share with the words of a headline by coincidence: no evidence.
+def discount_false_matches(
+    candidates: Iterable[Candidate], terms: Sequence[Term], corpus: Corpus
+) -> list[Candidate]:
+    """Return the candidates without the words that they share with the headline by coincidence.
 
     A handle is searched in parts, so that "@BetteMidler" is found by her name; but "@Lord_Sugar"
     says nothing of sugar. And where texts are in several languages, the stem of a word in one of
     them may be another word in another: "hallan" and "hall".
     """
+    return [_discount_candidate(candidate, terms, corpus) for candidate in candidates]
 
-    terms: Sequence[Term]
-    corpus: Corpus
 
-    def drop(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return the candidates without such words, those last that words alone have proposed and
-        that share nothing else."""
-        reduced = [self._drop_from(candidate) for candidate in candidates]
-        return sorted(
-            reduced,
-            key=lambda candidate: not candidate.matched and _is_proposed_by_words(candidate),
+def put_unmatched_last(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates with those last that words alone proposed, and that share none."""
+    return sorted(
+        candidates,
+        key=lambda candidate: (
+            not (candidate.matched or candidate.asked_for or _BY_MEANING in candidate.ranks)
+        ),
+    )
+
+
+def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> Candidate:
+    several = len(corpus.read_in) > 1
+    if not candidate.matched or not (several or "@" in candidate.text):
+        return candidate
+    lexemes = [lexeme for place in candidate.matched for lexeme in terms[place].lexemes]
+    words, parts = _split_names(candidate, lexemes)
+    language = _find_language(candidate, corpus) if several else ""
+    matched = {
+        place: frequency
+        for place, frequency in candidate.matched.items()
+        if not _is_part(terms[place], parts, words)
+        and not _is_false_stem(terms[place], language, words)
+    }
+    if len(matched) == len(candidate.matched):
+        return candidate
+
+    def weigh(places: Iterable[int]) -> float:
+        return sum(
+            terms[place].weight * idf(corpus.searchable, terms[place].document_frequency)
+            for place in places
         )
 
-    def _drop_from(self, candidate: Candidate) -> Candidate:
-        several = len(self.corpus.read_in) > 1
-        if not candidate.matched or not (several or "@" in candidate.text):
-            return candidate
-        lexemes = [lexeme for at in candidate.matched for lexeme in self.terms[at].lexemes]
-        words, parts = _split_names(candidate, lexemes)
-        language = self._find_language(candidate) if several else ""
-        matched = {
-            at: frequency
-            for at, frequency in candidate.matched.items()
-            if not _is_part(self.terms[at], parts, words)
-            and not _is_false_stem(self.terms[at], language, words)
-        }
-        if len(matched) == len(candidate.matched):
-            return candidate
-        share = self._weigh(matched) / (self._weigh(candidate.matched) or 1.0)
-        return replace(candidate, matched=matched, bm25=candidate.bm25 * share)
-
-    def _weigh(self, matched: Mapping[int, int]) -> float:
-        terms = [self.terms[at] for at in matched]
-        documents = self.corpus.searchable
-        return sum(term.weight * idf(documents, term.document_frequency) for term in terms)
-
-    def _find_language(self, candidate: Candidate) -> str:
-        """Return the language in which the words of a text are stored."""
-        code = language_code(candidate.lang) if candidate.lang else None
-        name = NAMES.get(code, "") if code else ""
-        return name if name in self.corpus.read_in else self.corpus.language
+    share = weigh(matched) / (weigh(candidate.matched) or 1.0)
+    return replace(candidate, matched=matched, bm25=candidate.bm25 * share)
 
 
-def _is_proposed_by_words(candidate: Candidate) -> bool:
-    return len(candidate.ranks) < 2 and not candidate.asked_for and candidate.similarity is None
+def _find_language(candidate: Candidate, corpus: Corpus) -> str:
+    """Return the language in which the words of a text are stored."""
+    code = language_code(candidate.lang) if candidate.lang else None
+    name = NAMES.get(code, "") if code else ""
+    return name if name in corpus.read_in else corpus.language
 
 
 def _split_names(candidate: Candidate, lexemes: Collection[str]) -> tuple[list[str], list[str]]:
@@ -204,7 +204,7 @@ class Retriever:
         *,
         limit: int,
         phrases: "Phrases | None" = None,
-        limit_with_phrases: int = 100,
+        limit_with_phrases: int,
     ) -> None:
         self._index = index
         self._meaning = meaning
@@ -240,12 +240,12 @@ class Retriever:
         expanded = await expansion if expansion else Expansion()
         lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
         joined = list_proposals(
-            {LEXICAL: [candidate.id for candidate in by_words], SEMANTIC: list(near)}, lists
+            {_BY_WORDS: [candidate.id for candidate in by_words], _BY_MEANING: list(near)}, lists
         )
         if lists:
             joined = joined[: _SPARE * self._limit_with_phrases]
         described = await self._describe_candidates(corpus, terms, joined, by_words)
-        candidates = Coincidences(terms=terms, corpus=corpus).drop(described)
+        candidates = put_unmatched_last(discount_false_matches(described, terms, corpus))
         if question:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None
@@ -283,7 +283,7 @@ class Retriever:
                 replace(
                     by_id[document_id],
                     similarity=question.shown(near[document_id]),
-                    ranks={SEMANTIC: rank},
+                    ranks={_BY_MEANING: rank},
                 )
                 for rank, document_id in enumerate(near, start=1)
                 if document_id in by_id

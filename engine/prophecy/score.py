@@ -1,7 +1,7 @@
-"""Features, profiles and the order of hits.
+"""Scores the candidates of a headline, orders them, and decides which are hits.
 
-A profile is a weighted mean of the evidence that is present in the answer, each part 0..1, times
-a small boost for age and multipliers for texts that are worth less as a prophecy. A text with too
+A score is the weighted mean of the evidence that is present in the answer, each part 0..1, times a
+small boost for age and multipliers for texts that are worth less as a prophecy. A text with too
 little evidence is not a hit but near (docs/decisions/0027-silence.md).
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 # A short tweet that matches is no better prophecy than a longer one, so length counts for less in
 # the feature than in retrieval.
 FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
-_LEAD = 0.5
+_POSITION_BOOST = 0.5  # of the first word of a headline over the last
 # Up to this share, lexical evidence grows linearly; beyond, ever more slowly.
-_EVEN = 0.5
+_LINEAR_UP_TO = 0.5
 _DAYS_A_YEAR = 365.25
-_AGE_FULL_YEARS = 10  # that count in full
+_FULL_AGE = 10 * _DAYS_A_YEAR  # days from which on age counts in full
 _SHORT_TOKENS = 4
 # What texts are multiplied by that are worth less as a prophecy.
 _FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
@@ -40,7 +40,7 @@ _FEWEST_COMPARED = 3
 # Whether a text shares enough is decided with retrieval's b, because a long text shares words by
 # chance; and with a minimum document frequency, because in a small corpus rarity is chance.
 _STRICT_BM25 = Bm25(k1=1.2, b=0.75)
-_RAREST = 3
+_MIN_DOCUMENT_FREQUENCY = 3
 # Parts that may be known for some texts only. So may a judgment, but judged texts come first.
 _LEVELLED = ("semantic",)
 
@@ -70,7 +70,7 @@ def share_covered(
     average_length: float,
     *,
     bm25: Bm25 = FEATURE_BM25,
-    rarest: int = 0,
+    min_document_frequency: int = 0,
 ) -> float:
     """Return the weighted share of the headline's words that the candidate covers.
 
@@ -79,13 +79,13 @@ def share_covered(
     covered word counts with its BM25 part, which is 1 for a text of average length that has it
     once; the share of a short text, or one that repeats the words, may exceed 1.
     """
-    weights = term_weights(terms, documents, rarest)
-    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
+    weights = term_weights(terms, documents, min_document_frequency)
+    total = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
     covered = sum(
         weights[index] * bm25.part(frequency, candidate.length, average_length)
         for index, frequency in candidate.matched.items()
     )
-    return covered / whole if whole else 0.0
+    return covered / total if total else 0.0
 
 
 def lexical_part(
@@ -100,29 +100,32 @@ def weigh_coverage(covered: float) -> float:
 
     It is strictly increasing, even for coverages above 1, so that nothing ties at the top.
     """
-    return covered if covered <= _EVEN else 1 - _EVEN**2 / covered
+    return covered if covered <= _LINEAR_UP_TO else 1 - _LINEAR_UP_TO**2 / covered
 
 
-def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list[float]:
+def term_weights(
+    terms: Sequence[Term], documents: int, min_document_frequency: int = 0
+) -> list[float]:
     """Return the weight of each word of the headline; a neighbour has its word's position.
 
     A headline leads with what it is about: the first word weighs half as much again as the
-    last. A word in fewer than `rarest` documents is weighted as if it were in so many.
+    last. A word in fewer than `min_document_frequency` documents is weighted as if it were in so
+    many.
     """
     last = sum(term.neighbour_of is None for term in terms) - 1
     position, weights = -1, []
     for term in terms:
         position += term.neighbour_of is None
-        lead = 1 + _LEAD * (1 - position / last) if last > 0 else 1.0
-        said_by = min(max(term.document_frequency, rarest), documents)
+        lead = 1 + _POSITION_BOOST * (1 - position / last) if last > 0 else 1.0
+        said_by = min(max(term.document_frequency, min_document_frequency), documents)
         weights.append(term.weight * idf(documents, said_by) * lead)
     return weights
 
 
-def measure_age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
-    """Return the age of a text on a logarithmic scale: 0 for new, 1 from `full_years` on."""
+def measure_age(created_at: datetime, asked_at: datetime) -> float:
+    """Return the age of a text on a logarithmic scale: 0 for new, 1 from ten years on."""
     days = max(0.0, (asked_at - created_at).total_seconds() / 86_400)
-    return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
+    return min(1.0, math.log1p(days) / math.log1p(_FULL_AGE))
 
 
 def list_factors(candidate: Candidate) -> dict[str, float]:
@@ -140,10 +143,10 @@ def list_factors(candidate: Candidate) -> dict[str, float]:
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with comparable parts and scores."""
     parts = level_parts([hit.parts for hit in hits], _LEVELLED)
-    return [_level_parts(hit, levelled, weights) for hit, levelled in zip(hits, parts, strict=True)]
+    return [_level_hit(hit, levelled, weights) for hit, levelled in zip(hits, parts, strict=True)]
 
 
-def _level_parts(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
+def _level_hit(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
     """Return a hit with unknown parts counted as 0, which lowers its mean."""
     if parts == hit.parts:
         return hit
@@ -167,41 +170,37 @@ class Scorer:
     documents: int
     average_length: float
     asked_at: datetime  # the headline's date, or now
-    means: bool = True  # whether similarity is by meaning; False for vectors of word counts
+    by_meaning: bool = True  # what similarity is; False for vectors of word counts
     passages: bool = False  # whether several parts of one item may be hits
     predictions: "Predictions | None" = None  # where no text is judged
     best: Sequence[int] = ()  # ids of judged texts that the model would show, in this order
     telling_words: int = _FEWEST_COMPARED  # of the headline: "good morning" has none
 
-    def hits(
-        self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
-    ) -> list[Hit]:
-        """Return the best `limit` hits: judged ones first, ties by date then id.
-
-        If a model judged only some candidates, the others follow those it approved.
-        """
-        return self.hits_and_near(candidates, judgments, limit)[0]
-
     def hits_and_near(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
     ) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits, and the best `limit` texts that are too weak to be hits.
+        """Return the best `limit` hits, and as many of the texts that are too weak to be hits.
 
-        Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
-        judged 0 is not near. Where it named the best, other texts that it judged are no hits: most
-        make the same point, or none. Where a tuned model compared texts, it decides.
+        Judged texts come first, ties by date then id. If a model judged only some candidates, the
+        others follow those it approved. Ranks continue from the hits, so that a rank is unique in
+        the answer. A text that a model judged 0 is not near. Where it named the best, other texts
+        that it judged are no hits: most make the same point, or none. Where a tuned model compared
+        texts, it decides.
         """
+        coverages = list(map(self._measure_coverage, candidates))
         parts = [
-            self._measure_parts(candidate, judgments.get(candidate.id)) for candidate in candidates
+            self._measure_parts(candidate, covered, judgments.get(candidate.id))
+            for candidate, covered in zip(candidates, coverages, strict=True)
         ]
-        scored = list(map(self._build_hit, candidates, level_parts(parts, _LEVELLED)))
-        scored.sort(key=lambda hit: (not self._is_strong_enough(hit), *self._build_order_key(hit)))
+        scored = list(map(self._build_hit, candidates, level_parts(parts, _LEVELLED), coverages))
+        strong = {hit.candidate.id for hit in scored if self._is_strong_enough(hit)}
+        scored.sort(key=lambda hit: (hit.candidate.id not in strong, *self._build_order_key(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        strong = _put_own_words_first(list(filter(self._is_strong_enough, scored)))
-        hits = _number_hits(strong, limit, after=0)
+        best = _promote_first_own([hit for hit in scored if hit.candidate.id in strong])
+        hits = _number_hits(best, limit, after=0)
         weak = (
-            hit for hit in scored if hit.parts["judgment"] != 0 and not self._is_strong_enough(hit)
+            hit for hit in scored if hit.parts["judgment"] != 0 and hit.candidate.id not in strong
         )
         return hits, _number_hits(weak, limit, after=len(hits))
 
@@ -221,37 +220,37 @@ class Scorer:
 
     def nearest(self, candidates: Sequence[Candidate], limit: int) -> list[Hit]:
         """Return the first `limit` candidates in their order, scored by their similarity."""
-        return [
-            replace(
-                self._build_hit(candidate, self._measure_parts(candidate, None)),
-                rank=rank,
-                score=candidate.similarity or 0.0,
-                factors={},
-            )
-            for rank, candidate in enumerate(self._drop_repeated_items(candidates)[:limit], start=1)
-        ]
+        hits = []
+        for rank, candidate in enumerate(self._drop_repeated_items(candidates)[:limit], start=1):
+            covered = self._measure_coverage(candidate)
+            hit = self._build_hit(candidate, self._measure_parts(candidate, covered, None), covered)
+            similarity = candidate.similarity or 0.0
+            hits.append(replace(hit, rank=rank, score=similarity, factors={}))
+        return hits
 
     def _drop_repeated_items(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         if self.passages:
             return candidates
         return first_of_items(candidates, lambda candidate: candidate.place)
 
-    def _measure_parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
+    def _measure_parts(
+        self, candidate: Candidate, covered: float, judgment: int | None
+    ) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
-            "lexical": min(1.0, self._measure_coverage(candidate)),
+            "lexical": min(1.0, covered),
             "age": self._measure_age(candidate),
             "semantic": candidate.similarity,
         }
 
     def _measure_age(self, candidate: Candidate) -> float | None:
         written = candidate.created_at
-        return None if written is None else measure_age(written, self.asked_at, _AGE_FULL_YEARS)
+        return None if written is None else measure_age(written, self.asked_at)
 
-    def _build_hit(self, candidate: Candidate, parts: Parts) -> Hit:
+    def _build_hit(self, candidate: Candidate, parts: Parts, covered: float) -> Hit:
         predicted = self.predictions.score(candidate.id) if self.predictions else None
         multipliers = list_factors(candidate) if predicted is None else {}
-        score = self._score_candidate(candidate, parts) if predicted is None else predicted
+        score = self._score_evidence(parts, covered) if predicted is None else predicted
         return Hit(
             candidate=candidate,
             score=score * math.prod(multipliers.values()),
@@ -260,16 +259,23 @@ class Scorer:
             matched=tuple(dict.fromkeys(self.terms[index].shown for index in candidate.matched)),
         )
 
-    def _score_candidate(self, candidate: Candidate, parts: Parts) -> float:
+    def _score_evidence(self, parts: Parts, covered: float) -> float:
         """Return the mean of the evidence. Age is no evidence and can only lower the score."""
         evidence = {name: value for name, value in parts.items() if name != "age"}
         mean = weighted_mean(
-            evidence | {"lexical": weigh_coverage(self._measure_coverage(candidate))},
+            evidence | {"lexical": weigh_coverage(covered)},
             self.settings.score.weights,
         )
         return mean * (1 - self.settings.score.age_boost * (1 - (parts["age"] or 0.0)))
 
     def _is_strong_enough(self, hit: Hit) -> bool:
+        """Return whether a text is a hit.
+
+        A judged one is if it has enough points and, where the model named the best, is one of
+        them. Else the tuned model decides, if it compared the text. Else the multiples of the
+        least coverage and the least similarity must sum to 1: half of the one and half of the
+        other is enough.
+        """
         judgment = hit.parts["judgment"]
         if judgment is not None:
             worthy = round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
@@ -280,17 +286,25 @@ class Scorer:
         if self.predictions:
             return self.predictions.is_hit(hit.candidate.id)
         search = self.settings.search
-        shared = self._measure_coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
+        shared = self._measure_coverage(
+            hit.candidate, bm25=_STRICT_BM25, min_document_frequency=_MIN_DOCUMENT_FREQUENCY
+        )
         enough = _measure_multiple(shared, search.minimum_lexical)
-        if self.means:
+        if self.by_meaning:
             enough += _measure_multiple(hit.parts["semantic"], search.minimum_semantic)
         return round(enough, 9) >= 1 if math.isfinite(enough) else True
 
     def _measure_coverage(
-        self, candidate: Candidate, *, bm25: Bm25 = FEATURE_BM25, rarest: int = 0
+        self, candidate: Candidate, *, bm25: Bm25 = FEATURE_BM25, min_document_frequency: int = 0
     ) -> float:
-        whole = (self.terms, self.documents, self.average_length)
-        return share_covered(candidate, *whole, bm25=bm25, rarest=rarest)
+        return share_covered(
+            candidate,
+            self.terms,
+            self.documents,
+            self.average_length,
+            bm25=bm25,
+            min_document_frequency=min_document_frequency,
+        )
 
 
 def _measure_multiple(value: float | None, minimum: float) -> float:
@@ -300,8 +314,11 @@ def _measure_multiple(value: float | None, minimum: float) -> float:
     return value / minimum if minimum else math.inf
 
 
-def _put_own_words_first(hits: list[Hit]) -> list[Hit]:
-    """Return the hits, where nobody judged any, with one that passes nobody's words on first."""
+def _promote_first_own(hits: list[Hit]) -> list[Hit]:
+    """Return unjudged hits with the best of the author's own words first, whatever its score.
+
+    A repost or a quotation passes on somebody else's words. The others keep their order.
+    """
     if any(hit.parts["judgment"] is not None for hit in hits):
         return hits
     own = next((hit for hit in hits if hit.candidate.flags.passed_on is None), None)

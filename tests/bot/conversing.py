@@ -100,7 +100,7 @@ class MemoryAdapter:
         self.changed.append((message, reply))
         return message
 
-    async def withdraw(self, request: Request, message: str) -> None:
+    async def delete(self, request: Request, message: str) -> None:
         self.withdrawn.append(message)
 
     async def deliver(self, request: Request, reply: Reply) -> str | None:
@@ -294,7 +294,7 @@ async def bot_on(
             app,
             doorkeeper=Doorkeeper(Ownership(app), app.settings.chat),
             claims=claims,
-            commands=registry,
+            registry=registry,
             maximum=maximum,
             max_in_chat=max_in_chat,
             step_after=step_after,

@@ -200,4 +200,4 @@ class TestSeveralArchives:
             found = await self.answered({**archives, **limits}, model)
         assert model.calls == 1
         assert [hit.parts["judgment"] for hit in found.hits] == [5 / 6, None]
-        assert "daily model budget" in str(found.notice)
+        assert "daily model budget" in str(found.verdict.notice)

@@ -173,7 +173,7 @@ async def test_private_texts_are_judged_only_where_they_may_be_sent(machines: Ma
         assert PUBLIC in machines.sent
         prophecy = await search(app, "diary")
     assert not prophecy.judged
-    assert prophecy.notice == (
+    assert prophecy.verdict.notice == (
         "Not judged: Private text is not sent to models.example: diary."
         " To allow it, add the corpus to [llm] private_corpora."
     )

@@ -98,7 +98,7 @@ async def test_a_stem_of_the_headline_language_does_not_match_another_language(
     texts = {"hall": ("Town hall is closed", "en"), "hallaron": ("La hallaron ayer", "es")}
     documents = [document(i, text, lang=lang) for i, (text, lang) in texts.items()]
     corpus = await load(database, "c", documents, "english")
-    retriever = Retriever(LexicalIndex(database), None, limit=9)
+    retriever = Retriever(LexicalIndex(database), None, limit=9, limit_with_phrases=9)
     found = await retriever.retrieve(corpus, "Hallan los huesos", Filters(), None)
     assert [(candidate.external_id, bool(candidate.matched)) for candidate in found.candidates] == [
         ("hallaron", True),

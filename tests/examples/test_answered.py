@@ -76,7 +76,7 @@ async def answered(
     prophet = Prophet(
         index,
         recorded,
-        ProphecySettings(maximum=FEW, max_with_phrases=FEW),
+        settings=ProphecySettings(maximum=FEW, max_with_phrases=FEW),
         phrases=Phrases(expander=recorded, index=index, descriptions=CandidateReader(database)),
     )
     request = SearchRequest(

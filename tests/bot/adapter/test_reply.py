@@ -79,7 +79,7 @@ def view(flags: tuple[str, ...], *, judged: bool, sureness: Sureness | None = No
         url=None,
         sureness=sureness,
         flags=flags,
-        judged=judged,
+        label_unjudged=not judged,
     )
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.subscription_parser import as_typed
-from bot.jobs.content import reply_of
+from bot.jobs.content import render_delivery
 from bot.jobs.digest import decide_due_posts
 from bot.reply import Reply
 from db.pool import Database
@@ -45,7 +45,7 @@ async def owed(news: News) -> list[tuple[str | None, Reply]]:
     now = NOW + DAY
     while leased := await outbox.lease(["test"], now=now, limit=9, lease=timedelta(minutes=1)):
         for one in leased:
-            reply = await reply_of(app, one.delivery)
+            reply = await render_delivery(app, one.delivery)
             assert reply
             found.append((one.delivery.thread, reply))
             await outbox.begin(one, now=now)

@@ -8,7 +8,7 @@ import pytest
 
 from bot.commands.upcoming import HISTORY
 from bot.i18n.words import words_for
-from bot.jobs.content import NothingFound, content_to_json, reply_of
+from bot.jobs.content import NothingFound, content_to_json, render_delivery
 from bot.jobs.digest import decide_due_posts
 from bot.replies.post import post_buttons
 from bot.reply import Button, Reply
@@ -48,7 +48,7 @@ async def leased(news: News) -> list[LeasedDelivery]:
 
 async def owed(news: News) -> list[Reply]:
     found, app = await leased(news), news.bot.app
-    replies = [await reply_of(app, one.delivery) for one in found]
+    replies = [await render_delivery(app, one.delivery) for one in found]
     return [reply for reply in replies if reply]
 
 
@@ -216,7 +216,7 @@ class TestDraft:
             raise AssertionError
 
         delivery = found[0].delivery
-        post = await reply_of(app, delivery, draft=draft)
+        post = await render_delivery(app, delivery, draft=draft)
         assert post is not None
         await news.bot.press(post, "write")
         await news.bot.conversation.wait_until_written()

@@ -44,7 +44,7 @@ def view(text: str = "Coffee will be dear", **changes: object) -> HitView:
         "url": "https://x.com/ana/status/1",
         "sureness": Sureness.PERHAPS,
         "flags": ("repost",),
-        "judged": False,
+        "label_unjudged": True,
     }
     return HitView(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
@@ -60,7 +60,10 @@ def test_reply_is_laid_out_as_plain_text() -> None:
         words=WORDS,
         headline="Coffee prices soar",
         notice="Not judged: no key.",
-        hits=(view(), view("Two\nlines", rank=2, author=None, url=None, judged=True, flags=())),
+        hits=(
+            view(),
+            view("Two\nlines", rank=2, author=None, url=None, label_unjudged=False, flags=()),
+        ),
     )
     assert shown(reply, width=64) == (
         "Coffee prices soar\n"

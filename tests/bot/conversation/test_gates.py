@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.admission import Stop
+from bot.conversation.admission import AdmitEverybody, Stop
 from bot.conversation.gates import Gates, RecentPastes, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
@@ -24,7 +24,8 @@ HEADLINE = "Senate Passes The Budget After A Long Night"
 
 def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: object) -> Gates:
     settings = change_settings(chat=ChatSettings.model_validate({"access": "open", **limits}))
-    return Gates(app_on(storage, settings=settings), standard_commands().counts, clock=clock)
+    app = app_on(storage, settings=settings)
+    return Gates(app, standard_commands().counts, AdmitEverybody(), clock=clock)
 
 
 async def consider(gates: Gates, request: Request, *, crowded: bool = False) -> Request | Stop:

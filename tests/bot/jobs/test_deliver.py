@@ -54,10 +54,10 @@ class Poster:
 async def outbox(storage: Database, monkeypatch: pytest.MonkeyPatch) -> Outbox:
     """An outbox with one delivery, whose content is of no interest."""
 
-    async def reply_of(*_: object, **__: object) -> Reply:
+    async def render_delivery(*_: object, **__: object) -> Reply:
         return Reply(words=words_for("en"), text="Rust and rain")
 
-    monkeypatch.setattr("bot.jobs.deliver.reply_of", reply_of)
+    monkeypatch.setattr("bot.jobs.deliver.render_delivery", render_delivery)
     notice = OwedNotice(chat=await met(storage), thread=None, key="k", content="{}")
     async with storage.connection() as connection:
         await owe_notices(connection, [notice], now=NOW)
@@ -120,7 +120,7 @@ async def test_delivery_cancelled_before_sending_is_released_at_once(
     storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halted = Halted()
-    monkeypatch.setattr("bot.jobs.deliver.reply_of", halted)
+    monkeypatch.setattr("bot.jobs.deliver.render_delivery", halted)
     await cancel_at(halted, to(Poster(sent), storage, outbox))
     (leased,) = await lease(outbox)
     assert not leased.delivery.begun_before
@@ -141,7 +141,7 @@ async def test_delivery_taken_over_by_another_process_is_not_sent(
         posted.append(now)
         return "m"
 
-    monkeypatch.setattr("bot.jobs.deliver.reply_of", make_slowly)
+    monkeypatch.setattr("bot.jobs.deliver.render_delivery", make_slowly)
     assert await to(Poster(post), storage, outbox).run(clock=lambda: now) == 1
     assert posted == []
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.jobs.content import reply_of
+from bot.jobs.content import render_delivery
 from bot.jobs.troubles import Troubles
 from db.chat.chats import Access, Chats
 from db.pool import Database
@@ -69,7 +69,7 @@ async def own(storage: Database, language: str = "en") -> None:
 
 
 async def said(storage: Database, leased: LeasedDelivery) -> str:
-    reply = await reply_of(app_on(storage), leased.delivery)
+    reply = await render_delivery(app_on(storage), leased.delivery)
     assert reply is not None
     return reply.text or ""
 

@@ -11,7 +11,7 @@ from bot.i18n.words import Words, words_for
 from bot.replies.prophecy import notice_of, prophecy_answer, prophecy_reply, say_heading
 from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
-from engine.messages import Message, as_message, join_messages
+from engine.messages import Message, as_message
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
 from engine.values import Flag
@@ -88,7 +88,6 @@ def test_finding_nothing_is_said(text: str, candidates: tuple[str, ...], expecte
         ("Looked for 'coffee'.", None, "Looked for 'coffee'."),
         (None, "Not judged: no key.", "Not judged: no key."),
         ("Looked for 'coffee'.", "Not judged: no key.", "Looked for 'coffee'. Not judged: no key."),
-        ("X. Not judged: no key.", "Not judged: no key.", "X. Not judged: no key."),
     ],
 )
 def test_every_notice_is_told_once(
@@ -106,13 +105,11 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
         Message("The daily model budget is spent."), fix=Message("Raise budget.daily_usd.")
     )
     verdict = Verdict(scores={}, notice=Message("Not judged: {reason}", reason=spent.full_message))
-    prophecy = make_prophecy(verdict=verdict, notice=verdict.notice)
+    prophecy = make_prophecy(verdict=verdict)
     operator = words_for("en", operator=True)
 
     def notice_in(words: Words) -> str | None:
-        return prophecy_reply(
-            prophecy, [], now=NOW, words=words, compact=compact, operator=words.operator
-        ).notice
+        return prophecy_reply(prophecy, [], now=NOW, words=words, compact=compact).notice
 
     assert notice_in(operator) == f"Not judged: {spent}"
     plain = "Not judged: My model has done all that it may today. Try again tomorrow."
@@ -141,7 +138,7 @@ def test_notice_names_unknown_words_and_their_replacements() -> None:
 
 def test_notices_are_said_in_the_reader_s_language() -> None:
     verdict = Verdict(scores={}, notice=NO_MODEL)
-    notice = join_messages(Message("Corpus {name} is empty.", name="demo"), NO_MODEL)
+    notice = Message("Corpus {name} is empty.", name="demo")
     terms = (make_term("coffee", neighbour_of="covfefe"),)
     prophecy = make_prophecy(
         make_hit(matched=("coffee",)), verdict=verdict, notice=notice, terms=terms
@@ -183,7 +180,7 @@ def test_notice_without_a_model_names_how_hits_were_found(mode: Mode, said: str)
     hit = make_hit(1, parts=UNJUDGED_PARTS)
     shown: list[tuple[list[Hit], str | None]] = [([hit], said), ([], None)]
     for hits, notice in shown:
-        prophecy = replace(make_prophecy(*hits, verdict=verdict, notice=NO_MODEL), mode=mode)
+        prophecy = replace(make_prophecy(*hits, verdict=verdict), mode=mode)
         reply = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True)
         assert reply.notice == notice
 

@@ -27,7 +27,6 @@ HIT = HitView(
     url="https://x.com/ana/status/1",
     sureness=Sureness.PERHAPS,
     flags=(),
-    judged=True,
 )
 BUTTON = Button(label="More", action=Action(name="more", answer_id=1, value="3"))
 HOSTILE = (
@@ -107,7 +106,7 @@ def test_tweets_that_do_not_fit_are_counted(hits: int, said: str) -> None:
 
 
 def test_the_date_leads_to_the_tweet_and_the_facts_are_there() -> None:
-    shown = seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, judged=False),)))
+    shown = seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, label_unjudged=True),)))
     assert [(link.url, link.label) for link in shown.links] == [(HIT.url, HIT.date_text)]
     facts = "".join(shown.text.split("\n"))
     for fact in ("1. 9 years before", "@ana", "perhaps", "not judged", HIT.text):

@@ -179,7 +179,7 @@ async def test_an_answer_of_two_messages_is_changed_and_withdrawn_whole(
     assert await adapter.change(asked, names, POST) == f"{first.id}"
     assert (first.text, second.deleted, len(first.buttons)) == ("News & more", True, 1)
     longer = await adapter.change(asked, str(first.id), long)
-    await adapter.withdraw(asked, longer)
+    await adapter.delete(asked, longer)
     assert all(message.deleted for message in chat.bot_messages)
     await bot.request.shutdown()
 

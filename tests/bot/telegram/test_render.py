@@ -29,7 +29,6 @@ def view(text: str, **about: object) -> HitView:
         "url": "https://x.com/ana/status/1",
         "sureness": Sureness.CLOSE,
         "flags": (),
-        "judged": True,
     }
     return HitView(text=text, **(known | about))  # type: ignore[arg-type]  # a table of values
 

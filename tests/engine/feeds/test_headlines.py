@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engine.feeds.decide import KnownHeadline, headlines_of, identity_hash, is_reused, words_hash
-from engine.feeds.feed import DAY, FeedEntry, NewHeadline, ParsedFeed
+from engine.feeds.feed import FeedEntry, NewHeadline, ParsedFeed
 from engine.feeds.read import read_feed
 from tests.engine.feeds.documents import URL, item, rss
 
@@ -16,7 +16,7 @@ ADDED = NOW - timedelta(days=400)
 
 def headlines(*entries: FeedEntry) -> tuple[NewHeadline, ...]:
     parsed = ParsedFeed(entries=entries, language="en")
-    return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
+    return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False)
 
 
 def headline(**said: object) -> NewHeadline:
@@ -80,7 +80,7 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
             for n in range(20)
         )
         parsed = read_feed(rss(*items), None, URL)
-        return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False, news_for=7 * DAY)
+        return headlines_of(parsed, now=NOW, added_at=ADDED, is_first=False)
 
     first, second = poll(1), poll(2)
     assert {identity_hash(one) for one in first}.isdisjoint(identity_hash(one) for one in second)
@@ -95,9 +95,7 @@ def news(*dates: datetime | None, added_at: datetime, is_first: bool = False) ->
         )
         for number, date in enumerate(dates)
     )
-    found = headlines_of(
-        ParsedFeed(entries=entries), now=NOW, added_at=added_at, is_first=is_first, news_for=7 * DAY
-    )
+    found = headlines_of(ParsedFeed(entries=entries), now=NOW, added_at=added_at, is_first=is_first)
     return [not one.seen_before for one in found]
 
 

@@ -107,6 +107,18 @@ async def test_a_second_miscount_leaves_the_absent_unjudged(bench: Bench) -> Non
     assert not bench.cache.stored
 
 
+async def test_reports_of_the_event_count_from_every_block(bench: Bench) -> None:
+    reported = answer('{"n": 9, "scores": [], "event": [1]}')
+    verdict = await bench.hear(answer('{"n": 9, "scores": [[1, 6]]}'), reported)
+    assert len(verdict.event) == 1
+
+
+async def test_why_a_block_was_not_judged_is_told(bench: Bench) -> None:
+    bench.seat(budget=Budget(tokens=7000))
+    verdict = await bench.hear(answer('{"n": 9, "scores": [[1, 6]]}'))
+    assert str(verdict.notice).startswith("The model judged 1 of 10 candidates. The daily model")
+
+
 # Asking again
 
 

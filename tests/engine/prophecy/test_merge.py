@@ -112,6 +112,7 @@ class WaitingProphet:
     full: asyncio.Event = field(default_factory=asyncio.Event)
     running: int = 0
     maximum: int = 0
+    weights: dict[str, float] = field(default_factory=lambda: WEIGHTS)
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         self.asked.append(corpus.name)
@@ -141,7 +142,7 @@ async def test_archives_are_asked_at_once_a_few_at_a_time() -> None:
     prophet = WaitingProphet(at_once=4)
     corpora = [corpus(name) for name in names]
     async with asyncio.timeout(PATIENCE):
-        found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
+        found = await prophesy_from_all(prophet, corpora, REQUEST)
     assert len(found.hits) == 3
     assert prophet.asked == names
     assert prophet.maximum == 4
@@ -151,7 +152,7 @@ async def test_of_very_many_archives_the_largest_are_asked_and_that_is_said() ->
     corpora = [replace(corpus(f"a{number:04}"), documents=number) for number in range(5000)]
     prophet = WaitingProphet(at_once=4)
     async with asyncio.timeout(PATIENCE):
-        found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
+        found = await prophesy_from_all(prophet, corpora, REQUEST)
     assert prophet.asked == [f"a{number}" for number in range(4800, 5000)]
     assert str(found.notice).startswith("Of 5000 archives the 200 largest were searched")
 
@@ -160,7 +161,7 @@ async def test_one_failure_ends_the_search_of_all() -> None:
     prophet = WaitingProphet(at_once=2, failing="luis")
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(StorageUnreachable):
-            await prophesy_from_all(prophet, [ANA, LUIS], REQUEST, WEIGHTS)
+            await prophesy_from_all(prophet, [ANA, LUIS], REQUEST)
     assert prophet.cancelled == ["ana"]
 
 

@@ -126,7 +126,7 @@ async def ask(
     now: datetime = NOW,
     exclude_recent: int | None = None,
 ) -> Prophecy:
-    prophet = Prophet(index or Index(TEXTS), judge, settings)
+    prophet = Prophet(index or Index(TEXTS), judge, settings=settings)
     request = SearchRequest(
         headline=read_headline(text, date=date),
         limit=limit,
@@ -147,7 +147,7 @@ async def test_search_without_a_judge_ranks_by_words_with_a_notice() -> None:
     assert ids(prophecy)[0] == 1  # the oldest of its near-duplicates
     assert 2 not in ids(prophecy)
     assert not prophecy.judged
-    assert prophecy.notice == "Not judged: no language model is set up."
+    assert prophecy.verdict.notice == "Not judged: no language model is set up."
     assert [hit.rank for hit in prophecy.hits] == [1, 2, 3]
 
 
@@ -244,7 +244,7 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
     judge = StandInJudge({})
     texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
     settings = ProphecySettings(maximum=3, similarity=99)
-    prophecy = await Prophet(Index(texts), judge, settings).prophesy(
+    prophecy = await Prophet(Index(texts), judge, settings=settings).prophesy(
         CORPUS, SearchRequest(headline=read_headline("storm number"), limit=3, now=NOW)
     )
     assert [len(asked) for asked in judge.asked] == [3]
@@ -304,7 +304,7 @@ async def asked_with(
     corpus: Corpus = CORPUS,
     index: Index | None = None,
 ) -> Prophecy:
-    prophet = Prophet(index or Index(FULL), judge, settings, phrases=phrases.all)
+    prophet = Prophet(index or Index(FULL), judge, settings=settings, phrases=phrases.all)
     request = SearchRequest(
         headline=read_headline("coffee prices soar"), limit=3, now=NOW, judged=judged
     )
@@ -345,6 +345,16 @@ async def test_news_that_the_archive_told_itself_count_from_that_day() -> None:
     prophecy = await ask(judge=judge, index=Index(OLD_NEWS))
     assert (prophecy.headline.date, prophecy.headline.guessed) == (OLD_NEWS[1].created_at, True)
     assert (ids(prophecy), prophecy.near) == ([1], ())
+
+
+async def test_the_last_months_before_old_news_are_left_out_too() -> None:
+    late = replace(
+        said(5, "coffee is going to soar", 2018), created_at=datetime(2018, 2, 1, tzinfo=UTC)
+    )
+    judge = StandInJudge({1: 5, 2: 5, 3: 0, 5: 6}, event=(3, 2))
+    index = Index((*OLD_NEWS, late))
+    assert ids(await ask(judge=judge, index=index)) == [5, 1]
+    assert ids(await ask(judge=judge, index=index, exclude_recent=12)) == [1]
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,9 @@ async def prophecy(
     request = SearchRequest(
         headline=Headline(text="snow", original="snow"), limit=6, now=NOW, mode=mode, embeds=embeds
     )
-    return await Prophet(Words(BY_WORDS), judge, settings, meaning).prophesy(CORPUS, request)
+    return await Prophet(Words(BY_WORDS), judge, settings=settings, meaning=meaning).prophesy(
+        CORPUS, request
+    )
 
 
 def order(found: Prophecy) -> list[int]:

@@ -12,11 +12,11 @@ from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import (
-    LEXICAL,
-    Coincidences,
     RetrievedCandidates,
     Retriever,
+    discount_false_matches,
     list_proposals,
+    put_unmatched_last,
 )
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
@@ -129,7 +129,7 @@ async def retrieved(
 ) -> RetrievedCandidates:
     words, given = words or Words(), model or Model()
     meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
-    retriever = Retriever(words, meaning, limit=limit)
+    retriever = Retriever(words, meaning, limit=limit, limit_with_phrases=limit)
     return await retriever.retrieve(CORPUS, "snow", filters, mode)
 
 
@@ -201,7 +201,8 @@ async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     model, words = Model(), Words()
     meaning = Meaning(embedder=lambda _: model, vectors=Vectors(), descriptions=words)
     text = "snow " * 1000
-    await Retriever(words, meaning, limit=4).retrieve(CORPUS, text, Filters(), Mode.HYBRID)
+    retriever = Retriever(words, meaning, limit=4, limit_with_phrases=4)
+    await retriever.retrieve(CORPUS, text, Filters(), Mode.HYBRID)
     assert model.asked == [text[:1000]]
 
 
@@ -235,7 +236,7 @@ async def test_what_cannot_be_compared_by_meaning_is_searched_by_words_with_a_no
 
 async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None:
     words = Words()
-    retriever = Retriever(words, None, limit=4)
+    retriever = Retriever(words, None, limit=4, limit_with_phrases=4)
     found = await retriever.retrieve(CORPUS, "snow", Filters(), Mode.HYBRID)
     assert found.notice == "Searched by words alone: no embeddings are set up."
     assert found == await retriever.retrieve(CORPUS, "snow", Filters(), Mode.RERANK)
@@ -319,7 +320,7 @@ def say(text: str, *shared: int, lang: str | None = None, ranks: int = 1) -> Can
 
 
 def drop(found: Candidate, terms: Sequence[Term], corpus: Corpus = LARGE) -> Candidate:
-    [kept] = Coincidences(terms=terms, corpus=corpus).drop([found])
+    [kept] = discount_false_matches([found], terms, corpus)
     return kept
 
 
@@ -364,8 +365,9 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     fired = say("@Lord_Sugar, fired", 1)
     sweet = replace(say("sweet cane", 0), id=2)
     close = replace(say("@Lord_Sugar by meaning", 1, ranks=2), id=3)
-    ordered = Coincidences(terms=SUGAR, corpus=LARGE).drop([fired, close, sweet])
-    assert [one.id for one in ordered] == [3, 2, 1]
+    near = replace(say("bitter"), id=4, ranks={"semantic": 1})
+    ordered = put_unmatched_last(discount_false_matches([fired, close, near, sweet], SUGAR, LARGE))
+    assert [one.id for one in ordered] == [3, 4, 2, 1]
 
 
 # The lists that propose documents, joined
@@ -373,7 +375,7 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
 
 def test_each_document_knows_its_best_rank_for_each_phrase() -> None:
     asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
-    found = {proposal.id: proposal for proposal in list_proposals({LEXICAL: [9, 7]}, asked)}
+    found = {proposal.id: proposal for proposal in list_proposals({"lexical": [9, 7]}, asked)}
     assert found[7].asked_for == {"a": 1}
     assert found[7].ranks == {"lexical": 2}
     assert found[8].asked_for == {"a": 1, "b": 1}

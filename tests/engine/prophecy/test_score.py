@@ -40,7 +40,7 @@ def hits(
     limit: int = 10,
     settings: ProphecySettings | None = None,
 ) -> list[Hit]:
-    return scorer(settings, terms).hits(candidates, judgments or {}, limit)
+    return scorer(settings, terms).hits_and_near(candidates, judgments or {}, limit)[0]
 
 
 def wanting(**minimum: float) -> ProphecySettings:
@@ -66,13 +66,13 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
 
 @pytest.mark.parametrize(("days", "value"), [(0, 0.0), (-5, 0.0), (3652.5, 1.0), (9000, 1.0)])
 def test_age_is_zero_for_new_texts_and_one_at_the_full_span(days: float, value: float) -> None:
-    assert measure_age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
+    assert measure_age(NOW - timedelta(days=days), NOW) == pytest.approx(value)
 
 
 @given(st.floats(0, 20_000), st.floats(0, 1000))
 def test_age_never_decreases_for_older_texts(days: float, more: float) -> None:
-    younger = measure_age(NOW - timedelta(days=days), NOW, 10)
-    assert 0 <= younger <= measure_age(NOW - timedelta(days=days + more), NOW, 10) <= 1
+    younger = measure_age(NOW - timedelta(days=days), NOW)
+    assert 0 <= younger <= measure_age(NOW - timedelta(days=days + more), NOW) <= 1
 
 
 # --- factors and sums -----------------------------------------------------------------------
@@ -172,14 +172,14 @@ def test_words_and_similarity_together_can_make_a_hit(
     terms = (term("half", 10), term("sixth", 150), *[term(f"other{n}", 200) for n in range(3)])
     one = found(1, matched, similarity=similarity)
     assert 0.13 < share_covered(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) < 0.25
-    assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1] * enough
+    assert ids(scorer(terms=terms).hits_and_near([one], {}, 1)[0]) == [1] * enough
 
 
 def test_similarity_of_a_lexical_model_does_not_add_to_words() -> None:
     one = found(1, {1: 1}, similarity=0.9)
     terms = (term("rare", 1), term("common", 900))
-    assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1]
-    assert ids(replace(scorer(terms=terms), means=False).hits([one], {}, 1)) == []
+    assert ids(scorer(terms=terms).hits_and_near([one], {}, 1)[0]) == [1]
+    assert ids(replace(scorer(terms=terms), by_meaning=False).hits_and_near([one], {}, 1)[0]) == []
 
 
 def test_chance_matches_count_less_in_a_long_text() -> None:
