@@ -96,7 +96,7 @@ _FIX_CHAT = Message(
 )
 
 
-def refuse_private(
+def find_private_error(
     name: str, head: bytes, objects: Iterable[Mapping[str, object]], defaults: Defaults
 ) -> UnknownFormat | None:
     """Return the error for a file that holds messages and is not read; None for any other."""
@@ -114,7 +114,7 @@ def refuse_private(
     return None
 
 
-def refuse_chat(name: str, content: bytes, defaults: Defaults) -> UnknownFormat | None:
+def find_chat_error(name: str, content: bytes, defaults: Defaults) -> UnknownFormat | None:
     """Return the error for a text or page that looks like a chat; None for any other."""
     if defaults.kind or not reads_like_chat(content):
         return None

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, Protocol
 
 import orjson
@@ -22,6 +23,7 @@ from engine.ingest.records import (
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import (
+    BOM,
     HEAD,
     LONGEST_RECORD,
     Piece,
@@ -35,6 +37,7 @@ from engine.messages import Message
 from engine.values import Flag, Kind
 
 Digest = Callable[[bytes], int]
+_SAMPLED_OBJECTS, _SAMPLE_SIZE = 20, 1 << 18  # objects, bytes
 _DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
 # "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
@@ -204,6 +207,22 @@ def json_objects(
     if spans_lines(head):
         return parse_objects(label, "record", whole_objects(stream, longest))
     return parse_objects(label, "line", split_lines(stream, longest))
+
+
+def sample_ahead(source: Source, name: str, defaults: Defaults) -> Sample:
+    """Return the beginning of one of many files, which is closed again. Raises InputError."""
+    with source.open_ahead(name) as stream:
+        return build_sample(name, stream.read(_SAMPLE_SIZE), defaults)
+
+
+def build_sample(name: str, head: bytes, defaults: Defaults) -> Sample:
+    """Return what readers recognise a file by."""
+    head = head.removeprefix(BOM)
+    # The last line or object of the head may be cut: it is a reject here and is read in full later.
+    items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
+    objects = (item.value for item in items if isinstance(item, JsonObject))
+    first = tuple(islice(objects, _SAMPLED_OBJECTS))
+    return Sample(name=name, head=head, objects=first, columns=defaults.columns)
 
 
 def parse_objects(

@@ -7,9 +7,9 @@ import pytest
 
 from engine.corpora import Document
 from engine.errors import RecordError
-from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from tests.engine.ingest.reading import moment_of
 from tests.fakes.documents import epub, pdf, word
