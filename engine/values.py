@@ -1,9 +1,11 @@
 """What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
+from functools import reduce
+from operator import or_
 from typing import Self, TypeVar
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
@@ -51,6 +53,11 @@ class Flag(IntFlag):
     RECOGNISED = 128  # read in a picture by OCR, which makes mistakes
     JOINED = 256  # the text goes on with that of later posts
     CONTINUATION = 512  # the text belongs to that of an earlier post, and is searched there
+
+    @classmethod
+    def of(cls, present: Mapping["Flag", object]) -> "Flag":
+        """Return the flags whose value is true."""
+        return reduce(or_, (flag for flag, value in present.items() if value), cls.NONE)
 
     @property
     def passed_on(self) -> str | None:

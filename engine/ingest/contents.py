@@ -10,9 +10,9 @@ from engine.ingest.detect import AUTO, find_archive_error
 from engine.ingest.exports import COMPANIONS, LOOSE_ENDINGS, LOOSE_TEXTS, no_export, share_files
 from engine.ingest.formats.mastodon import MastodonReader, holds_direct
 from engine.ingest.private import find_private_error
-from engine.ingest.reader import JsonObject, json_objects, sample_ahead
+from engine.ingest.reader import json_objects, sample_ahead
 from engine.ingest.record_stream import open_source
-from engine.ingest.records import Contents, Defaults, SourceRequest, UnreadFile
+from engine.ingest.records import Contents, Defaults, Reject, SourceRequest, UnreadFile
 from engine.ingest.sources import Source, Watch, source_at
 
 _JSON = (".json", ".js", ".jsonl", ".ndjson")
@@ -115,7 +115,7 @@ def _count_records(source: Source, name: str) -> int | None:
         with source.open_ahead(name) as stream:
             if suffix not in _JSON:
                 return max(sum(1 for line in stream if line.strip()) - 1, 0)
-            objects = [item for item in json_objects(name, stream) if isinstance(item, JsonObject)]
+            objects = [item for item in json_objects(name, stream) if not isinstance(item, Reject)]
     except InputError:
         return None
     if len(objects) != 1:

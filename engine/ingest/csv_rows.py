@@ -12,13 +12,12 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from engine.errors import InputError
-from engine.ingest.dates import made_id, read_written_time
+from engine.ingest.fields import made_id, read_written_time
 from engine.ingest.parsers.html import html_text
-from engine.ingest.records import Reject, TableLayout
+from engine.ingest.records import RawRecord, Reject, TableLayout
 from engine.ingest.streams import Piece, decode_stream, raw_lines
 from engine.messages import Message
 
-Row = tuple[int, dict[str, object], bytes]
 _DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
 RowMap = Mapping[str, object]
 _THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")
@@ -49,8 +48,8 @@ def csv_rows(
     is_header: Callable[[Sequence[str]], bool],
     expected: str,
     escape: Callable[[Sequence[str]], str | None] = lambda _: None,
-) -> Generator[Row | Reject]:
-    """Yield `(line, values by column, bytes)` for each row; the digest is made from the bytes.
+) -> Generator[RawRecord | Reject]:
+    """Yield the rows with their values by column.
 
     `expected` says what the header must name, and `escape` what a header lets quotes be escaped
     with. Raises InputError if there is no header.
@@ -67,7 +66,7 @@ def csv_rows(
 
 def table_rows(
     label: str, stream: io.BufferedReader, layout: TableLayout
-) -> Generator[Row | Reject]:
+) -> Generator[RawRecord | Reject]:
     """Yield the same for a table that is read as `layout` says."""
     feed = _Lines(decode_stream(stream, layout.encoding))
     rows = csv.reader(feed, delimiter=layout.delimiter)
@@ -85,7 +84,7 @@ def _body_rows(
     names: Sequence[str],
     *,
     fit: Callable[[Sequence[str]], Sequence[str]] = lambda row: row,
-) -> Generator[Row | Reject]:
+) -> Generator[RawRecord | Reject]:
     while True:
         first, feed.problem = feed.number + 1, None
         try:
@@ -101,7 +100,7 @@ def _body_rows(
             continue  # spreadsheets write their empty rows, too
         elif len(row) == len(names):
             value: dict[str, object] = dict(zip(names, row, strict=True))
-            yield first, value, "\x1f".join(row).encode()
+            yield RawRecord(label, first, "line", "\x1f".join(row).encode(), value)
         else:
             reason = f"{len(row)} columns where the first line names {len(names)}"
             if len(row) > len(names):

@@ -13,7 +13,7 @@ import orjson
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     as_mapping,
     read_mappings,
     read_number,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.errors import UnknownFormat
 from engine.ingest.chat_lines import looks_like_chat
-from engine.ingest.dates import as_mapping, read_mappings
+from engine.ingest.fields import as_mapping, read_mappings
 from engine.ingest.parsers.html import html_text
 from engine.ingest.records import Defaults
 from engine.ingest.streams import UTF_8, find_encoding

@@ -3,8 +3,7 @@
 import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal, Protocol
 
@@ -15,10 +14,10 @@ from engine.ingest.csv_rows import csv_rows, first_row
 from engine.ingest.records import (
     Defaults,
     PostFields,
+    RawRecord,
     Reject,
     SourceRecord,
     build_fingerprint,
-    external_id,
     reject_record,
 )
 from engine.ingest.sources import Source
@@ -28,6 +27,7 @@ from engine.ingest.streams import (
     LONGEST_RECORD,
     Piece,
     array_items,
+    named_arrays,
     skip_bom,
     spans_lines,
     split_lines,
@@ -86,49 +86,83 @@ class OpenFile:
 
     source: Source
     name: str
-    label: str
-    citation: str
     stream: io.BufferedReader
     defaults: Defaults
+    owner: str | None = None  # of the export, where another file names it
 
+    @property
+    def label(self) -> str:
+        """Its path, for people."""
+        return self.source.label(self.name)
 
-@contextmanager
-def open_file(source: Source, name: str, defaults: Defaults) -> Iterator[OpenFile]:
-    """Open a file of a source. Raises InputError."""
-    with source.open(name) as stream:
-        yield OpenFile(source, name, source.label(name), source.citation(name), stream, defaults)
+    @property
+    def citation(self) -> str:
+        """Its name without the folders that contain the export."""
+        return self.source.citation(self.name)
 
 
 class FileReader:
-    """Reads file by file; of a folder or zip those whose names match a pattern."""
+    """Reads file by file; of a folder or zip those whose names match a pattern.
+
+    Readers give the records of a file in `read_records`, and their ids in `identify`.
+    """
 
     name: str
+    kinds: tuple[Kind, ...]
     pattern = ""  # "" = none of them
     marks: tuple[str, ...] = ()  # of what it makes of a file: part of each digest
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(self.pattern, names) if self.pattern else ()
 
+    def find_owner(self, source: Source, defaults: Defaults) -> str | None:  # noqa: ARG002
+        """Return whose export it is, "" if nothing says so; None where documents need no owner.
+
+        The owner is part of each digest.
+        """
+        return None
+
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name, *self.marks)
+        owner = self.find_owner(source, defaults)
+        marks = self.marks if owner is None else (owner,)
+        digest = build_fingerprint(defaults, self.name, *marks)
         for name in names:
-            with open_file(source, name, defaults) as file:
+            with source.open(name) as stream:
+                file = OpenFile(source, name, stream, defaults, owner or None)
                 yield from self.read_file(file, digest)
 
     def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
         """Yield the records of one file, in order. Raises InputError."""
+        for item in self.read_records(file):
+            if isinstance(item, Reject):
+                yield item
+            else:
+                yield from self.split(item, digest)
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        """Yield the records of one file as they stand there, in order. Raises InputError."""
+        raise NotImplementedError
+
+    def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        """Turn what was read into records; usually it is one."""
+        yield item.record(self.name, self.identify(item.value), digest(item.raw))
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        """Return the id of a record."""
+        return value.get("id")
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         raise NotImplementedError
 
 
 class JsonReader(FileReader):
     """Reads objects from lines or from one array, whichever the file contains.
 
-    Readers of other shapes override `objects`, and `recognises` in place of `fits`.
+    Readers of other shapes override `read_records`, and `recognises` in place of `fits`.
     """
 
-    kinds: tuple[Kind, ...]
     longest = LONGEST_RECORD  # bytes of an object
 
     def recognises(self, sample: Sample) -> bool:
@@ -138,64 +172,28 @@ class JsonReader(FileReader):
         """Tell whether one object looks like a record of this format."""
         raise NotImplementedError
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        for item in self.objects(file):
-            if isinstance(item, Reject):
-                yield item
-            else:
-                yield from self.split(item, digest)
-
-    def objects(self, file: OpenFile) -> Iterator["JsonObject | Reject"]:
-        """Yield the objects of one file, in order. Raises InputError."""
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         return json_objects(file.label, file.stream, self.longest)
 
-    def split(self, item: "JsonObject", digest: Digest) -> Iterator[SourceRecord | Reject]:
-        """Turn one object of the file into its records; usually there is one."""
-        yield item.record(self.name, item.value.get("id"), digest(item.raw))
 
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        raise NotImplementedError
+def change_values(
+    items: Iterable[RawRecord | Reject],
+    change: Callable[[Mapping[str, object]], Mapping[str, object]],
+) -> Iterator[RawRecord | Reject]:
+    """Yield records with other fields, which `change` makes of theirs, and the same digest."""
+    for item in items:
+        yield item if isinstance(item, Reject) else replace(item, value=change(item.value))
 
 
-@dataclass(frozen=True, slots=True)
-class JsonObject:
-    """One object of a JSON file, with its place and its bytes."""
-
-    file: str
-    number: int
-    unit: Literal["line", "record"]
-    raw: bytes
-    value: Mapping[str, object]
-
-    def record(
-        self,
-        format: str,  # noqa: A002 - the name of the field
-        identity: object,
-        digest: int,
-        payload: Mapping[str, object] | None = None,
-    ) -> SourceRecord | Reject:
-        """Return the record with that id, or a reject if it cannot be used."""
-        try:
-            return SourceRecord(
-                file=self.file,
-                line=self.number,
-                unit=self.unit,
-                external_id=external_id(identity),
-                digest=digest,
-                format=format,
-                payload=self.value if payload is None else payload,
-            )
-        except RecordError as exc:
-            return self.reject(str(exc))
-
-    def reject(self, reason: str) -> Reject:
-        """Return the entry for the rejects report."""
-        return reject_record(self.file, self.unit, self.number, reason)
+def json_arrays(label: str, stream: io.BufferedReader, name: str) -> Iterator[RawRecord | Reject]:
+    """Yield the objects of every array that is the value of a key `name`, at any depth."""
+    for _header, pieces in named_arrays(stream, name):
+        yield from parse_objects(label, "record", pieces)
 
 
 def json_objects(
     label: str, stream: io.BufferedReader, longest: int = LONGEST_RECORD
-) -> Iterator[JsonObject | Reject]:
+) -> Iterator[RawRecord | Reject]:
     """Yield the objects of a file that is one array, one object a line, or objects over many lines.
 
     `longest` is what one of them may take, in bytes.
@@ -220,14 +218,14 @@ def build_sample(name: str, head: bytes, defaults: Defaults) -> Sample:
     head = head.removeprefix(BOM)
     # The last line or object of the head may be cut: it is a reject here and is read in full later.
     items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
-    objects = (item.value for item in items if isinstance(item, JsonObject))
+    objects = (item.value for item in items if isinstance(item, RawRecord))
     first = tuple(islice(objects, _SAMPLED_OBJECTS))
     return Sample(name=name, head=head, objects=first, columns=defaults.columns)
 
 
 def parse_objects(
     label: str, unit: Literal["line", "record"], pieces: Iterable[Piece]
-) -> Iterator[JsonObject | Reject]:
+) -> Iterator[RawRecord | Reject]:
     """Yield the JSON objects in pieces of a file."""
     for number, raw, problem in pieces:
         if problem:
@@ -241,7 +239,7 @@ def parse_objects(
         if sum(map(raw.count, (b"{", b"["))) > _DEEPEST and _is_deep(value):
             yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
         elif isinstance(value, dict):
-            yield JsonObject(label, number, unit, raw, value)
+            yield RawRecord(label, number, unit, raw, value)
         else:
             yield reject_record(label, unit, number, "not an object")
 
@@ -336,16 +334,11 @@ class CsvReader(JsonReader):
         """Return the character that quotes are escaped with; None if they are doubled."""
         return None
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
-        for row in csv_rows(
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        return csv_rows(
             file.label,
             file.stream,
             is_header=self.is_header,
             expected=self.columns,
             escape=self.escape,
-        ):
-            if isinstance(row, Reject):
-                yield row
-            else:
-                line, value, raw = row
-                yield JsonObject(file.label, line, "line", raw, value)
+        )

@@ -201,6 +201,42 @@ class SourceRecord:
         return reject_record(self.file, self.unit, self.line, reason)
 
 
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """A record as it stands in a file: its place, the bytes that its digest is made of, fields."""
+
+    file: str
+    number: int
+    unit: Literal["line", "record"]
+    raw: bytes
+    value: Mapping[str, object]
+
+    def record(
+        self,
+        format: str,  # noqa: A002 - the name of the field
+        identity: object,
+        digest: int,
+        payload: Mapping[str, object] | None = None,
+    ) -> SourceRecord | Reject:
+        """Return the record with that id, or a reject if it cannot be used."""
+        try:
+            return SourceRecord(
+                file=self.file,
+                line=self.number,
+                unit=self.unit,
+                external_id=external_id(identity),
+                digest=digest,
+                format=format,
+                payload=self.value if payload is None else payload,
+            )
+        except RecordError as exc:
+            return self.reject(str(exc))
+
+    def reject(self, reason: str) -> Reject:
+        """Return the entry for the rejects report."""
+        return reject_record(self.file, self.unit, self.number, reason)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostFields:
     """The fields of one message, in terms common to all formats.

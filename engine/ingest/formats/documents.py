@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from engine.errors import RecordError
-from engine.ingest.dates import host_of, made_id
+from engine.ingest.fields import host_of, made_id
 from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
 from engine.ingest.parsers.html import parse_page
 from engine.ingest.parsers.ocr import Ocr, parse_picture
@@ -27,8 +27,8 @@ from engine.ingest.parsers.parsed import (
 )
 from engine.ingest.parsers.pdf import parse_pdf
 from engine.ingest.private import describe_private
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.reader import FileReader, OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, RawRecord, Reject
 from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
 from engine.page.metadata import decode_page
@@ -57,6 +57,7 @@ _NAMES = {
     MARKDOWN: Message("text"),
     OTHER: Message("something else"),
 }
+_PARSERS = {WORD: parse_word, EPUB: parse_epub, PAGE: parse_page}
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
 _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
@@ -146,16 +147,23 @@ class DocumentReader(FileReader):
         named = form_of(sample.name)
         return is_document(sample.head) or named is not None
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         content = read_whole(file.stream, LARGEST_FILE + 1)
+        identity = f"{_last_name(file.name)[-80:]}-{made_id(file.source.origin(file.name))[:10]}"
+        payload = {
+            "id": "".join(filter(str.isprintable, identity)), "content": content,
+            "name": file.name, "file": file.citation, "language": file.defaults.language,
+            "alive": file.source.watch.alive,
+        }  # fmt: skip
+        item = RawRecord(file.label, 1, "line", content, payload)
         if len(content) > LARGEST_FILE:
-            yield Reject(file=file.label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
+            yield item.reject(f"longer than {LARGEST_FILE:,} bytes")
         elif not content.strip():
-            yield Reject(file=file.label, line=1, reason="the file is empty")
+            yield item.reject("the file is empty")
         elif reason := _find_private(content, file.defaults):
-            yield Reject(file=file.label, line=1, reason=reason)
+            yield item.reject(reason)
         else:
-            yield _make_record(file, content, digest)
+            yield item
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         name, content = str(payload.get("name")), payload.get("content")
@@ -197,18 +205,6 @@ def _data_form(name: str) -> str | None:
     return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
 
 
-def _make_record(file: OpenFile, content: bytes, digest: Digest) -> SourceRecord | Reject:
-    name, source = file.name, file.source
-    identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
-    payload = {
-        "content": content, "name": name, "file": file.citation,
-        "language": file.defaults.language, "alive": source.watch.alive,
-    }  # fmt: skip
-    return JsonObject(file.label, 1, "line", b"", {}).record(
-        DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
-    )
-
-
 def _find_private(content: bytes, defaults: Defaults) -> str | None:
     """Return why a text or page may not become a document; it holds somebody's messages."""
     if recognise_content(content) not in (TEXT, PAGE):
@@ -218,30 +214,25 @@ def _find_private(content: bytes, defaults: Defaults) -> str | None:
 
 def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
-    path = PurePosixPath(str(payload.get("name"))).name
+    path = _last_name(str(payload.get("name")))
     post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
 
 
 def _parse_document(form: str, content: bytes, ocr: Ocr) -> ParsedDocument:
-    match form:
-        case "pdf":
-            return parse_pdf(content, ocr)
-        case "docx":
-            return parse_word(content)
-        case "epub":
-            return parse_epub(content)
-        case "html":
-            return parse_page(content)
-        case "picture":
-            return parse_picture(content, ocr)
-        case _:
-            return parse_text(content)
+    if form == PDF:
+        return parse_pdf(content, ocr)
+    if form == PICTURE:
+        return parse_picture(content, ocr)
+    return _PARSERS.get(form, parse_text)(content)
 
 
 def _is_seen(name: str) -> bool:
-    last = PurePosixPath(name).name
-    return not last.startswith((".", "~$"))
+    return not _last_name(name).startswith((".", "~$"))
+
+
+def _last_name(name: str) -> str:
+    return PurePosixPath(name).name
 
 
 def _first_line(parsed: ParsedDocument) -> str | None:

@@ -10,10 +10,10 @@ from datetime import UTC
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from engine.ingest.dates import made_id, read_string, read_written_time, text_of
+from engine.ingest.fields import made_id, read_string, read_written_time, text_of
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import FileReader, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import read_whole
 from engine.values import Flag, Kind
 
@@ -35,7 +35,7 @@ class FacebookHtmlReader(FileReader):
         named = _NAMED.fullmatch(sample.name.rpartition("/")[2])
         return bool(named and _SIGN.search(sample.head))
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         page = LexborHTMLParser(read_whole(file.stream, _LARGEST).decode("utf-8", "replace"))
         for number, date in enumerate(page.css(_DATE), start=1):
             box = _find_box(date)
@@ -45,13 +45,14 @@ class FacebookHtmlReader(FileReader):
             words = "\n\n".join(_read_words(box))
             identity = made_id(written, words)
             payload = {
-                "text": words or None,
+                "id": identity,
+                "text": words,
                 "date": written,
                 "media": box.css_first("img") is not None,
                 "place": f"{file.citation}#{identity}",
             }
-            item = JsonObject(file.label, number, "record", b"", payload)
-            yield item.record(self.name, identity, digest(f"{written}\0{words}".encode()))
+            raw = f"{written}\0{words}".encode()
+            yield RawRecord(file.label, number, "record", raw, payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         media = payload.get("media") is True
@@ -62,7 +63,7 @@ class FacebookHtmlReader(FileReader):
             created_at=read_written_time(payload.get("date"), zone=UTC, is_day_first=None),
             platform="facebook",
             attribution=read_string(payload.get("place")),
-            flags=Flag.MEDIA if media else Flag.NONE,
+            flags=Flag.of({Flag.MEDIA: media}),
             mine=True,
         )
 

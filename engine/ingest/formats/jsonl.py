@@ -24,28 +24,27 @@ from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
 from engine.ingest.csv_rows import first_row, is_own_device, read_cell, table_rows, translate_row
-from engine.ingest.dates import (
+from engine.ingest.exchange import is_exported, kind_at, read_cells
+from engine.ingest.fields import (
     read_flag,
     read_identifier,
     read_number,
-    read_string,
     read_strings,
     read_written_time,
+    string_at,
     text_of,
 )
-from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import (
     Digest,
-    JsonObject,
     JsonReader,
     OpenFile,
     Reader,
     Sample,
     json_objects,
 )
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, TableLayout
+from engine.ingest.records import Defaults, PostFields, RawRecord, Reject, SourceRecord, TableLayout
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD, UTF_16
 from engine.ingest.tables import (
@@ -93,7 +92,7 @@ class TableReader(JsonReader):
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
         lists = b"lists" if any(item.value.get(name) for name in _LISTS) else b""
         try:
             value = self._translate(item)
@@ -102,7 +101,7 @@ class TableReader(JsonReader):
             return
         yield item.record(self.name, value.get("id"), digest(item.raw + lists), value)
 
-    def _translate(self, item: JsonObject) -> Mapping[str, object]:
+    def _translate(self, item: RawRecord) -> Mapping[str, object]:
         """Return a record with our fields. Raises RecordError."""
         if self.layout is None:
             return item.value
@@ -113,31 +112,26 @@ class TableReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = read_identifier(payload.get("in_reply_to"))
-        flags = Flag.NONE
-        for name, meaning in _FLAGS.items():
-            if read_flag(payload.get(name), name):
-                flags |= meaning
-        if answered:
-            flags |= Flag.REPLY
-        title, text = read_string(payload.get("title")), text_of(payload.get("text"))
+        flags = {flag: read_flag(payload.get(name), name) for name, flag in _FLAGS.items()}
+        title, text = string_at(payload, "title"), text_of(payload.get("text"))
         created_at = read_written_time(payload.get("created_at"), zone=None, is_day_first=None)
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,
             created_at=created_at,
-            author=read_string(payload.get("author")),
+            author=string_at(payload, "author"),
             title=title,
-            role=read_string(payload.get("role")),
-            lang=read_string(payload.get("lang")),
-            url=read_string(payload.get("url")),
+            role=string_at(payload, "role"),
+            lang=string_at(payload, "lang"),
+            url=string_at(payload, "url"),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
             platform=_find_platform(payload, created_at),
-            thread=read_string(payload.get("thread")),
-            attribution=read_string(payload.get("attribution")),
+            thread=string_at(payload, "thread"),
+            attribution=string_at(payload, "attribution"),
             tags=tuple(read_strings(payload.get("tags"))) or None,
             engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
-            flags=flags,
-            device=read_string(payload.get("device")),
+            flags=Flag.of({**flags, Flag.REPLY: answered}),
+            device=string_at(payload, "device"),
             meta={
                 name: read_strings(payload.get(name)) for name in ("attachments", "participants")
             },
@@ -160,7 +154,7 @@ class JsonlReader(TableReader):
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name).removeprefix(BOM)
         items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
-        rows = [row.value for row in islice(items, _SAMPLED) if isinstance(row, JsonObject)]
+        rows = [row.value for row in islice(items, _SAMPLED) if isinstance(row, RawRecord)]
         if not rows:  # the first is longer than what was looked at
             return TableLayout(delimiter="", kind=kind_at(head)) if kind_at(head) else None
         base = TableLayout(
@@ -170,12 +164,12 @@ class JsonlReader(TableReader):
         def read_dates(layout: TableLayout) -> Iterator[object]:
             with suppress(InputError), source.open_ahead(name) as stream:
                 for item in json_objects(name, stream):
-                    if isinstance(item, JsonObject):
+                    if not isinstance(item, Reject):
                         yield read_cell(item.value, layout, "created_at")
 
         return complete_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         exported = bool(kind_at(file.stream.peek(HEAD)))
         longest = _LONGEST_EXPORTED if exported else self.longest
         return json_objects(file.label, file.stream, longest)
@@ -218,19 +212,14 @@ class JsonlCsvReader(TableReader):
             with suppress(InputError), source.open_ahead(name) as stream:
                 for row in table_rows(name, stream, layout):
                     if not isinstance(row, Reject):
-                        yield read_cell(row[1], layout, "created_at")
+                        yield read_cell(row.value, layout, "created_at")
 
         return guess_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         if self.layout is None:
             return
-        for row in table_rows(file.label, file.stream, self.layout):
-            if isinstance(row, Reject):
-                yield row
-            else:
-                line, value, raw = row
-                yield JsonObject(file.label, line, "line", raw, value)
+        yield from table_rows(file.label, file.stream, self.layout)
 
 
 def no_table(name: str, head: bytes) -> UnknownFormat:
@@ -251,13 +240,13 @@ def _is_name(answered: str | None, own: object) -> bool:
 
 
 def _find_platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
-    if named := read_string(payload.get("platform")):
+    if named := string_at(payload, "platform"):
         return named
-    post_id, sent_by = read_identifier(payload.get("id")), read_string(payload.get("device"))
+    post_id, sent_by = read_identifier(payload.get("id")), string_at(payload, "device")
     of_x = payload.get(_OF_X) is True or is_own_device(sent_by) or "is_retweet" in payload
     if post_id and is_from_x(post_id, created_at, archive_of_x=of_x):
         return "x"
-    source = read_string(payload.get("source"))  # X has the program there, as a link
+    source = string_at(payload, "source")  # X has the program there, as a link
     return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None
 
 

@@ -6,15 +6,25 @@ The date is taken from the front matter (date, published, created), else from th
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import as_mapping, host_of, read_string, text_of, written_at, zoned_or_utc
+from engine.ingest.fields import (
+    as_mapping,
+    host_of,
+    mapping_at,
+    read_string,
+    string_at,
+    text_of,
+    written_at,
+    zoned_or_utc,
+)
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
 from engine.ingest.private import describe_private
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PARTS_VERSION, PostFields, Reject, SourceRecord
+from engine.ingest.reader import FileReader, OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, PostFields, RawRecord, Reject
 from engine.ingest.streams import BOM
 from engine.messages import Message
 from engine.text.foreign_data import read_toml, read_yaml
@@ -86,20 +96,30 @@ class MarkdownReader(FileReader):
     def recognises(self, sample: Sample) -> bool:
         return bool(re.match(rb"(?:---|\+\+\+)[ \t]*\r?\n\w", sample.head))
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         raw = file.stream.read(LARGEST_FILE + 1).removeprefix(BOM)
+        item = RawRecord(file.label, 1, "line", raw, {})
         if len(raw) > LARGEST_FILE:
-            reason = f"longer than {LARGEST_FILE:,} bytes"
-            yield Reject(file=file.label, line=1, reason=reason)
-        elif private := describe_private(raw, file.defaults):
-            yield Reject(file=file.label, line=1, reason=private)
+            yield item.reject(f"longer than {LARGEST_FILE:,} bytes")
+        elif reason := describe_private(raw, file.defaults):
+            yield item.reject(reason)
         else:
-            yield _make_record(file, raw, digest)
+            try:
+                text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
+                fields, body = split_front_matter(text)
+            except RecordError as exc:
+                yield item.reject(str(exc))
+                return
+            payload = {"fields": fields, "text": body, "path": file.name, "file": file.citation}
+            yield replace(item, value=payload)
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        return value.get("path")
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
-        fields, text = as_mapping(payload.get("fields")), str(payload.get("text"))
-        urls = (read_string(fields.get(name)) for name in ("canonical_url", "url", "link"))
+        fields, text = mapping_at(payload, "fields"), str(payload.get("text"))
+        urls = (string_at(fields, name) for name in ("canonical_url", "url", "link"))
         url = next(filter(None, urls), None)
         title, body = _split_title(fields, text, path)
         folder = str(path.parent)
@@ -117,28 +137,18 @@ class MarkdownReader(FileReader):
             url=url,
             platform=self.name,
             thread=None if folder == "." else folder,
-            attribution=read_string(payload.get("file")),
+            attribution=string_at(payload, "file"),
             tags=tags,
             mentions=(),
-            meta={"domain": host_of(url), "description": read_string(fields.get("description"))},
+            meta={"domain": host_of(url), "description": string_at(fields, "description")},
         )
-
-
-def _make_record(file: OpenFile, raw: bytes, digest: Digest) -> SourceRecord | Reject:
-    item = JsonObject(file.label, 1, "line", raw, {})
-    try:
-        fields, text = split_front_matter(raw.decode("utf-8", "replace").replace("\r\n", "\n"))
-    except RecordError as exc:
-        return item.reject(str(exc))
-    payload = {"fields": fields, "text": text, "path": file.name, "file": file.citation}
-    return item.record(MarkdownReader.name, file.name, digest(raw), payload)
 
 
 def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
     """Return the title, and the text without a heading that repeats it."""
     heading = _HEADING.match(text)
     title = heading[1].rstrip(" \t#") if heading else ""
-    named = read_string(fields.get("title"))
+    named = string_at(fields, "title")
     if heading and title and named in (None, title):
         rest = text[heading.end() :].strip()
         return title, rest or title
@@ -146,15 +156,11 @@ def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -
     return named or (dated[2] if dated else "") or path.stem, text.strip()
 
 
-def _read_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
+def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
     """Return the date from front matter or file name, or None."""
     named = _NAMED_DATE.fullmatch(path.stem)
     dates = (fields[name] for name in _DATES if fields.get(name))
-    return next(dates, named[1] if named else None)
-
-
-def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
-    date = _read_date(fields, path)
+    date = next(dates, named[1] if named else None)
     return None if date is None else moment(date)
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from engine.errors import RecordError
 from engine.extras import how_to_install
-from engine.ingest.dates import written_at
+from engine.ingest.fields import written_at
 from engine.messages import Message
 from engine.page.metadata import decode_page
 from engine.text.chunks import MAXIMUM, Block, token_count

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.dates import read_zoned_time, zoned_or_utc
+from engine.ingest.fields import read_zoned_time, zoned_or_utc
 
 MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
 
