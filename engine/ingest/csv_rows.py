@@ -55,8 +55,11 @@ def csv_rows(
     with. Raises InputError if there is no header.
     """
     feed = _Lines(stream)
-    header = _read_header(csv.reader(feed), is_header)
-    if header is None:
+    header: list[str] = []
+    with suppress(csv.Error):
+        first = next((row for row in csv.reader(feed) if row), [])
+        header = [column.removeprefix("\ufeff").strip() for column in first]
+    if not is_header(header):
         raise InputError(
             Message("{label} does not begin with the columns of the archive.", label=label),
             fix=Message("The first line must name {expected}.", expected=expected),
@@ -144,17 +147,6 @@ class _Lines:
             text, problem = raw.decode("utf-8", "replace"), "invalid UTF-8"
         self.problem = self.problem or problem
         return text
-
-
-def _read_header(
-    rows: Iterator[list[str]], is_header: Callable[[Sequence[str]], bool]
-) -> list[str] | None:
-    try:
-        first = next((row for row in rows if row), [])
-    except csv.Error:
-        return None
-    columns = [column.removeprefix("\ufeff").strip() for column in first]
-    return columns if is_header(columns) else None
 
 
 def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:

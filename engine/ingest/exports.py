@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from engine.errors import InputError
 from engine.ingest.detect import READERS
-from engine.ingest.formats.documents import DocumentReader, documents_prevail
-from engine.ingest.formats.markdown import MarkdownReader
+from engine.ingest.formats.documents import DocumentReader, MarkdownReader, documents_prevail
 from engine.ingest.reader import Reader, sample_ahead
 from engine.ingest.records import Defaults
 from engine.ingest.sources import FolderSource, Source

@@ -1,11 +1,11 @@
-"""The reader interface of a format, and base classes for formats of JSON and CSV."""
+"""Base classes for the readers of formats, of JSON and of CSV among them."""
 
 import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Literal, Protocol
+from typing import Literal, Self
 
 import orjson
 
@@ -17,6 +17,7 @@ from engine.ingest.records import (
     RawRecord,
     Reject,
     SourceRecord,
+    TableLayout,
     build_fingerprint,
     reject_record,
 )
@@ -53,33 +54,6 @@ class Sample:
     columns: Mapping[str, str] = field(default_factory=dict)  # that the command names
 
 
-class Reader(Protocol):
-    """One format. docs/extending.md tells how to add one."""
-
-    name: str
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of corpus that it may fill, the usual one first."""
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the files of a folder or zip that hold records, in the order to read them."""
-
-    def recognises(self, sample: Sample) -> bool:
-        """Tell whether the beginning of a file looks like this format."""
-
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        """Yield the records of the named files, in order, without normalising them.
-
-        Raises InputError if a file cannot be read further.
-        """
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        """Translate a record's payload. Raises RecordError."""
-
-
 @dataclass(frozen=True, slots=True)
 class OpenFile:
     """A file of a source while it is read."""
@@ -101,19 +75,47 @@ class OpenFile:
         return self.source.citation(self.name)
 
 
-class FileReader:
-    """Reads file by file; of a folder or zip those whose names match a pattern.
+class Reader:
+    """One format; docs/extending.md tells how to add one.
 
-    Readers give the records of a file in `read_records`, and their ids in `identify`.
+    It is read file by file: subclasses give the records of a file in `read_records`, and their ids
+    in `identify`.
     """
 
     name: str
-    kinds: tuple[Kind, ...]
-    pattern = ""  # "" = none of them
+    kinds: tuple[Kind, ...]  # of corpus that it may fill, the usual one first
+    pattern = ""  # of the names of its files in a folder or zip; "" = it reads none there
     marks: tuple[str, ...] = ()  # of what it makes of a file: part of each digest
+    layout: TableLayout | None = None  # of the file, if it is a table
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the files of a folder or zip that hold records, in the order to read them."""
         return members_named(self.pattern, names) if self.pattern else ()
+
+    def recognises(self, sample: Sample) -> bool:
+        """Tell whether the beginning of a file looks like this format."""
+        raise NotImplementedError
+
+    def prepare(
+        self,
+        source: Source,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002
+        defaults: Defaults,  # noqa: ARG002
+    ) -> Self:
+        """Return the reader of these files, which it may look at.
+
+        Raises UnknownFormat, UsageError, InputError.
+        """
+        return self
+
+    def tell_guesses(
+        self,
+        source: Source,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002
+        defaults: Defaults,  # noqa: ARG002
+    ) -> Iterable[Message]:
+        """Return what is guessed about how the files are read."""
+        return ()
 
     def find_owner(self, source: Source, defaults: Defaults) -> str | None:  # noqa: ARG002
         """Return whose export it is, "" if nothing says so; None where documents need no owner.
@@ -125,6 +127,10 @@ class FileReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
+        """Yield the records of the named files, in order, without normalising them.
+
+        Raises InputError if a file cannot be read further.
+        """
         owner = self.find_owner(source, defaults)
         marks = self.marks if owner is None else (owner,)
         digest = build_fingerprint(defaults, self.name, *marks)
@@ -154,10 +160,11 @@ class FileReader:
         return value.get("id")
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
+        """Translate a record's payload. Raises RecordError."""
         raise NotImplementedError
 
 
-class JsonReader(FileReader):
+class JsonReader(Reader):
     """Reads objects from lines or from one array, whichever the file contains.
 
     Readers of other shapes override `read_records`, and `recognises` in place of `fits`.

@@ -14,9 +14,7 @@ from engine.ingest.detect import (
     recognise_file,
 )
 from engine.ingest.exports import no_export, share_files
-from engine.ingest.formats.jsonl import TableReader
 from engine.ingest.formats.mastodon import is_direct
-from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.reader import Reader, build_sample, only_own_words
 from engine.ingest.records import (
     Bookmark,
@@ -51,7 +49,7 @@ class RecordStream:
             format=reader.name,
             kinds=(Kind.PERSONAL,) if request.direct else reader.kinds,
             total_bytes=source.total_bytes(names),
-            table=reader.layout if isinstance(reader, TableReader) else None,
+            table=reader.layout,
             guesses=tuple(_list_guesses(source, reader, names, defaults)),
         )
         self.source = source
@@ -126,8 +124,7 @@ def _list_guesses(
     source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
 ) -> Iterator[Message]:
     """Yield what is guessed about how the files are read, for those who can say it better."""
-    if isinstance(reader, WhatsAppReader):
-        yield from reader.tell_guesses(source, names, defaults)
+    yield from reader.tell_guesses(source, names, defaults)
     if reader.name in PUBLIC_FORMATS and not defaults.kind:
         yield Message(
             "{name} is read as a document, which all who search here may read. If it is private:"
@@ -172,8 +169,7 @@ def open_source(
         source = source_at(request.where, watch, request.skipped)
     try:
         reader, names = _choose_reader(source, request)
-        if isinstance(reader, TableReader):
-            reader = reader.with_layout(source, names[0], request.defaults)
+        reader = reader.prepare(source, names, request.defaults)
         return RecordStream(source, reader, names, request)
     except BaseException:
         source.close()

@@ -128,11 +128,11 @@ class TableLayout:
     @property
     def usual_kinds(self) -> tuple[Kind, ...]:
         """The kinds that it may fill, the usual one first: what looks like messages is personal."""
-        return (
-            (Kind.PERSONAL, *(k for k in Kind if k != Kind.PERSONAL))
-            if self.is_chat
-            else tuple(Kind)
-        )
+        if self.kind == Kind.PERSONAL:  # exported chats and notes stay personal
+            return (Kind.PERSONAL,)
+        usual = self.kind if self.kind in set(Kind) else ""
+        first = Kind(usual or (Kind.PERSONAL if self.is_chat else Kind.TWEETS))
+        return (first, *(kind for kind in Kind if kind != first))
 
     @property
     def unused(self) -> list[str]:

@@ -21,7 +21,7 @@ from engine.ingest.fields import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import FileReader, OpenFile, Reader, Sample
+from engine.ingest.reader import OpenFile, Reader, Sample
 from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import read_whole
 from engine.messages import Message
@@ -33,7 +33,7 @@ _FACET = "app.bsky.richtext.facet#"
 _MAX_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
-class BlueskyReader(FileReader):
+class BlueskyReader(Reader):
     """Reads the posts and reposts of a repository, in the order of their keys."""
 
     name = "bluesky"

@@ -26,7 +26,7 @@ from engine.ingest.fields import (
 )
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import FileReader, OpenFile, Reader, Sample
+from engine.ingest.reader import OpenFile, Reader, Sample
 from engine.ingest.records import PARTS_VERSION, PostFields, RawRecord, Reject
 from engine.ingest.streams import read_whole
 from engine.messages import Message
@@ -78,7 +78,7 @@ def _read_date(entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-class BlogFeedReader(FileReader):
+class BlogFeedReader(Reader):
     """Reads the entries of a feed with their whole text."""
 
     name = "feed"

@@ -15,7 +15,7 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 import copy
 import io
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -73,19 +73,14 @@ _LONGEST_SOURCE = 40  # characters of the name of a network or paper
 class TableReader(JsonReader):
     """What both shapes of the plain format share. `layout` is that of one source."""
 
-    kinds = tuple(Kind)  # tweets first
-    layout: TableLayout | None = None
+    kinds: tuple[Kind, ...] = tuple(Kind)  # tweets first
 
-    def with_layout(self, source: Source, name: str, defaults: Defaults) -> Self:
-        """Return the reader of one file, which it has looked at.
-
-        Raises UnknownFormat, UsageError, InputError.
-        """
+    def prepare(self, source: Source, names: Sequence[str], defaults: Defaults) -> Self:
         reader = copy.copy(self)
-        reader.layout = self._look_at_layout(source, name, defaults)
+        reader.layout = self._look_at_layout(source, names[0], defaults)
         if reader.layout:
             reader.marks = tuple(filter(None, [layout_mark(reader.layout)]))
-            reader.kinds = _kinds_of(reader.layout.kind) or reader.layout.usual_kinds
+            reader.kinds = reader.layout.usual_kinds
         return reader
 
     @abstractmethod
@@ -175,16 +170,6 @@ class JsonlReader(TableReader):
         return json_objects(file.label, file.stream, longest)
 
 
-def _kinds_of(kind: str) -> tuple[Kind, ...]:
-    """Return the kinds that an exported corpus may fill; chats and notes fill their own alone."""
-    if kind not in set(Kind):
-        return ()
-    first = Kind(kind)
-    return (
-        (first,) if first is Kind.PERSONAL else (first, *(each for each in Kind if each != first))
-    )
-
-
 class JsonlCsvReader(TableReader):
     """Reads the rows of a table."""
 
@@ -218,8 +203,8 @@ class JsonlCsvReader(TableReader):
 
     def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         if self.layout is None:
-            return
-        yield from table_rows(file.label, file.stream, self.layout)
+            return iter(())
+        return table_rows(file.label, file.stream, self.layout)
 
 
 def no_table(name: str, head: bytes) -> UnknownFormat:

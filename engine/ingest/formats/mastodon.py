@@ -20,7 +20,7 @@ from engine.ingest.fields import (
     text_of,
 )
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import FileReader, OpenFile, Reader, Sample, change_values, json_arrays
+from engine.ingest.reader import OpenFile, Reader, Sample, change_values, json_arrays
 from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
@@ -48,7 +48,7 @@ def holds_direct(source: Source, name: str) -> bool:
         )
 
 
-class MastodonReader(FileReader):
+class MastodonReader(Reader):
     """Reads `outbox.json`, one activity at a time."""
 
     name = "mastodon"

@@ -1,6 +1,6 @@
-"""Reads Meta's JSON exports: posts of Facebook, Instagram and Threads, messages of Messenger.
+"""Reads Meta's exports: posts of Facebook, Instagram and Threads, messages of Messenger.
 
-All write UTF-8 as if each of its bytes were a character. Messages come in two layouts:
+All JSON writes UTF-8 as if each of its bytes were a character. Messages come in two layouts:
 {"participants": [{"name": ...}], "messages": [{"sender_name", "timestamp_ms", "content"}]}, and
 that of encrypted chats, {"participants": ["Ana"], "threadName": ..., "messages": [{"senderName",
 "timestamp", "text"}]}.
@@ -9,9 +9,11 @@ that of encrypted chats, {"participants": ["Ana"], "threadName": ..., "messages"
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC
 from pathlib import PurePosixPath
 
 import orjson
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.ingest.fields import (
     as_mapping,
@@ -22,12 +24,13 @@ from engine.ingest.fields import (
     read_mappings,
     read_number,
     read_strings,
+    read_written_time,
     string_at,
     text_of,
     zoned_or_utc,
 )
+from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import (
-    FileReader,
     JsonReader,
     OpenFile,
     Reader,
@@ -43,7 +46,10 @@ from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
 from engine.values import Flag, Kind
 
-_LARGEST_PROFILE, _LARGEST_CHAT = 1_000_000, 64 << 20  # bytes of a file
+_LARGEST_PROFILE, _LARGEST_CHAT, _LARGEST_PAGE = 1_000_000, 64 << 20, 64 << 20  # bytes of a file
+_PAGE, _PAGE_NAME = re.compile(rb"uiBoxWhite noborder|_a706"), r"your_posts[\w&]{0,100}\.html"
+# Classes of the box of a post, of its heading, its words and its date.
+_BOX, _HEADING, _PARAGRAPHS, _DATE = "_3-95", "_a6-h", "._2pin", "._2lem, ._a72d, ._a6-o"
 _SHOWN = frozenset(("media", "external_context", "place", "life_event", "text"))
 _USER_NAMES = frozenset(
     (
@@ -196,6 +202,69 @@ def _list_strings_within(items: list[Mapping[str, object]], *path: str) -> list[
     return [text for item in items if (text := string_at(item, *path))]
 
 
+class FacebookHtmlReader(Reader):
+    """Reads the posts of one's own timeline from Facebook's pages (`your_posts_1.html`).
+
+    A post is a box with a heading ("Ana updated her status."), words, and a date without a zone,
+    which is taken as UTC.
+    """
+
+    name = "facebook-html"
+    kinds = (Kind.SOCIAL,)
+    pattern = _PAGE_NAME
+
+    def recognises(self, sample: Sample) -> bool:
+        named = members_named(_PAGE_NAME, [sample.name])
+        return bool(named and _PAGE.search(sample.head))
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        page = LexborHTMLParser(read_whole(file.stream, _LARGEST_PAGE).decode("utf-8", "replace"))
+        for number, date in enumerate(page.css(_DATE), start=1):
+            box = _find_box(date)
+            if box is None or any(inner != date for inner in date.css(_DATE)):
+                continue  # a date within a date is the one that counts
+            written = " ".join(date.text(deep=True).split())
+            words = "\n\n".join(_read_paragraphs(box))
+            identity = made_id(written, words)
+            payload = {
+                "id": identity,
+                "text": words,
+                "date": written,
+                "media": box.css_first("img") is not None,
+                "place": f"{file.citation}#{identity}",
+            }
+            raw = f"{written}\0{words}".encode()
+            yield RawRecord(file.label, number, "record", raw, payload)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        media = payload.get("media") is True
+        words = string_at(payload, "text")
+        return PostFields(
+            text=words or text_of("[photo]" if media else None),
+            searched=None if words else "",
+            created_at=read_written_time(payload.get("date"), zone=UTC, is_day_first=None),
+            platform="facebook",
+            attribution=string_at(payload, "place"),
+            flags=Flag.of({Flag.MEDIA: media}),
+            mine=True,
+        )
+
+
+def _find_box(date: LexborNode) -> LexborNode | None:
+    node = date.parent
+    while node is not None and _BOX not in (node.attributes.get("class") or "").split():
+        node = node.parent
+    return node
+
+
+def _read_paragraphs(box: LexborNode) -> list[str]:
+    """Return the paragraphs of a box, without the heading, which is the first of several."""
+    texts = [html_text(node.html or "") for node in box.css(_PARAGRAPHS)]
+    if len(texts) > 1 and box.css_first(f".{_HEADING}") is None:
+        texts = texts[1:]
+    return [text for text in texts if text]
+
+
 class InstagramReader(MetaReader):
     """Reads posts. Stories and reels are in other files and are not read."""
 
@@ -273,7 +342,7 @@ class ThreadsReader(InstagramReader):
         return replace(fields, flags=flags)
 
 
-class MessengerReader(FileReader):
+class MessengerReader(Reader):
     """Reads the messages of Messenger and Instagram, one chat a file (`message_1.json`)."""
 
     name = "messenger"
@@ -376,6 +445,7 @@ def _list_message_files(message: Mapping[str, object]) -> list[str]:
 
 
 READERS: tuple[Reader, ...] = (
+    FacebookHtmlReader(),
     MessengerReader(),
     FacebookReader(),
     InstagramReader(),

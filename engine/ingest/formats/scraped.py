@@ -1,11 +1,11 @@
-"""Reads tweets as programs save them that read X's pages: snscrape, twscrape, and those for Nitter.
+"""Reads tweets as others save them: snscrape, twscrape, Nitter's readers, the Trump archive.
 
 snscrape and twscrape write the same fields, one object a line or one array. Nitter's readers write
 `{"tweets": [...], "threads": [[...], ...]}`, or the tweets alone.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
@@ -14,6 +14,7 @@ from engine.ingest.fields import (
     as_mapping,
     last_part,
     mapping_at,
+    read_flag,
     read_identifier,
     read_mappings,
     read_number,
@@ -22,9 +23,10 @@ from engine.ingest.fields import (
     read_zoned_time,
     string_at,
     text_of,
+    zoned_or_utc,
 )
 from engine.ingest.formats.tweets import read_device, tweet_id
-from engine.ingest.reader import JsonReader, OpenFile, Reader, Sample
+from engine.ingest.reader import CsvReader, JsonReader, OpenFile, Reader, Sample
 from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import HEAD, read_whole
 from engine.messages import Message
@@ -164,4 +166,56 @@ def _tweets_within(label: str, content: bytes) -> Iterator[RawRecord | Reject]:
         yield RawRecord(label, number, "record", orjson.dumps(tweet), tweet)
 
 
-READERS: tuple[Reader, ...] = (SnscrapeReader(), NitterReader())
+class _TrumpArchiveReader(Reader):
+    """Reads the records of the Trump archive, older and newer, from JSON and from CSV."""
+
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        return tweet_id(value)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        repost = read_flag(payload.get("isRetweet", payload.get("is_retweet")), "the repost flag")
+        deleted = read_flag(payload.get("isDeleted"), "isDeleted")
+        likes = payload.get("favorites", payload.get("favorite_count"))
+        reposts = payload.get("retweets", payload.get("retweet_count"))
+        return PostFields(
+            text=text_of(payload.get("text")),
+            created_at=zoned_or_utc(payload.get("date", payload.get("created_at"))),
+            platform="x",
+            engagement=read_number(likes) + read_number(reposts),
+            flags=Flag.of({Flag.REPOST: repost, Flag.DELETED: deleted}),
+            device=read_device(payload.get("device", payload.get("source"))),
+        )
+
+
+class TrumpArchiveJsonReader(_TrumpArchiveReader, JsonReader):
+    """Reads both JSON layouts."""
+
+    name = "trump-archive-json"
+
+    def fits(self, value: Mapping[str, object]) -> bool:
+        newer = {"id", "text", "date", "isRetweet"} <= value.keys()
+        older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
+        return newer or (older and "entities" not in value)
+
+
+class TrumpArchiveCsvReader(_TrumpArchiveReader, CsvReader):
+    """Reads both CSV layouts; columns are found by their names."""
+
+    name = "trump-archive-csv"
+    columns = "id, text, isRetweet and date"
+
+    def is_header(self, row: Sequence[str]) -> bool:
+        names = set(row)
+        return "text" in names and bool(
+            {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
+        )
+
+
+READERS: tuple[Reader, ...] = (
+    SnscrapeReader(),
+    NitterReader(),
+    TrumpArchiveJsonReader(),
+    TrumpArchiveCsvReader(),
+)

@@ -33,7 +33,6 @@ from engine.ingest.fields import (
 from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import (
     Digest,
-    FileReader,
     OpenFile,
     Reader,
     Sample,
@@ -79,7 +78,7 @@ _ZONE = re.compile(r"UTC(?=[+-])")
 _NOT_INCLUDED = "(File "  # "(File not included. Change data exporting settings to download.)"
 
 
-class TelegramReader(FileReader):
+class TelegramReader(Reader):
     """Reads `result.json`, one message at a time."""
 
     name = "telegram"

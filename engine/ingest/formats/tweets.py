@@ -1,4 +1,4 @@
-"""Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
+"""Reads tweets as X's exports, the v1.1 and v2 API and twarc write them."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,6 @@ from engine.ingest.fields import (
     as_mapping,
     list_strings,
     mapping_at,
-    read_flag,
     read_identifier,
     read_mappings,
     read_number,
@@ -21,9 +20,8 @@ from engine.ingest.fields import (
     read_zoned_time,
     string_at,
     text_of,
-    zoned_or_utc,
 )
-from engine.ingest.reader import CsvReader, Digest, JsonReader, Reader, Sample
+from engine.ingest.reader import Digest, JsonReader, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, RawRecord, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -341,58 +339,4 @@ class ApiReader(JsonReader):
         return tweet_post(payload)
 
 
-class TrumpArchiveJsonReader(JsonReader):
-    """Reads both JSON layouts."""
-
-    name = "trump-archive-json"
-    kinds = (Kind.TWEETS, Kind.SOCIAL)
-
-    def fits(self, value: Mapping[str, object]) -> bool:
-        newer = {"id", "text", "date", "isRetweet"} <= value.keys()
-        older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
-        return newer or (older and "entities" not in value)
-
-    def identify(self, value: Mapping[str, object]) -> object:
-        return tweet_id(value)
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _read_post(payload)
-
-
-class TrumpArchiveCsvReader(CsvReader):
-    """Reads both CSV layouts; columns are found by their names."""
-
-    name = "trump-archive-csv"
-    kinds = (Kind.TWEETS, Kind.SOCIAL)
-
-    columns = "id, text, isRetweet and date"
-
-    def is_header(self, row: Sequence[str]) -> bool:
-        names = set(row)
-        return "text" in names and bool(
-            {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
-        )
-
-    def identify(self, value: Mapping[str, object]) -> object:
-        return tweet_id(value)
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _read_post(payload)
-
-
-def _read_post(row: Mapping[str, object]) -> PostFields:
-    repost = read_flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag")
-    deleted = read_flag(row.get("isDeleted"), "isDeleted")
-    likes = row.get("favorites", row.get("favorite_count"))
-    reposts = row.get("retweets", row.get("retweet_count"))
-    return PostFields(
-        text=text_of(row.get("text")),
-        created_at=zoned_or_utc(row.get("date", row.get("created_at"))),
-        platform="x",
-        engagement=read_number(likes) + read_number(reposts),
-        flags=Flag.of({Flag.REPOST: repost, Flag.DELETED: deleted}),
-        device=read_device(row.get("device", row.get("source"))),
-    )
-
-
-READERS: tuple[Reader, ...] = (TrumpArchiveJsonReader(), ApiReader(), TrumpArchiveCsvReader())
+READERS: tuple[Reader, ...] = (ApiReader(),)

@@ -14,7 +14,7 @@ import orjson
 from engine.errors import RecordError
 from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
 from engine.ingest.fields import made_id, string_at, text_of, written_at
-from engine.ingest.reader import FileReader, OpenFile, Reader, Sample, is_mine, role_of
+from engine.ingest.reader import OpenFile, Reader, Sample, is_mine, role_of
 from engine.ingest.records import Defaults, PostFields, RawRecord, Reject
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
@@ -264,7 +264,7 @@ def message_id(moment: datetime | None, written: str, author: str, text: str) ->
     return RENEWED + made_id(when, author, " ".join(ATTACHED.sub("", words).split()))
 
 
-class WhatsAppReader(FileReader):
+class WhatsAppReader(Reader):
     """Reads a chat message by message; the first mebibyte shows how it writes dates."""
 
     name = "whatsapp"
