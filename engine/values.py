@@ -1,11 +1,9 @@
 """What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
-from functools import reduce
-from operator import or_
 from typing import Self, TypeVar
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
@@ -55,9 +53,13 @@ class Flag(IntFlag):
     CONTINUATION = 512  # the text belongs to that of an earlier post, and is searched there
 
     @classmethod
-    def of(cls, present: Mapping["Flag", object]) -> "Flag":
-        """Return the flags whose value is true."""
-        return reduce(or_, (flag for flag, value in present.items() if value), cls.NONE)
+    def of(cls, *present: tuple["Flag", object]) -> "Flag":
+        """Return the flags beside which something true stands."""
+        flags = cls.NONE
+        for flag, value in present:
+            if value:
+                flags |= flag
+        return flags
 
     @property
     def passed_on(self) -> str | None:

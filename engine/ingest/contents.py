@@ -31,11 +31,11 @@ def list_exports(request: SourceRequest, watch: Watch | None = None) -> Contents
         with closing(source_at(request.where, watch)) as source:
             if source.packed and request.format == AUTO:
                 return _list_contents(source, request)
-            return Contents(exports=_part_direct(source, request))
+            return Contents(exports=_split_direct(source, request))
     return Contents(exports=(request,))
 
 
-def _part_direct(source: Source, request: SourceRequest) -> tuple[SourceRequest, ...]:
+def _split_direct(source: Source, request: SourceRequest) -> tuple[SourceRequest, ...]:
     """Return the request, or one for the posts and one for the messages among them."""
     names = MastodonReader().members(source.files()) if source.packed else source.files()
     if request.defaults.kind or not any(holds_direct(source, name) for name in names):
@@ -49,7 +49,7 @@ def _list_contents(source: Source, request: SourceRequest) -> Contents:
     exports: list[SourceRequest] = []
     for form, files in shares.files.items():
         part = replace(request, format=form, files=files)
-        exports += _part_direct(source, part) if form == MastodonReader.name else (part,)
+        exports += _split_direct(source, part) if form == MastodonReader.name else (part,)
     taken = {name for share in shares.files.values() for name in share}
     unread: list[UnreadFile] = []
     for name in shares.loose:

@@ -189,7 +189,7 @@ def read_exported(record: SourceRecord) -> Document:
         mentions=tuple(map(make_storable, read_strings(payload.get("mentions")))),
         engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
         # Stitching adds that of threads again.
-        flags=Flag.of({flag: str(flag.name).lower() in flags for flag in Flag}) & ~Flag.THREAD,
+        flags=Flag.of(*((flag, str(flag.name).lower() in flags) for flag in Flag)) & ~Flag.THREAD,
         meta={
             name: value
             for key, given in meta.items()

@@ -64,13 +64,15 @@ def read_strings(value: object) -> list[str]:
 def mapping_at(value: object, *path: str) -> Mapping[str, object]:
     """Return the object at the end of a path of names; an empty mapping if there is none."""
     for name in path:
-        value = as_mapping(value).get(name)
-    return as_mapping(value)
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def string_at(value: object, *path: str) -> str | None:
     """Return the string at the end of a path of names, or None if none is there or it is empty."""
-    return read_string(mapping_at(value, *path[:-1]).get(path[-1]))
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) and value else None
 
 
 def list_strings(items: object, name: str) -> list[str]:

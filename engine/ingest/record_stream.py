@@ -58,13 +58,13 @@ class RecordStream:
         left = _remaining_files(source, names, after)
         self._records = _read_files(source, reader, left, defaults)
         if request.direct is not None:
-            self._records = _read_part(self._records, direct=request.direct)
+            self._records = _filter_direct(self._records, direct=request.direct)
         if defaults.only_mine:
             self._records = only_own_words(self._records, reader, defaults.author)
         if after:
-            self._take_up(after)
+            self._skip_read(after)
 
-    def _take_up(self, after: Bookmark) -> None:
+    def _skip_read(self, after: Bookmark) -> None:
         """Skip what was read before. Raises InputError."""
         self.source.missed()
         if after.file in self.source.skipped:
@@ -110,7 +110,7 @@ def _read_files(
         yield from source.missed()
 
 
-def _read_part(
+def _filter_direct(
     records: Iterable[SourceRecord | Reject], *, direct: bool
 ) -> Generator[SourceRecord | Reject]:
     """Yield what was sent to named people, or the rest."""

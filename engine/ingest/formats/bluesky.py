@@ -213,7 +213,7 @@ def _read_embed_flags(embed: Mapping[str, object], parent: str | None) -> Flag:
     kind = str(embed.get("$type") or "")
     has_media = kind.endswith(("images", "video", "recordWithMedia"))
     return Flag.of(
-        {Flag.REPLY: parent, Flag.QUOTE: "record" in kind.lower(), Flag.MEDIA: has_media}
+        (Flag.REPLY, parent), (Flag.QUOTE, "record" in kind.lower()), (Flag.MEDIA, has_media)
     )
 
 

@@ -120,7 +120,7 @@ class ConversationReader(JsonReader):
             attribution=f"{payload.get('file')}#{place}",
             tags=(),
             mentions=(),
-            flags=Flag.of({Flag.MEDIA: stand_in or files}),
+            flags=Flag.of((Flag.MEDIA, stand_in or files)),
             meta={"app": self.name, "model": model, "attachments": files},
             mine=role == "user",
         )

@@ -75,10 +75,9 @@ _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
 _PDF_WITHIN = 1024  # bytes
 _MEMBERS = {WORD: "word/document.xml", EPUB: "META-INF/container.xml"}
-_CONTENT_TYPES = "[Content_Types].xml"
 LARGEST_FILE = 256_000_000  # bytes
 _VERSION = "3"  # of what this reader makes of a file; part of every digest
-_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
+_DATA_ENDINGS = (".json", ".jsonl", ".js", ".csv")
 _LONGEST_TITLE = 100  # characters of a first line that is taken for one
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -115,18 +114,13 @@ def recognise_content(content: bytes) -> str:
     return OTHER if b"\0" in head and not utf16 else TEXT
 
 
-def _document_in(names: Sequence[str]) -> str | None:
-    """Return the form of a document whose zip has these members; None if it is not a document."""
-    forms = [form for form, member in _MEMBERS.items() if member in names]
-    return forms[0] if forms else OTHER if _CONTENT_TYPES in names else None
-
-
 def _recognise_zip(content: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _document_in(archive.namelist()) or OTHER
+            names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
         return DAMAGED
+    return next((form for form, member in _MEMBERS.items() if member in names), OTHER)
 
 
 def checked_form(name: str, content: bytes) -> str:
@@ -215,14 +209,12 @@ class DocumentReader(Reader):
 
 def documents_prevail(names: Sequence[str]) -> bool:
     """Tell whether a folder holds documents, and not notes or an export with some documents."""
-    counts = Counter(form_of(name) or _data_form(name) for name in names if _is_seen(name))
-    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0)
-    others = counts.pop(MARKDOWN, 0) + counts.pop(_DATA, 0)
+    seen = [name for name in names if _is_seen(name)]
+    counts = Counter(form_of(name) for name in seen)
+    data = sum(name.lower().endswith(_DATA_ENDINGS) for name in seen)
+    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0) - data
+    others = counts.pop(MARKDOWN, 0) + data
     return counts.total() > others or bool(pictures and not others and not unknown)
-
-
-def _data_form(name: str) -> str | None:
-    return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
 
 
 def _find_private(content: bytes, defaults: Defaults) -> str | None:
@@ -293,7 +285,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     return {}, text
 
 
-def moment(value: object) -> datetime:
+def _read_moment(value: object) -> datetime:
     """Read a date of front matter; one without a time is midnight, without a zone UTC.
 
     Raises RecordError.
@@ -305,7 +297,7 @@ def moment(value: object) -> datetime:
     return zoned_or_utc(value)
 
 
-def read_names(value: object) -> tuple[str, ...]:
+def _read_names(value: object) -> tuple[str, ...]:
     """Return the words of a list, or of a text separated by commas."""
     values = value.split(",") if isinstance(value, str) else value
     items = values if isinstance(values, list) else []
@@ -365,8 +357,8 @@ class MarkdownReader(Reader):
         url = next(filter(None, urls), None)
         title, body = _split_title(fields, text, path)
         folder = str(path.parent)
-        authors = read_names(fields.get("author")) or read_names(fields.get("authors"))
-        tags = (*read_names(fields.get("tags")), *read_names(fields.get("categories")))
+        authors = _read_names(fields.get("author")) or _read_names(fields.get("authors"))
+        tags = (*_read_names(fields.get("tags")), *_read_names(fields.get("categories")))
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
@@ -403,7 +395,7 @@ def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime 
     named = _NAMED_DATE.fullmatch(path.stem)
     dates = (fields[name] for name in _DATES if fields.get(name))
     date = next(dates, named[1] if named else None)
-    return None if date is None else moment(date)
+    return None if date is None else _read_moment(date)
 
 
 def _take_first_item(value: object) -> object:

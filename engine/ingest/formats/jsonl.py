@@ -29,9 +29,9 @@ from engine.ingest.fields import (
     read_flag,
     read_identifier,
     read_number,
+    read_string,
     read_strings,
     read_written_time,
-    string_at,
     text_of,
 )
 from engine.ingest.formats.tweets import is_from_x
@@ -107,26 +107,29 @@ class TableReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = read_identifier(payload.get("in_reply_to"))
-        flags = {flag: read_flag(payload.get(name), name) for name, flag in _FLAGS.items()}
-        title, text = string_at(payload, "title"), text_of(payload.get("text"))
+        flags = Flag.REPLY if answered else Flag.NONE
+        for name, flag in _FLAGS.items():
+            if read_flag(payload.get(name), name):
+                flags |= flag
+        title, text = read_string(payload.get("title")), text_of(payload.get("text"))
         created_at = read_written_time(payload.get("created_at"), zone=None, is_day_first=None)
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,
             created_at=created_at,
-            author=string_at(payload, "author"),
+            author=read_string(payload.get("author")),
             title=title,
-            role=string_at(payload, "role"),
-            lang=string_at(payload, "lang"),
-            url=string_at(payload, "url"),
+            role=read_string(payload.get("role")),
+            lang=read_string(payload.get("lang")),
+            url=read_string(payload.get("url")),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
             platform=_find_platform(payload, created_at),
-            thread=string_at(payload, "thread"),
-            attribution=string_at(payload, "attribution"),
+            thread=read_string(payload.get("thread")),
+            attribution=read_string(payload.get("attribution")),
             tags=tuple(read_strings(payload.get("tags"))) or None,
             engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
-            flags=Flag.of({**flags, Flag.REPLY: answered}),
-            device=string_at(payload, "device"),
+            flags=flags,
+            device=read_string(payload.get("device")),
             meta={
                 name: read_strings(payload.get(name)) for name in ("attachments", "participants")
             },
@@ -225,13 +228,13 @@ def _is_name(answered: str | None, own: object) -> bool:
 
 
 def _find_platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
-    if named := string_at(payload, "platform"):
+    if named := read_string(payload.get("platform")):
         return named
-    post_id, sent_by = read_identifier(payload.get("id")), string_at(payload, "device")
+    post_id, sent_by = read_identifier(payload.get("id")), read_string(payload.get("device"))
     of_x = payload.get(_OF_X) is True or is_own_device(sent_by) or "is_retweet" in payload
     if post_id and is_from_x(post_id, created_at, archive_of_x=of_x):
         return "x"
-    source = string_at(payload, "source")  # X has the program there, as a link
+    source = read_string(payload.get("source"))  # X has the program there, as a link
     return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None
 
 

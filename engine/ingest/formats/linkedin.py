@@ -66,7 +66,7 @@ def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
         platform=LinkedInReader.name,
         thread=_share_number(link),
         attribution=f"linkedin:post/{identity}",
-        flags=Flag.of({Flag.MEDIA: string_at(row, "MediaUrl")}),
+        flags=Flag.of((Flag.MEDIA, string_at(row, "MediaUrl"))),
         meta={"shared": shared, "visibility": string_at(row, "Visibility")},
         mine=True,
     )

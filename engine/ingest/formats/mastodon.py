@@ -123,7 +123,7 @@ def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
         attribution=attribution,
         tags=_list_tag_names(note, "Hashtag"),
         mentions=_list_tag_names(note, "Mention"),
-        flags=Flag.of({Flag.REPLY: note.get("inReplyTo"), Flag.MEDIA: note.get("attachment")}),
+        flags=Flag.of((Flag.REPLY, note.get("inReplyTo")), (Flag.MEDIA, note.get("attachment"))),
         meta={
             "attachments": [last_part(attachment.get("url")) for attachment in attachments],
             "content_warning": warning,

@@ -180,7 +180,7 @@ class FacebookReader(MetaReader):
             author=string_at(payload, "author"),
             platform=self.name,
             attribution=string_at(payload, "place"),
-            flags=Flag.of({Flag.MEDIA: media, Flag.REPOST: reposted}),
+            flags=Flag.of((Flag.MEDIA, media), (Flag.REPOST, reposted)),
             meta={
                 "attachments": [PurePosixPath(str(m.get("uri"))).name for m in media],
                 "shared": link,
@@ -245,7 +245,7 @@ class FacebookHtmlReader(Reader):
             created_at=read_written_time(payload.get("date"), zone=UTC, is_day_first=None),
             platform="facebook",
             attribution=string_at(payload, "place"),
-            flags=Flag.of({Flag.MEDIA: media}),
+            flags=Flag.of((Flag.MEDIA, media)),
             mine=True,
         )
 
@@ -301,7 +301,7 @@ class InstagramReader(MetaReader):
             author=string_at(payload, "author"),
             platform=self.name,
             attribution=string_at(payload, "place"),
-            flags=Flag.of({Flag.MEDIA: media}),
+            flags=Flag.of((Flag.MEDIA, media)),
             meta={"attachments": files},
             mine=True,
         )
@@ -338,7 +338,7 @@ class ThreadsReader(InstagramReader):
         media = read_mappings(mapping_at(payload, "post").get("media"))
         answers = any(mapping_at(medium, "text_app_post").get("is_reply") for medium in media)
         # A post of words alone is a medium without a file.
-        flags = Flag.of({Flag.MEDIA: fields.meta["attachments"], Flag.REPLY: answers})
+        flags = Flag.of((Flag.MEDIA, fields.meta["attachments"]), (Flag.REPLY, answers))
         return replace(fields, flags=flags)
 
 
@@ -396,7 +396,7 @@ class MessengerReader(Reader):
             tags=(),
             mentions=(),
             engagement=len(read_mappings(message.get("reactions"))),
-            flags=Flag.of({Flag.MEDIA: files}),
+            flags=Flag.of((Flag.MEDIA, files)),
             meta={
                 "channel": chat,
                 "attachments": files,

@@ -70,12 +70,10 @@ class SnscrapeReader(JsonReader):
             engagement=read_number(payload.get("likeCount"))
             + read_number(payload.get("retweetCount")),
             flags=Flag.of(
-                {
-                    Flag.REPOST: original,
-                    Flag.QUOTE: payload.get("quotedTweet") and not original,
-                    Flag.REPLY: answered or payload.get("inReplyToUser"),
-                    Flag.MEDIA: _has_media(payload.get("media")),
-                }
+                (Flag.REPOST, original),
+                (Flag.QUOTE, payload.get("quotedTweet") and not original),
+                (Flag.REPLY, answered or payload.get("inReplyToUser")),
+                (Flag.MEDIA, _has_media(payload.get("media"))),
             ),
             links=(*_read_links(payload), *_read_links(original)),
             device=string_at(payload, "sourceLabel") or read_device(payload.get("source")),
@@ -139,12 +137,10 @@ class NitterReader(JsonReader):
             platform="x",
             engagement=read_number(stats.get("likes")) + read_number(stats.get("retweets")),
             flags=Flag.of(
-                {
-                    Flag.REPOST: payload.get("is-retweet") is True,
-                    Flag.QUOTE: payload.get("quoted-post"),
-                    Flag.REPLY: payload.get("replying-to"),
-                    Flag.MEDIA: files,
-                }
+                (Flag.REPOST, payload.get("is-retweet") is True),
+                (Flag.QUOTE, payload.get("quoted-post")),
+                (Flag.REPLY, payload.get("replying-to")),
+                (Flag.MEDIA, files),
             ),
             meta={"attachments": files},
         )
@@ -184,7 +180,7 @@ class _TrumpArchiveReader(Reader):
             created_at=zoned_or_utc(payload.get("date", payload.get("created_at"))),
             platform="x",
             engagement=read_number(likes) + read_number(reposts),
-            flags=Flag.of({Flag.REPOST: repost, Flag.DELETED: deleted}),
+            flags=Flag.of((Flag.REPOST, repost), (Flag.DELETED, deleted)),
             device=read_device(payload.get("device", payload.get("source"))),
         )
 

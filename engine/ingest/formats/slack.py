@@ -115,7 +115,7 @@ class SlackReader(JsonReader):
             engagement=sum(
                 read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
             ),
-            flags=Flag.of({Flag.REPLY: answers, Flag.MEDIA: attached, Flag.REPOST: is_repost}),
+            flags=Flag.of((Flag.REPLY, answers), (Flag.MEDIA, attached), (Flag.REPOST, is_repost)),
             meta={
                 "channel": channel,
                 "attachments": files,

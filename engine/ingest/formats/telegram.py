@@ -136,11 +136,9 @@ class TelegramReader(Reader):
                 read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
             ),
             flags=Flag.of(
-                {
-                    Flag.REPOST: forwarded,
-                    Flag.REPLY: message.get("reply_to_message_id"),
-                    Flag.MEDIA: any(map(message.get, ("photo", "file", "media_type"))),
-                }
+                (Flag.REPOST, forwarded),
+                (Flag.REPLY, message.get("reply_to_message_id")),
+                (Flag.MEDIA, any(map(message.get, ("photo", "file", "media_type")))),
             ),
             meta={
                 "channel": title,

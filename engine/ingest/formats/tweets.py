@@ -138,7 +138,7 @@ def _read_links(tweet: Mapping[str, object], *kinds: str) -> Iterator[tuple[str,
     """Yield the short links among entities of these kinds, with what they stand for."""
     for kind in kinds:
         for link in read_mappings(mapping_at(tweet, "entities").get(kind)):
-            short, expanded = string_at(link, "url"), string_at(link, "expanded_url")
+            short, expanded = read_string(link.get("url")), read_string(link.get("expanded_url"))
             if short and expanded:
                 yield short, expanded
 
@@ -170,13 +170,11 @@ def _read_tweet_flags(
         _STATUS_LINK.fullmatch(expanded) for _short, expanded in links
     )
     return Flag.of(
-        {
-            Flag.TRUNCATED: cut,
-            Flag.REPOST: is_repost,
-            Flag.QUOTE: is_quote and not is_repost,
-            Flag.REPLY: _answered_id(tweet) or tweet.get("in_reply_to_screen_name"),
-            Flag.MEDIA: _list_media(tweet) or _list_media(mapping_at(tweet, "extended_tweet")),
-        }
+        (Flag.TRUNCATED, cut),
+        (Flag.REPOST, is_repost),
+        (Flag.QUOTE, is_quote and not is_repost),
+        (Flag.REPLY, _answered_id(tweet) or tweet.get("in_reply_to_screen_name")),
+        (Flag.MEDIA, _list_media(tweet) or _list_media(mapping_at(tweet, "extended_tweet"))),
     )
 
 
@@ -240,7 +238,7 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
     attachments = mapping_at(tweet, "attachments")
     kinds = {str(reference.get("type")) for reference in references}
-    flags = {flag: name in kinds for name, flag in _REFERENCES.items()}
+    flags = [(flag, name in kinds) for name, flag in _REFERENCES.items()]
     return PostFields(
         text=text_of(_repeated_v2(original) or _tweet_text(tweet)),
         created_at=read_zoned_time(tweet.get("created_at")),
@@ -254,7 +252,7 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
             *_describe_media(read_mappings(attachments.get("media"))),
             *(("poll", words) for p in _list_polls(attachments) if (words := _list_options(p))),
         ),
-        flags=Flag.of({Flag.MEDIA: attachments.get("media_keys"), **flags}),
+        flags=Flag.of((Flag.MEDIA, attachments.get("media_keys")), *flags),
         links=(*_read_links(tweet, "urls"), *_read_links(original, "urls")),
         device=string_at(tweet, "source"),
     )

@@ -323,7 +323,7 @@ class WhatsAppReader(Reader):
             platform=self.name,
             thread=chat,
             attribution=string_at(payload, "place"),
-            flags=Flag.of({Flag.MEDIA: media}),
+            flags=Flag.of((Flag.MEDIA, media)),
             meta={"channel": chat, "attachments": [attached[1] or attached[2]] if attached else []},
             mine=mine,
         )
