@@ -31,8 +31,8 @@ from pathlib import Path
 from rapidfuzz.distance import LCSseq
 
 from engine.errors import RecordError
-from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import DocumentReader
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Reject, SourceRecord, SourceRequest
 from engine.text.chunks import split_chunks, token_count
 

@@ -5,7 +5,7 @@
 
 Rows: `words`, every real headline of a year on its own day, posted by words alone to a chat that
 wants that (`unjudged on`). A recording and a language: the headlines of bench.forward, each the
-only story of its day, with a model's recorded answers, at each threshold. These were chosen by
+only story of its day, with a model's recorded answers, at each threshold. These were selected by
 hand, so that their number in a week says nothing, but what they are worth does. `weeks`: whole
 weeks of that year, drawn at random, of each day the stories that promise most, with a recording
 of their own: posts a week, and their worth as far as the texts are rated.
@@ -55,8 +55,8 @@ from bench.unjudged import (
 from bot.app import App
 from engine.chat import Chat
 from engine.feeds.feed import Story
-from engine.posting.choose import HITS, choose_finds, measure_promise
-from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
+from engine.posting.choose import PROMISE_HITS, measure_promise, select_finds
+from engine.posting.delivery import PostedTweet, SelectedFind, StoryFind, Subscription
 from engine.search import HitKind, Mode, Prophecy, SearchRequest
 
 _YEAR_OF = Collection("year", "trump_archive", "english", "en")
@@ -96,7 +96,7 @@ def _date(question: Question, prophecy: Prophecy) -> Found:
 async def search_words(app: App, question: Question) -> Prophecy:
     """Return what words alone find, as for a new story."""
     request = SearchRequest(
-        headline=question.read, limit=HITS, now=question.headline.date or NOW, judged=False
+        headline=question.read, limit=PROMISE_HITS, now=question.headline.date or NOW, judged=False
     )
     corpus = await app.corpora.get(question.collection.archive)
     return await app.prophet.prophesy(corpus, replace(request, mode=Mode.LEXICAL))
@@ -118,7 +118,7 @@ async def choose_promising(app: App, questions: Sequence[Question], number: int)
     return sorted(questions, key=lambda each: -promises[each.key])[:number]
 
 
-def post_days(subscription: Subscription, founds: Sequence[Found]) -> list[list[Chosen]]:
+def post_days(subscription: Subscription, founds: Sequence[Found]) -> list[list[SelectedFind]]:
     """Return what a chat is posted each day, which remembers what it was told."""
     posted: list[PostedTweet] = []
     posts = []
@@ -127,9 +127,9 @@ def post_days(subscription: Subscription, founds: Sequence[Found]) -> list[list[
         by_day[found.moment.date()].append(_build_find(number, found))
     for finds in (by_day[day] for day in sorted(by_day)):
         now = max(find.story.published for find in finds) + timedelta(hours=12)
-        chosen = choose_finds(subscription, finds, posted, now).chosen
-        posted += [_remember(each, now) for each in chosen]
-        posts.append(list(chosen))
+        selected = select_finds(subscription, finds, posted, now).selected
+        posted += [_remember(each, now) for each in selected]
+        posts.append(list(selected))
     return posts
 
 
@@ -147,15 +147,15 @@ def _build_find(number: int, found: Found) -> StoryFind:
     )
 
 
-def _remember(chosen: Chosen, now: datetime) -> PostedTweet:
-    candidate = chosen.hit.candidate
+def _remember(selected: SelectedFind, now: datetime) -> PostedTweet:
+    candidate = selected.hit.candidate
     return PostedTweet(
-        story_id=chosen.find.story.id,
-        corpus=chosen.find.corpus,
+        story_id=selected.find.story.id,
+        corpus=selected.find.corpus,
         external_id=candidate.external_id,
         text=candidate.text,
         posted_at=now,
-        kind=chosen.hit.kind,
+        kind=selected.hit.kind,
     )
 
 
@@ -167,13 +167,13 @@ class Rater:
             qid: move_to_threads(rated, firsts) for qid, rated in read_ratings(data).items()
         }
 
-    def rate(self, qid: str, chosen: Chosen) -> int | None:
+    def rate(self, qid: str, selected: SelectedFind) -> int | None:
         """Return the rating of what is posted for a headline, or None if nobody gave one."""
-        return self._ratings.get(qid, {}).get(chosen.hit.candidate.external_id)
+        return self._ratings.get(qid, {}).get(selected.hit.candidate.external_id)
 
 
 def describe(
-    founds: Sequence[Found], posts: Sequence[Sequence[Chosen]], rater: Rater
+    founds: Sequence[Found], posts: Sequence[Sequence[SelectedFind]], rater: Rater
 ) -> dict[str, object]:
     """Return the figures of a row."""
     qids = {found.question.headline.headline: found.question.headline.qid for found in founds}
@@ -192,12 +192,14 @@ def describe(
     }
 
 
-def print_unrated(founds: Sequence[Found], posts: Sequence[Sequence[Chosen]], rater: Rater) -> None:
+def print_unrated(
+    founds: Sequence[Found], posts: Sequence[Sequence[SelectedFind]], rater: Rater
+) -> None:
     """Print what is posted without a rating: headline, id and text."""
     qids = {found.question.headline.headline: found.question.headline.qid for found in founds}
-    for chosen in (each for post in posts for each in post):
-        title, candidate = chosen.find.story.title, chosen.hit.candidate
-        if rater.rate(qids[title], chosen) is None:
+    for selected in (each for post in posts for each in post):
+        title, candidate = selected.find.story.title, selected.hit.candidate
+        if rater.rate(qids[title], selected) is None:
             text = " ".join(candidate.text.split())
             print(f"{qids[title]}\t{candidate.external_id}\t{title}\t{text}")
 

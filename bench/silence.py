@@ -27,8 +27,8 @@ from bench.timing import Output, progress
 from bench.tweets import DATA
 from bench.unjudged import Collection, ask, load, open_archives, read_collections
 from bot.app import App
-from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.search import Mode
 

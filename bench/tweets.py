@@ -9,8 +9,8 @@ from pathlib import Path
 
 from engine.corpora import Document
 from engine.errors import RecordError
-from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.prophecy.headline import read_headline
 from engine.text.clean import make_searchable

@@ -44,8 +44,8 @@ from bench.tweets import DATA
 from bot.app import App, open_app
 from bot.settings import load_settings
 from db.corpus.documents import Documents
-from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.prophecy.headline import read_headline
 from engine.prophecy.rerank import TUNED_MODELS

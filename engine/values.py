@@ -52,6 +52,15 @@ class Flag(IntFlag):
     JOINED = 256  # the text goes on with that of later posts
     CONTINUATION = 512  # the text belongs to that of an earlier post, and is searched there
 
+    @classmethod
+    def of(cls, *present: tuple["Flag", object]) -> "Flag":
+        """Return the flags beside which something true stands."""
+        flags = cls.NONE
+        for flag, value in present:
+            if value:
+                flags |= flag
+        return flags
+
     @property
     def passed_on(self) -> str | None:
         """How a text holds words of somebody else: "repost", "quote", or None if it does not."""

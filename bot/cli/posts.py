@@ -13,12 +13,13 @@ from bot.cli.shared import Csv, Json, command_of
 from bot.commands.upcoming import REASONS
 from bot.console.screen import Output
 from bot.i18n.words import words_for
-from bot.jobs.digest import count_unchosen, preview_choice
+from bot.jobs.digest import count_unchosen, preview_selection
 from bot.replies.prophecy import hit_view
 from db.posting.subscriptions import Subscriptions
 from engine.errors import UsageError
-from engine.posting.choose import Choice, judgment_of, next_planned
-from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
+from engine.posting.choose import Selection, judgment_of
+from engine.posting.delivery import FindState, PostingMode, SelectedFind, Subscription
+from engine.posting.schedule import next_planned
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -84,7 +85,7 @@ async def write_previews(
         rows = [
             {"chat": _format_chat_name(preview.subscription)} | _post_row(post)
             for preview in previews
-            for post in preview.choice.chosen
+            for post in preview.selection.selected
         ]
         output.csv(rows, _POST_COLUMNS)
         return
@@ -114,7 +115,7 @@ class _Preview:
     """What would be posted in one chat."""
 
     subscription: Subscription
-    choice: Choice
+    selection: Selection
     unfound: dict[str, int]  # number of stories without candidates, by reason
     next_post: datetime | None
 
@@ -126,14 +127,14 @@ class _Preview:
             "title": subscription.chat.title,
             "mode": subscription.mode.value,
             "next_post": self.next_post,
-            "posts": [_post_row(post) for post in self.choice.chosen],
+            "posts": [_post_row(post) for post in self.selection.selected],
             "left_out": [
                 {
                     "headline": refused.find.story.title,
                     "link": refused.find.story.link,
                     "reason": refused.reason.value,
                 }
-                for refused in self.choice.left_out
+                for refused in self.selection.rejected
             ],
             "unfound": self.unfound,
         }
@@ -143,13 +144,13 @@ class _Preview:
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
         title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
         yield f"{_format_chat_name(self.subscription)}{title}: {self.subscription.mode}{when}"
-        for number, post in enumerate(self.choice.chosen, start=1):
+        for number, post in enumerate(self.selection.selected, start=1):
             view = hit_view(post.hit, post.find.story.published, _WORDS)
             yield f"{number}. {post.find.story.title}"
             yield f"   {view.date_text}, {view.age}: {' '.join(view.text.split())}"
-        if not self.choice.chosen:
+        if not self.selection.selected:
             yield "Nothing would be posted."
-        for left_out in self.choice.left_out:
+        for left_out in self.selection.rejected:
             reason = _WORDS.say(REASONS[left_out.reason])
             yield f"-  {left_out.find.story.title}: {reason}"
         for why, stories in self.unfound.items():
@@ -167,7 +168,7 @@ async def _build_preview(
     }
     return _Preview(
         subscription=subscription,
-        choice=await preview_choice(app, subscription, since=since, now=now),
+        selection=await preview_selection(app, subscription, since=since, now=now),
         unfound={why: stories for why, stories in named.items() if stories},
         next_post=next_planned(subscription, now),
     )
@@ -177,8 +178,8 @@ def _format_chat_name(subscription: Subscription) -> str:
     return subscription.chat.key
 
 
-def _post_row(chosen: Chosen) -> dict[str, object]:
-    story, find = chosen.find.story, chosen.hit.candidate
+def _post_row(selected: SelectedFind) -> dict[str, object]:
+    story, find = selected.find.story, selected.hit.candidate
     return {
         "headline": story.title,
         "link": story.link,
@@ -188,6 +189,6 @@ def _post_row(chosen: Chosen) -> dict[str, object]:
         "tweet_id": find.external_id,
         "tweet_url": find.url,
         "created_at": find.created_at,
-        "judgment": judgment_of(chosen.hit),
-        "score": round(chosen.hit.score, 4),
+        "judgment": judgment_of(selected.hit),
+        "score": round(selected.hit.score, 4),
     }

@@ -22,9 +22,10 @@ from bot.commands.headline_detection import (
 from bot.commands.intents import DialogueAct, Intent
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
-from engine.feeds.decide import same_story, words_of
+from engine.feeds.decide import is_near_duplicate, words_of
 from engine.page.article import find_links, first_link
-from engine.posting.choose import find_shortfall, is_quiet, judgment_of
+from engine.posting.choose import check_judgment, judgment_of
+from engine.posting.schedule import is_quiet
 from engine.prophecy.headline import read_headline
 from engine.search import HitKind, Prophecy
 
@@ -132,7 +133,7 @@ def worth_saying(prophecy: Prophecy, threshold: HitKind, unjudged_coverage: floa
         in_common = len(set(best.matched))
         covered = best.parts.get("lexical") or 0.0
         return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
-    return find_shortfall(best, threshold) is None
+    return check_judgment(best, threshold) is None
 
 
 def repeats_headline(text: str, headline: str) -> bool:
@@ -140,7 +141,7 @@ def repeats_headline(text: str, headline: str) -> bool:
     them, such as a quotation."""
     words, told = words_of(text), words_of(headline)
     quoted = len(told) >= _FEWEST_IN_COMMON and {*told} <= {*words}
-    return quoted or same_story(words, told)
+    return quoted or is_near_duplicate(words, told)
 
 
 class Plain(Enum):

@@ -25,8 +25,8 @@ from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.chat import say_city, zone_or_utc
 from engine.errors import UsageError
-from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
+from engine.posting.schedule import is_quiet, next_planned
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import HitKind
 

@@ -22,7 +22,7 @@ from bot.jobs.content import (
     content_from_json,
     content_to_json,
 )
-from bot.jobs.digest import count_unchosen, pictures_for, preview_choice, repeat_after
+from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
@@ -39,19 +39,19 @@ from db.posting.outbox import Outbox
 from engine.chat import Answer, zone_or_utc
 from engine.posting.choose import (
     WINDOW,
-    Choice,
-    LeftOut,
     MismatchReason,
     Reason,
+    RejectedFind,
     RejectionReason,
+    Selection,
 )
 from engine.posting.delivery import (
-    Chosen,
     DeliveryState,
     FindState,
     OwedPost,
     PastDelivery,
     PostingMode,
+    SelectedFind,
     Subscription,
 )
 
@@ -89,14 +89,14 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
     subscription = replace(
         await _find_subscription(request, app), since=None, thread=request.place.thread
     )
-    choice = await _choose_finds(app, subscription, request.now)
-    if not choice.chosen:
+    selection = await _select_finds(app, subscription, request.now)
+    if not selection.selected:
         text = words.say("Nothing to tell just now; /preview says why.")
         return reply_aside(request, text)
     zone = zone_or_utc(subscription.chat.time_zone)
     day = request.now.astimezone(zone).date()
     if request.place.platform not in app.posters:
-        items = await _store_answers(request, Answers(app.database), choice.chosen)
+        items = await _store_answers(request, Answers(app.database), selection.selected)
         compact = not request.known_chat.full_answers
         writes = app.client is not None
         return post_reply(
@@ -111,9 +111,9 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
     decision = OwedPost(
         subscription=subscription,
         key=f"today:{subscription.chat.id}:{request.event_id}",
-        content=content_to_json(build_post_content(choice.chosen, day)),
-        chosen=choice.chosen,
-        **pictures_for(subscription, choice.chosen),
+        content=content_to_json(build_post_content(selection.selected, day)),
+        selected=selection.selected,
+        **pictures_for(subscription, selection.selected),
         asked=True,
     )
     await Outbox(app.database).decide([decision], now=request.now, repeated_after=repeat_after(app))
@@ -121,7 +121,7 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
 
 
 async def _store_answers(
-    request: Request, answers: Answers, selected: Sequence[Chosen]
+    request: Request, answers: Answers, selected: Sequence[SelectedFind]
 ) -> list[PostItem]:
     """Store an answer for each find that is shown immediately."""
     items = []
@@ -141,26 +141,26 @@ async def _store_answers(
 async def _show_preview(request: Request, app: App) -> Reply:
     words = request.words
     subscription = await _find_subscription(request, app)
-    choice = await _choose_finds(app, subscription, request.now)
+    selection = await _select_finds(app, subscription, request.now)
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
-    if choice.chosen:
+    if selection.selected:
         lines.append(words.say("As of now it would tell:"))
-        for place, item in enumerate(choice.chosen, start=1):
-            lines += _describe_chosen(place, item, words)
+        for place, item in enumerate(selection.selected, start=1):
+            lines += _describe_selected(place, item, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
         lines += (hindered := await list_obstacles(request, subscription, app))
-    if choice.left_out:
-        lines += ["", words.say("Left out:"), *_left_out(choice.left_out, words)]
+    if selection.rejected:
+        lines += ["", words.say("Left out:"), *_list_rejected(selection.rejected, words)]
     unfound = await _count_unfound(app, subscription, request)
-    silent = subscription.mode is PostingMode.OFF or choice.chosen or choice.left_out
+    silent = subscription.mode is PostingMode.OFF or selection.selected or selection.rejected
     if not (silent or hindered or unfound):
         unfound = [words.say("No news has come from the feeds in the last day.")]
     lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
-    if subscription.compose and choice.chosen:
+    if subscription.compose and selection.selected:
         lines += ["", _draft_line(app, words)]
-        buttons = await _draft_button(request, app, choice.chosen[0])
+        buttons = await _draft_button(request, app, selection.selected[0])
     return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
 
 
@@ -171,7 +171,7 @@ def _draft_line(app: App, words: Words) -> str:
 
 
 async def _draft_button(
-    request: Request, app: App, chosen: Chosen
+    request: Request, app: App, selected: SelectedFind
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a button that writes the draft now, as it would follow the post.
 
@@ -179,7 +179,7 @@ async def _draft_button(
     """
     if app.client is None:
         return ()
-    [item] = await _store_answers(request, Answers(app.database), [chosen])
+    [item] = await _store_answers(request, Answers(app.database), [selected])
     draft = request.words.say("Draft")
     return ((answer_button(item.answer, draft, WRITE, item.answer.first),),)
 
@@ -190,19 +190,19 @@ def _describe_times(subscription: Subscription, request: Request) -> str:
     return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
-def _describe_chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
-    story = chosen.find.story
-    view = replace(hit_view(chosen.hit, story.published, words), rank=place)
+def _describe_selected(place: int, selected: SelectedFind, words: Words) -> Iterator[str]:
+    story = selected.find.story
+    view = replace(hit_view(selected.hit, story.published, words), rank=place)
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
     facts = filter(None, (view.date_text, view.age, *name_flags(view.flags, words)))
     yield f"   {', '.join(facts)}: {cut(view.text, _LONGEST_TEXT)}"
 
 
-def _left_out(left_out: Sequence[LeftOut], words: Words) -> Iterator[str]:
-    for left in left_out[:_LEFT_OUT_SHOWN]:
+def _list_rejected(rejected: Sequence[RejectedFind], words: Words) -> Iterator[str]:
+    for left in rejected[:_LEFT_OUT_SHOWN]:
         title = cut(left.find.story.title, _LONGEST_HEADLINE)
         yield f"- {title}: {words.say(REASONS[left.reason])}"
-    for reason in _count_reasons(left_out[_LEFT_OUT_SHOWN:], words):
+    for reason in _count_reasons(rejected[_LEFT_OUT_SHOWN:], words):
         yield f"- {reason}"
 
 
@@ -238,8 +238,8 @@ async def _find_subscription(request: Request, app: App) -> Subscription:
     return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
 
 
-async def _choose_finds(app: App, subscription: Subscription, now: datetime) -> Choice:
-    return await preview_choice(app, subscription, since=now - WINDOW, now=now)
+async def _select_finds(app: App, subscription: Subscription, now: datetime) -> Selection:
+    return await preview_selection(app, subscription, since=now - WINDOW, now=now)
 
 
 TODAY = Command(
@@ -262,9 +262,9 @@ PREVIEW = Command(
 )
 
 
-def _count_reasons(left_out: Iterable[LeftOut], words: Words) -> Iterator[str]:
+def _count_reasons(rejected: Iterable[RejectedFind], words: Words) -> Iterator[str]:
     """Yield each reason why finds are not posted, with their number, the most frequent first."""
-    for reason, number in Counter(find.reason for find in left_out).most_common():
+    for reason, number in Counter(find.reason for find in rejected).most_common():
         sentence = words.say(REASONS[reason])
         yield words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
 

@@ -34,7 +34,7 @@ from engine.chat import zone_or_utc
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import ExtraMissing, NotDrawn, SettingsError
 from engine.messages import Message
-from engine.posting.delivery import Chosen, Delivery, QuietDay
+from engine.posting.delivery import Delivery, QuietDay, SelectedFind
 from engine.search import Hit
 
 logger = logging.getLogger("presagio.deliver")
@@ -138,28 +138,30 @@ def build_quiet_content(quiet: QuietDay | None, day: date) -> NothingFound | Non
     return NothingFound(day=day, judged=quiet.judged)
 
 
-def build_post_content(items: tuple[Chosen, ...], day: date | None) -> PostContent:
-    """Return the post for the chosen stories."""
+def build_post_content(items: tuple[SelectedFind, ...], day: date | None) -> PostContent:
+    """Return the post for the selected stories."""
     return PostContent(stories=tuple(_to_named_story(item) for item in items), day=day)
 
 
-def build_picture_content(chosen: Chosen) -> PictureContent:
+def build_picture_content(selected: SelectedFind) -> PictureContent:
     """Return the picture of a find."""
     return PictureContent(
-        story=_to_named_story(chosen),
-        until=chosen.find.story.published,
-        hit=chosen.hit,
-        corpus=chosen.find.corpus,
+        story=_to_named_story(selected),
+        until=selected.find.story.published,
+        hit=selected.hit,
+        corpus=selected.find.corpus,
     )
 
 
-def build_draft_content(chosen: Chosen) -> DraftContent:
-    """Return the draft for a post whose first story is `chosen`."""
-    return DraftContent(story=_to_named_story(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
+def build_draft_content(selected: SelectedFind) -> DraftContent:
+    """Return the draft for a post whose first story is `selected`."""
+    return DraftContent(
+        story=_to_named_story(selected), hit=selected.hit, corpus=selected.find.corpus
+    )
 
 
-def _to_named_story(chosen: Chosen) -> NamedStory:
-    story = chosen.find.story
+def _to_named_story(selected: SelectedFind) -> NamedStory:
+    story = selected.find.story
     return NamedStory(title=story.title, link=story.link, source=story.source)
 
 

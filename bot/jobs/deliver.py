@@ -38,7 +38,6 @@ from engine.errors import (
     explain_error,
 )
 from engine.messages import Message
-from engine.posting.choose import pause_before
 from engine.posting.delivery import Delivery, LeasedDelivery
 
 logger = logging.getLogger("presagio.deliver")
@@ -53,8 +52,19 @@ _LOOK_SECONDS = 1.0  # between two checks for owed deliveries, while some are un
 _AT_ONCE = 20  # chats; Telegram accepts thirty messages a second from one bot
 _UNSURE = timedelta(seconds=30)  # after this, a message that arrived is surely shown
 _GIVE_UP_AFTER = timedelta(days=1)  # nobody wants yesterday's news
+_FIRST_DELAY, _LONGEST_DELAY = 5.0, 15 * 60.0  # seconds before another attempt
+_JITTER_SHARE = 0.2  # added at random, so that many clients do not retry at once
 # A message that may have arrived is looked up from this much before it was owed: clocks differ.
 _EARLIER = timedelta(minutes=10)
+
+
+def compute_backoff(attempts: int, jitter: float) -> timedelta:
+    """Return how long to wait after so many attempts (1 and up): each time twice as long.
+
+    `jitter` is a random number in 0..1.
+    """
+    delay = min(_FIRST_DELAY * 2.0 ** min(attempts - 1, 30), _LONGEST_DELAY)
+    return timedelta(seconds=delay * (1 + _JITTER_SHARE * jitter))
 
 
 class PostSender:
@@ -213,7 +223,7 @@ class PostSender:
             )
 
     def _choose_wait(self, error: DeliveryError, attempts: int) -> timedelta:
-        wait = pause_before(attempts, self._jitter())
+        wait = compute_backoff(attempts, self._jitter())
         if isinstance(error, SlowDown | _NotAsked):
             wait = max(wait, timedelta(seconds=error.seconds))
         return max(wait, _UNSURE) if isinstance(error, Unsure) else wait

@@ -25,28 +25,21 @@ from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import default_corpus, resolve_corpus
 from engine.errors import CorpusNotFound, explain_error
-from engine.posting.choose import (
-    GRACE,
-    WINDOW,
-    Choice,
-    choose_finds,
-    find_due_day,
-    instant_allowed,
-    next_look,
-)
+from engine.posting.choose import WINDOW, Selection, select_finds
 from engine.posting.delivery import (
-    Chosen,
     DueSubscription,
     FindState,
     OwedPost,
     PostingMode,
     QuietDay,
+    SelectedFind,
     StoryFind,
     Subscription,
 )
+from engine.posting.schedule import GRACE, find_due_day, instant_allowed, next_look
 
 _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
-_NOTHING = Choice(chosen=(), left_out=())
+_NOTHING = Selection(selected=(), rejected=())
 logger = logging.getLogger("presagio.digest")
 _READ = 10_000  # subscriptions read at once
 _PAGE = 500  # subscriptions decided in one transaction
@@ -81,9 +74,9 @@ async def find_corpus_name(app: App, chat: Chat) -> str | None:
     return (await find_corpus_names(app, [chat])).get(chat.id)
 
 
-async def preview_choice(
+async def preview_selection(
     app: App, subscription: Subscription, *, since: datetime, now: datetime
-) -> Choice:
+) -> Selection:
     """Return which finds since then the chat would be sent, and why the others would not be."""
     corpus = await find_corpus_name(app, subscription.chat)
     if corpus is None:
@@ -92,7 +85,7 @@ async def preview_choice(
     posted = await Subscriptions(app.database).list_posted(
         subscription.chat, since=now - _REMEMBERED
     )
-    return choose_finds(subscription, finds, posted, now, again_after=repeat_after(app))
+    return select_finds(subscription, finds, posted, now, again_after=repeat_after(app))
 
 
 async def count_unchosen(
@@ -105,7 +98,7 @@ async def count_unchosen(
 
 async def choose_for_posting(
     app: App, wanted: Sequence[DueSubscription], *, now: datetime
-) -> Mapping[int, Choice]:
+) -> Mapping[int, Selection]:
     """Return what is posted in each chat at `now`, by chat id; each chat may occur once.
 
     Finds that are below a threshold need not be among those that were left out.
@@ -118,7 +111,7 @@ async def choose_for_posting(
         await Subscriptions(app.database).posted_in(chats, since=now - _REMEMBERED) if chats else {}
     )
     return {
-        subscribed.chat.id: choose_finds(
+        subscribed.chat.id: select_finds(
             subscribed.subscription,
             finds.get(subscribed.chat.id, ()),
             posted.get(subscribed.chat.id, ()),
@@ -148,28 +141,31 @@ async def _list_finds(
 
 
 def build_owed_posts(
-    subscription: Subscription, choice: Choice, day: date | None, quiet: QuietDay | None = None
+    subscription: Subscription,
+    selection: Selection,
+    day: date | None,
+    quiet: QuietDay | None = None,
 ) -> Sequence[OwedPost]:
-    """Return the posts for a choice: one of a local date, or one of each story.
+    """Return the posts for a selection: one of a local date, or one of each story.
 
-    `quiet` is the state of the day's news where nothing was chosen and the chat wants to be told.
+    `quiet` is the state of the day's news where nothing was selected and the chat wants to be told.
     """
     if subscription.mode is PostingMode.DAILY and day:
-        return [_build_daily(subscription, choice.chosen, day, quiet)]
+        return [_build_daily(subscription, selection.selected, day, quiet)]
     return [
         OwedPost(
             subscription=subscription,
             key=f"story:{subscription.chat.id}:{post.find.story.id}",
             content=content_to_json(build_post_content((post,), None)),
-            chosen=(post,),
+            selected=(post,),
             **pictures_for(subscription, (post,)),
         )
-        for post in choice.chosen
+        for post in selection.selected
     ]
 
 
 def _build_daily(
-    subscription: Subscription, items: tuple[Chosen, ...], day: date, quiet: QuietDay | None
+    subscription: Subscription, items: tuple[SelectedFind, ...], day: date, quiet: QuietDay | None
 ) -> OwedPost:
     said = build_post_content(items, day) if items else build_quiet_content(quiet, day)
     wants_draft = subscription.compose and items
@@ -179,7 +175,7 @@ def _build_daily(
             filter(None, ("daily", str(subscription.chat.id), str(day), subscription.topic))
         ),
         content=content_to_json(said) if said else None,
-        chosen=items,
+        selected=items,
         **pictures_for(subscription, items),
         draft=content_to_json(build_draft_content(items[0])) if wants_draft else None,
         day=day,
@@ -193,7 +189,7 @@ class PostPictures(TypedDict):
     instead: tuple[str, ...]
 
 
-def pictures_for(subscription: Subscription, items: Sequence[Chosen]) -> PostPictures:
+def pictures_for(subscription: Subscription, items: Sequence[SelectedFind]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
     drawn = tuple(content_to_json(build_picture_content(post)) for post in items)
     match subscription.chat.picture:
@@ -220,7 +216,7 @@ async def decide_due_posts(app: App, *, now: datetime) -> int:
         # Chats of one corpus together: what was found in it is read once a page.
         chats = sorted(first.values(), key=lambda subscribed: subscribed.chat.corpus or "")
         pages = [chats[start : start + _PAGE] for start in range(0, len(chats), _PAGE)]
-        # While the database stores one page, the next is chosen.
+        # While the database stores one page, the next is selected.
         for start in range(0, len(pages), _AT_ONCE):
             await asyncio.gather(*map(posting_round.process_page, pages[start : start + _AT_ONCE]))
     if posting_round.failed:
@@ -289,7 +285,7 @@ class _Round:
             [
                 subscribed.subscription
                 for subscribed, day in zip(page, days, strict=True)
-                if day and not choices[subscribed.chat.id].chosen
+                if day and not choices[subscribed.chat.id].selected
             ]
         )
         return [
@@ -330,6 +326,6 @@ class _Round:
         for decision in made:
             self.posts += decision.content is not None
             if decision.day:
-                chat, finds = decision.subscription.chat.id, len(decision.chosen)
+                chat, finds = decision.subscription.chat.id, len(decision.selected)
                 fields = {"chat": chat, "day": decision.day, "finds": finds}
                 logger.info("decided", extra={"fields": fields})

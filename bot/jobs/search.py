@@ -14,7 +14,7 @@ from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.corpora import default_corpus
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story
-from engine.posting.choose import HITS, PROMISING, WINDOW, measure_promise
+from engine.posting.choose import LEAST_PROMISE, PROMISE_HITS, WINDOW, measure_promise
 from engine.posting.delivery import FindState, Promising
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
@@ -156,7 +156,7 @@ class StorySearch:
     async def _judge_waiting(self, names: Sequence[str], now: datetime) -> int:
         """Ask the model about stories that can still be posted, best first, while it answers."""
         since = now - WINDOW
-        await self.finds.give_up(found_before=since, below=PROMISING)
+        await self.finds.give_up(found_before=since, below=LEAST_PROMISE)
         judging = _Judging(self, now)
         waiting = await self.finds.find_promising(names, since=since, limit=_PAGE)
         unjudged = await judging.list_unjudged(names, since=since)
@@ -180,7 +180,7 @@ class StorySearch:
         """Answer a story from the texts of a corpus that are old enough."""
         request = SearchRequest(
             headline=Headline(text=story.text, original=story.title, date=story.published),
-            limit=HITS,
+            limit=PROMISE_HITS,
             now=now,
             filters=Filters(before=story.published - self._minimum_age),
             judged=judged,
@@ -206,7 +206,7 @@ class _Judging:
         final = late or permission.refused
         if permission.is_granted and self._failures < _MAX_FAILURES:
             await self._judge_story(waiting, corpus, final=final)
-        elif final and waiting.coverage >= PROMISING:
+        elif final and waiting.coverage >= LEAST_PROMISE:
             unjudged = await self._search.prophesy(corpus, waiting.story, self._now, judged=False)
             await self._keep_find(waiting, FindState.UNJUDGED, unjudged)
 
@@ -248,7 +248,7 @@ class _Judging:
             return
         if not withheld:
             self._failures += 1
-        if waiting.coverage < PROMISING:
+        if waiting.coverage < LEAST_PROMISE:
             if withheld:
                 await self._keep_find(waiting, FindState.DULL, None)
         elif final or withheld:

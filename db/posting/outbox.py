@@ -20,9 +20,8 @@ from db.pool import Store
 from db.posting.subscriptions import chat_of, read_posted
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
-from engine.posting.choose import RETOLD_AFTER, is_same_news
+from engine.posting.choose import RETOLD_AFTER, has_duplicate_story
 from engine.posting.delivery import (
-    Chosen,
     Delivery,
     DeliveryState,
     LeasedDelivery,
@@ -31,6 +30,7 @@ from engine.posting.delivery import (
     OwedPost,
     PastDelivery,
     PublicPost,
+    SelectedFind,
     StoryFind,
 )
 
@@ -77,7 +77,9 @@ async def _find_possible_posts(
         [decision.subscription.topic for decision in decisions],
         [None if decision.asked else decision.subscription.mode.value for decision in decisions],
     )
-    owed = [(n, decision, find) for n, decision in enumerate(decisions) for find in decision.chosen]
+    owed = [
+        (n, decision, find) for n, decision in enumerate(decisions) for find in decision.selected
+    ]
     repeated = await connection.fetch(
         sql["repeated"],
         [number for number, _, _ in owed],
@@ -99,7 +101,7 @@ async def _find_retold(
     connection: Connection, decisions: Sequence[OwedPost], now: datetime
 ) -> set[int]:
     """Return the decisions about news that their chats were told as another story."""
-    chats = {decision.subscription.chat.id for decision in decisions if decision.chosen}
+    chats = {decision.subscription.chat.id for decision in decisions if decision.selected}
     if not chats:
         return set()
     rows = await connection.fetch(
@@ -109,9 +111,9 @@ async def _find_retold(
     return {
         number
         for number, decision in enumerate(decisions)
-        for item in decision.chosen
+        for item in decision.selected
         for post in told.get(decision.subscription.chat.id, ())
-        if is_same_news(item.find, post)
+        if has_duplicate_story(item.find, post)
     }
 
 
@@ -139,11 +141,11 @@ class _Owed(NamedTuple):
     decision: OwedPost
     key: str
     content: str
-    chosen: Sequence[Chosen] = ()
+    selected: Sequence[SelectedFind] = ()
 
 
 def _list_deliveries(decision: OwedPost) -> list[_Owed]:
-    key, content, items = decision.key, decision.content, decision.chosen
+    key, content, items = decision.key, decision.content, decision.selected
     if content is None:
         return []
     owed = [
@@ -165,7 +167,7 @@ async def _owe_deliveries(
     posts = [
         (debt.decision.subscription, item, row["id"])
         for debt, row in zip(owed, rows, strict=True)
-        for item in debt.chosen
+        for item in debt.selected
     ]
     if not posts:
         return
@@ -200,9 +202,9 @@ def _delivery_row(owed: _Owed, now: datetime) -> tuple[object, ...]:
     return owed.key, wanted.chat.id, wanted.thread, owed.content, now, wanted.silent
 
 
-def _find_page(chosen: Chosen) -> tuple[int, int]:
-    """Return the page of the prophecy that shows only the chosen hit."""
-    first = chosen.find.prophecy.hits.index(chosen.hit)
+def _find_page(selected: SelectedFind) -> tuple[int, int]:
+    """Return the page of the prophecy that shows only the selected hit."""
+    first = selected.find.prophecy.hits.index(selected.hit)
     return first, first + 1
 
 

@@ -71,7 +71,7 @@ def telling_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:spared])
 
 
-def same_story(words: Sequence[str], other: Sequence[str]) -> bool:
+def is_near_duplicate(words: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
 
     They must name the same numbers ("5 dead" is not "7 dead") and share three quarters of their
@@ -148,7 +148,7 @@ class _Index:
             for story in alike.values()
             if abs(story.published - headline.published)
             <= (SAME_HEADLINE_WITHIN if words == story.words else SAME_WORDS_WITHIN)
-            and same_story(words, story.words)
+            and is_near_duplicate(words, story.words)
         )
         return min(fitting, key=lambda story: self._order[story.id], default=None)
 

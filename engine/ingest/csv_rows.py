@@ -12,13 +12,12 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from engine.errors import InputError
-from engine.ingest.dates import made_id, read_written_time
+from engine.ingest.fields import made_id, read_written_time
 from engine.ingest.parsers.html import html_text
-from engine.ingest.records import Reject, TableLayout
+from engine.ingest.records import RawRecord, Reject, TableLayout
 from engine.ingest.streams import Piece, decode_stream, raw_lines
 from engine.messages import Message
 
-Row = tuple[int, dict[str, object], bytes]
 _DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
 RowMap = Mapping[str, object]
 _THOUSANDS = re.compile(r"(\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+)(?:[.,]\d{1,2})?")
@@ -49,15 +48,18 @@ def csv_rows(
     is_header: Callable[[Sequence[str]], bool],
     expected: str,
     escape: Callable[[Sequence[str]], str | None] = lambda _: None,
-) -> Generator[Row | Reject]:
-    """Yield `(line, values by column, bytes)` for each row; the digest is made from the bytes.
+) -> Generator[RawRecord | Reject]:
+    """Yield the rows with their values by column.
 
     `expected` says what the header must name, and `escape` what a header lets quotes be escaped
     with. Raises InputError if there is no header.
     """
     feed = _Lines(stream)
-    header = _read_header(csv.reader(feed), is_header)
-    if header is None:
+    header: list[str] = []
+    with suppress(csv.Error):
+        first = next((row for row in csv.reader(feed) if row), [])
+        header = [column.removeprefix("\ufeff").strip() for column in first]
+    if not is_header(header):
         raise InputError(
             Message("{label} does not begin with the columns of the archive.", label=label),
             fix=Message("The first line must name {expected}.", expected=expected),
@@ -67,7 +69,7 @@ def csv_rows(
 
 def table_rows(
     label: str, stream: io.BufferedReader, layout: TableLayout
-) -> Generator[Row | Reject]:
+) -> Generator[RawRecord | Reject]:
     """Yield the same for a table that is read as `layout` says."""
     feed = _Lines(decode_stream(stream, layout.encoding))
     rows = csv.reader(feed, delimiter=layout.delimiter)
@@ -85,7 +87,7 @@ def _body_rows(
     names: Sequence[str],
     *,
     fit: Callable[[Sequence[str]], Sequence[str]] = lambda row: row,
-) -> Generator[Row | Reject]:
+) -> Generator[RawRecord | Reject]:
     while True:
         first, feed.problem = feed.number + 1, None
         try:
@@ -101,7 +103,7 @@ def _body_rows(
             continue  # spreadsheets write their empty rows, too
         elif len(row) == len(names):
             value: dict[str, object] = dict(zip(names, row, strict=True))
-            yield first, value, "\x1f".join(row).encode()
+            yield RawRecord(label, first, "line", "\x1f".join(row).encode(), value)
         else:
             reason = f"{len(row)} columns where the first line names {len(names)}"
             if len(row) > len(names):
@@ -145,17 +147,6 @@ class _Lines:
             text, problem = raw.decode("utf-8", "replace"), "invalid UTF-8"
         self.problem = self.problem or problem
         return text
-
-
-def _read_header(
-    rows: Iterator[list[str]], is_header: Callable[[Sequence[str]], bool]
-) -> list[str] | None:
-    try:
-        first = next((row for row in rows if row), [])
-    except csv.Error:
-        return None
-    columns = [column.removeprefix("\ufeff").strip() for column in first]
-    return columns if is_header(columns) else None
 
 
 def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:

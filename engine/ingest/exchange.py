@@ -5,7 +5,7 @@ Records have the fields of the plain format, which other programs read, and what
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ import orjson
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     as_mapping,
     read_mappings,
     read_number,
@@ -166,7 +166,7 @@ def read_exported(record: SourceRecord) -> Document:
         **{name: payload[name] for name in ("device", *_LISTS) if payload.get(name)},
         **as_mapping(payload.get("meta")),
     }
-    flags = {str(flag.name).lower(): flag for flag in Flag}
+    flags = read_strings(payload.get("flags"))
     title, text = _read_text(payload.get("title")), make_storable(str(payload.get("text") or ""))
     language = _read_text(payload.get("lang"))
     document = Document(
@@ -188,7 +188,8 @@ def read_exported(record: SourceRecord) -> Document:
         tags=tuple(map(make_storable, read_strings(payload.get("tags")))),
         mentions=tuple(map(make_storable, read_strings(payload.get("mentions")))),
         engagement=read_number(payload.get("favorites")) + read_number(payload.get("retweets")),
-        flags=_join(flags[name] for name in read_strings(payload.get("flags")) if name in flags),
+        # Stitching adds that of threads again.
+        flags=Flag.of(*((flag, str(flag.name).lower() in flags) for flag in Flag)) & ~Flag.THREAD,
         meta={
             name: value
             for key, given in meta.items()
@@ -214,13 +215,6 @@ def _read_part(document: Document, fields: Mapping[str, object]) -> Part:
     )
     made = _search_text(document, part)
     return replace(part, search_text=_read_search(fields.get("searched"), made))
-
-
-def _join(flags: Iterable[Flag]) -> Flag:
-    joined = Flag.NONE
-    for flag in flags:
-        joined |= flag
-    return joined & ~Flag.THREAD  # which stitching adds again
 
 
 def _read_moment(value: object) -> datetime | None:

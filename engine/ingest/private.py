@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.errors import UnknownFormat
 from engine.ingest.chat_lines import looks_like_chat
-from engine.ingest.dates import as_mapping, read_mappings
+from engine.ingest.fields import as_mapping, read_mappings
 from engine.ingest.parsers.html import html_text
 from engine.ingest.records import Defaults
 from engine.ingest.streams import UTF_8, find_encoding
@@ -36,24 +36,24 @@ _NOT_READ = Message(
 
 
 @dataclass(frozen=True, slots=True)
-class _Foreign:
+class _UnreadExport:
     name: Message
     sign: re.Pattern[bytes]  # in the beginning of a file
     fix: Message = _NOT_READ
 
 
-_FOREIGN = (
-    _Foreign(
+_UNREAD_EXPORTS = (
+    _UnreadExport(
         Message("a page of Telegram's export"),
         re.compile(rb'class="(?:page_body (?:chat_page|list_page)|message default clearfix)'),
         Message("Give the whole folder, or its messages.html."),
     ),
-    _Foreign(
+    _UnreadExport(
         Message("a page of an export of Facebook or Instagram"),
         re.compile(rb'uiBoxWhite noborder|class="_a70[6e]"|class="[^"]*\b_a6-[ghop]\b'),
         _AS_JSON,
     ),
-    _Foreign(
+    _UnreadExport(
         Message("an export of Discord"),
         re.compile(
             rb'\{\s*"guild"\s*:\s*\{|^\W*AuthorID,Author,Date,Content|chatlog__message'
@@ -61,25 +61,25 @@ _FOREIGN = (
             rb"|^[^\w=]*+=++\s++Guild: "
         ),
     ),
-    _Foreign(
+    _UnreadExport(
         Message("messages of Google Chat"),
         re.compile(
             rb'"messages"\s*:\s*\[\s*\{\s*"creator"\s*:|"topic_id"\s*:.{0,400}"message_id"\s*:',
             re.S,
         ),
     ),
-    _Foreign(
+    _UnreadExport(
         Message("talks with Gemini"),
         re.compile(rb'"header"\s*:\s*"(?:Gemini Apps|Bard)"|>(?:Gemini Apps|Bard)<'),
     ),
-    _Foreign(
+    _UnreadExport(
         Message("talks with Grok"),
         re.compile(
             rb'"conversations"\s*:\s*\[\s*\{\s*"conversation"\s*:'
             rb'|"responses"\s*:\s*\[\s*\{\s*"response"\s*:'
         ),
     ),
-    _Foreign(Message("a backup of text messages"), re.compile(rb"<smses\b|<allsms\b")),
+    _UnreadExport(Message("a backup of text messages"), re.compile(rb"<smses\b|<allsms\b")),
 )
 # A record that lists entries with words and somebody who wrote them is a conversation.
 _SPEAKER_FIELDS = (
@@ -96,15 +96,15 @@ _FIX_CHAT = Message(
 )
 
 
-def refuse_private(
+def find_private_error(
     name: str, head: bytes, objects: Iterable[Mapping[str, object]], defaults: Defaults
 ) -> UnknownFormat | None:
     """Return the error for a file that holds messages and is not read; None for any other."""
     if defaults.kind:
         return None
-    if foreign := _find_foreign(head):
+    if export := _find_unread_export(head):
         return UnknownFormat(
-            Message("{name} is {what}.", name=name, what=foreign.name), fix=foreign.fix
+            Message("{name} is {what}.", name=name, what=export.name), fix=export.fix
         )
     if any(map(_is_conversation, objects)):
         return UnknownFormat(
@@ -114,7 +114,7 @@ def refuse_private(
     return None
 
 
-def refuse_chat(name: str, content: bytes, defaults: Defaults) -> UnknownFormat | None:
+def find_chat_error(name: str, content: bytes, defaults: Defaults) -> UnknownFormat | None:
     """Return the error for a text or page that looks like a chat; None for any other."""
     if defaults.kind or not reads_like_chat(content):
         return None
@@ -125,8 +125,8 @@ def describe_private(content: bytes, defaults: Defaults) -> str | None:
     """Return why a file among others may not become a document; None if it may."""
     if defaults.kind:
         return None
-    if foreign := _find_foreign(content[:_LOOKED_AT]):
-        return f"it is {foreign.name}, which would become public"
+    if export := _find_unread_export(content[:_LOOKED_AT]):
+        return f"it is {export.name}, which would become public"
     if reads_like_chat(content):
         return "it looks like a chat, which would become public; give it alone to say what it is"
     return None
@@ -144,8 +144,8 @@ def reads_like_chat(content: bytes) -> bool:
     return any(map(looks_like_chat, texts)) or len(_BUBBLES.findall(head)) >= _FEW_BUBBLES
 
 
-def _find_foreign(head: bytes) -> _Foreign | None:
-    return next((foreign for foreign in _FOREIGN if foreign.sign.search(head)), None)
+def _find_unread_export(head: bytes) -> _UnreadExport | None:
+    return next((export for export in _UNREAD_EXPORTS if export.sign.search(head)), None)
 
 
 def _is_conversation(record: Mapping[str, object]) -> bool:

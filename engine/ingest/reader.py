@@ -1,11 +1,11 @@
-"""The reader interface of a format, and base classes for formats of JSON and CSV."""
+"""Base classes for the readers of formats, of JSON and of CSV among them."""
 
 import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Literal, Self
 
 import orjson
 
@@ -14,18 +14,21 @@ from engine.ingest.csv_rows import csv_rows, first_row
 from engine.ingest.records import (
     Defaults,
     PostFields,
+    RawRecord,
     Reject,
     SourceRecord,
+    TableLayout,
     build_fingerprint,
-    external_id,
     reject_record,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import (
+    BOM,
     HEAD,
     LONGEST_RECORD,
     Piece,
     array_items,
+    named_arrays,
     skip_bom,
     spans_lines,
     split_lines,
@@ -35,6 +38,7 @@ from engine.messages import Message
 from engine.values import Flag, Kind
 
 Digest = Callable[[bytes], int]
+_SAMPLED_OBJECTS, _SAMPLE_SIZE = 20, 1 << 18  # objects, bytes
 _DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
 # "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
@@ -50,20 +54,75 @@ class Sample:
     columns: Mapping[str, str] = field(default_factory=dict)  # that the command names
 
 
-class Reader(Protocol):
-    """One format. docs/extending.md tells how to add one."""
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file of a source while it is read."""
 
+    source: Source
     name: str
+    stream: io.BufferedReader
+    defaults: Defaults
+    owner: str | None = None  # of the export, where another file names it
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of corpus that it may fill, the usual one first."""
+    def label(self) -> str:
+        """Its path, for people."""
+        return self.source.label(self.name)
+
+    @property
+    def citation(self) -> str:
+        """Its name without the folders that contain the export."""
+        return self.source.citation(self.name)
+
+
+class Reader:
+    """One format; docs/extending.md tells how to add one.
+
+    It is read file by file: subclasses give the records of a file in `read_records`, and their ids
+    in `identify`.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...]  # of corpus that it may fill, the usual one first
+    pattern = ""  # of the names of its files in a folder or zip; "" = it reads none there
+    marks: tuple[str, ...] = ()  # of what it makes of a file: part of each digest
+    layout: TableLayout | None = None  # of the file, if it is a table
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         """Return the files of a folder or zip that hold records, in the order to read them."""
+        return members_named(self.pattern, names) if self.pattern else ()
 
     def recognises(self, sample: Sample) -> bool:
         """Tell whether the beginning of a file looks like this format."""
+        raise NotImplementedError
+
+    def prepare(
+        self,
+        source: Source,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002
+        defaults: Defaults,  # noqa: ARG002
+    ) -> Self:
+        """Return the reader of these files, which it may look at.
+
+        Raises UnknownFormat, UsageError, InputError.
+        """
+        return self
+
+    def tell_guesses(
+        self,
+        source: Source,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002
+        defaults: Defaults,  # noqa: ARG002
+    ) -> Iterable[Message]:
+        """Return what is guessed about how the files are read."""
+        return ()
+
+    def find_owner(self, source: Source, defaults: Defaults) -> str | None:  # noqa: ARG002
+        """Return whose export it is, "" if nothing says so; None where documents need no owner.
+
+        The owner is part of each digest.
+        """
+        return None
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -72,60 +131,45 @@ class Reader(Protocol):
 
         Raises InputError if a file cannot be read further.
         """
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        """Translate a record's payload. Raises RecordError."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenFile:
-    """A file of a source while it is read."""
-
-    source: Source
-    name: str
-    label: str
-    citation: str
-    stream: io.BufferedReader
-    defaults: Defaults
-
-
-@contextmanager
-def open_file(source: Source, name: str, defaults: Defaults) -> Iterator[OpenFile]:
-    """Open a file of a source. Raises InputError."""
-    with source.open(name) as stream:
-        yield OpenFile(source, name, source.label(name), source.citation(name), stream, defaults)
-
-
-class FileReader:
-    """Reads file by file; of a folder or zip those whose names match a pattern."""
-
-    name: str
-    pattern = ""  # "" = none of them
-    marks: tuple[str, ...] = ()  # of what it makes of a file: part of each digest
-
-    def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(self.pattern, names) if self.pattern else ()
-
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = build_fingerprint(defaults, self.name, *self.marks)
+        owner = self.find_owner(source, defaults)
+        marks = self.marks if owner is None else (owner,)
+        digest = build_fingerprint(defaults, self.name, *marks)
         for name in names:
-            with open_file(source, name, defaults) as file:
+            with source.open(name) as stream:
+                file = OpenFile(source, name, stream, defaults, owner or None)
                 yield from self.read_file(file, digest)
 
     def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
         """Yield the records of one file, in order. Raises InputError."""
+        for item in self.read_records(file):
+            if isinstance(item, Reject):
+                yield item
+            else:
+                yield from self.split(item, digest)
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        """Yield the records of one file as they stand there, in order. Raises InputError."""
+        raise NotImplementedError
+
+    def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
+        """Turn what was read into records; usually it is one."""
+        yield item.record(self.name, self.identify(item.value), digest(item.raw))
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        """Return the id of a record."""
+        return value.get("id")
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        """Translate a record's payload. Raises RecordError."""
         raise NotImplementedError
 
 
-class JsonReader(FileReader):
+class JsonReader(Reader):
     """Reads objects from lines or from one array, whichever the file contains.
 
-    Readers of other shapes override `objects`, and `recognises` in place of `fits`.
+    Readers of other shapes override `read_records`, and `recognises` in place of `fits`.
     """
 
-    kinds: tuple[Kind, ...]
     longest = LONGEST_RECORD  # bytes of an object
 
     def recognises(self, sample: Sample) -> bool:
@@ -135,64 +179,28 @@ class JsonReader(FileReader):
         """Tell whether one object looks like a record of this format."""
         raise NotImplementedError
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        for item in self.objects(file):
-            if isinstance(item, Reject):
-                yield item
-            else:
-                yield from self.split(item, digest)
-
-    def objects(self, file: OpenFile) -> Iterator["JsonObject | Reject"]:
-        """Yield the objects of one file, in order. Raises InputError."""
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         return json_objects(file.label, file.stream, self.longest)
 
-    def split(self, item: "JsonObject", digest: Digest) -> Iterator[SourceRecord | Reject]:
-        """Turn one object of the file into its records; usually there is one."""
-        yield item.record(self.name, item.value.get("id"), digest(item.raw))
 
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        raise NotImplementedError
+def change_values(
+    items: Iterable[RawRecord | Reject],
+    change: Callable[[Mapping[str, object]], Mapping[str, object]],
+) -> Iterator[RawRecord | Reject]:
+    """Yield records with other fields, which `change` makes of theirs, and the same digest."""
+    for item in items:
+        yield item if isinstance(item, Reject) else replace(item, value=change(item.value))
 
 
-@dataclass(frozen=True, slots=True)
-class JsonObject:
-    """One object of a JSON file, with its place and its bytes."""
-
-    file: str
-    number: int
-    unit: Literal["line", "record"]
-    raw: bytes
-    value: Mapping[str, object]
-
-    def record(
-        self,
-        format: str,  # noqa: A002 - the name of the field
-        identity: object,
-        digest: int,
-        payload: Mapping[str, object] | None = None,
-    ) -> SourceRecord | Reject:
-        """Return the record with that id, or a reject if it cannot be used."""
-        try:
-            return SourceRecord(
-                file=self.file,
-                line=self.number,
-                unit=self.unit,
-                external_id=external_id(identity),
-                digest=digest,
-                format=format,
-                payload=self.value if payload is None else payload,
-            )
-        except RecordError as exc:
-            return self.reject(str(exc))
-
-    def reject(self, reason: str) -> Reject:
-        """Return the entry for the rejects report."""
-        return reject_record(self.file, self.unit, self.number, reason)
+def json_arrays(label: str, stream: io.BufferedReader, name: str) -> Iterator[RawRecord | Reject]:
+    """Yield the objects of every array that is the value of a key `name`, at any depth."""
+    for _header, pieces in named_arrays(stream, name):
+        yield from parse_objects(label, "record", pieces)
 
 
 def json_objects(
     label: str, stream: io.BufferedReader, longest: int = LONGEST_RECORD
-) -> Iterator[JsonObject | Reject]:
+) -> Iterator[RawRecord | Reject]:
     """Yield the objects of a file that is one array, one object a line, or objects over many lines.
 
     `longest` is what one of them may take, in bytes.
@@ -206,9 +214,25 @@ def json_objects(
     return parse_objects(label, "line", split_lines(stream, longest))
 
 
+def sample_ahead(source: Source, name: str, defaults: Defaults) -> Sample:
+    """Return the beginning of one of many files, which is closed again. Raises InputError."""
+    with source.open_ahead(name) as stream:
+        return build_sample(name, stream.read(_SAMPLE_SIZE), defaults)
+
+
+def build_sample(name: str, head: bytes, defaults: Defaults) -> Sample:
+    """Return what readers recognise a file by."""
+    head = head.removeprefix(BOM)
+    # The last line or object of the head may be cut: it is a reject here and is read in full later.
+    items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
+    objects = (item.value for item in items if isinstance(item, RawRecord))
+    first = tuple(islice(objects, _SAMPLED_OBJECTS))
+    return Sample(name=name, head=head, objects=first, columns=defaults.columns)
+
+
 def parse_objects(
     label: str, unit: Literal["line", "record"], pieces: Iterable[Piece]
-) -> Iterator[JsonObject | Reject]:
+) -> Iterator[RawRecord | Reject]:
     """Yield the JSON objects in pieces of a file."""
     for number, raw, problem in pieces:
         if problem:
@@ -222,7 +246,7 @@ def parse_objects(
         if sum(map(raw.count, (b"{", b"["))) > _DEEPEST and _is_deep(value):
             yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
         elif isinstance(value, dict):
-            yield JsonObject(label, number, unit, raw, value)
+            yield RawRecord(label, number, unit, raw, value)
         else:
             yield reject_record(label, unit, number, "not an object")
 
@@ -317,16 +341,11 @@ class CsvReader(JsonReader):
         """Return the character that quotes are escaped with; None if they are doubled."""
         return None
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
-        for row in csv_rows(
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        return csv_rows(
             file.label,
             file.stream,
             is_header=self.is_header,
             expected=self.columns,
             escape=self.escape,
-        ):
-            if isinstance(row, Reject):
-                yield row
-            else:
-                line, value, raw = row
-                yield JsonObject(file.label, line, "line", raw, value)
+        )

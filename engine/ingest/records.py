@@ -128,11 +128,11 @@ class TableLayout:
     @property
     def usual_kinds(self) -> tuple[Kind, ...]:
         """The kinds that it may fill, the usual one first: what looks like messages is personal."""
-        return (
-            (Kind.PERSONAL, *(k for k in Kind if k != Kind.PERSONAL))
-            if self.is_chat
-            else tuple(Kind)
-        )
+        if self.kind == Kind.PERSONAL:  # exported chats and notes stay personal
+            return (Kind.PERSONAL,)
+        usual = self.kind if self.kind in set(Kind) else ""
+        first = Kind(usual or (Kind.PERSONAL if self.is_chat else Kind.TWEETS))
+        return (first, *(kind for kind in Kind if kind != first))
 
     @property
     def unused(self) -> list[str]:
@@ -199,6 +199,42 @@ class SourceRecord:
     def reject(self, reason: str) -> Reject:
         """Return the entry for the rejects report."""
         return reject_record(self.file, self.unit, self.line, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """A record as it stands in a file: its place, the bytes that its digest is made of, fields."""
+
+    file: str
+    number: int
+    unit: Literal["line", "record"]
+    raw: bytes
+    value: Mapping[str, object]
+
+    def record(
+        self,
+        format: str,  # noqa: A002 - the name of the field
+        identity: object,
+        digest: int,
+        payload: Mapping[str, object] | None = None,
+    ) -> SourceRecord | Reject:
+        """Return the record with that id, or a reject if it cannot be used."""
+        try:
+            return SourceRecord(
+                file=self.file,
+                line=self.number,
+                unit=self.unit,
+                external_id=external_id(identity),
+                digest=digest,
+                format=format,
+                payload=self.value if payload is None else payload,
+            )
+        except RecordError as exc:
+            return self.reject(str(exc))
+
+    def reject(self, reason: str) -> Reject:
+        """Return the entry for the rejects report."""
+        return reject_record(self.file, self.unit, self.number, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -321,13 +321,17 @@ class InputSource(Source):
         return stream_chunks(read_chunks(name, self._stream))
 
     def open_ahead(self, name: str) -> io.BufferedReader:
+        return io.BufferedReader(io.BytesIO(self._read_ahead(name)[0]))
+
+    def open(self, name: str) -> io.BufferedReader:
+        # Readers may look at the beginning while they read.
+        return rewind_stream(*self._read_ahead(name))
+
+    def _read_ahead(self, name: str) -> tuple[bytes, io.BufferedReader]:
         if self._ahead is None:
             stream = super().open(name)
             self._ahead = stream.read(HEAD), stream
-        return io.BufferedReader(io.BytesIO(self._ahead[0]))
-
-    def open(self, name: str) -> io.BufferedReader:
-        return rewind_stream(*self._ahead) if self._ahead else super().open(name)
+        return self._ahead
 
 
 def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] = ()) -> Source:

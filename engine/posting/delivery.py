@@ -107,7 +107,7 @@ class QuietDay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class SelectedFind:
     """A find that is to be posted, with the hit that is shown."""
 
     find: StoryFind
@@ -119,14 +119,14 @@ class OwedPost:
     """What one chat is to be told, and the date that it closes.
 
     `picture` and `draft` are contents of further deliveries, which follow; if one is sent again,
-    the others are not. `instead` has the content of one delivery for each of `chosen`; they replace
-    the first, but not a draft.
+    the others are not. `instead` has the content of one delivery for each of `selected`; they
+    replace the first, but not a draft.
     """
 
     subscription: Subscription
     key: str  # idempotency key of the delivery
     content: str | None  # JSON; None: nothing is posted that day
-    chosen: tuple[Chosen, ...] = ()
+    selected: tuple[SelectedFind, ...] = ()
     picture: str | None = None
     instead: tuple[str, ...] = ()
     draft: str | None = None

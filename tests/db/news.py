@@ -13,10 +13,10 @@ from engine.chat import Chat
 from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed, NewHeadline, Story
 from engine.posting.delivery import (
-    Chosen,
     FindState,
     OwedPost,
     PostingMode,
+    SelectedFind,
     StoryFind,
     Subscription,
 )
@@ -131,11 +131,13 @@ async def found(
     )
 
 
-async def some_chosen(database: Database, number: int, *, corpus: str = "demo") -> list[Chosen]:
+async def some_chosen(
+    database: Database, number: int, *, corpus: str = "demo"
+) -> list[SelectedFind]:
     """Finds of different stories and different tweets."""
     stories = await some_stories(database, number)
     finds = [await found(database, story, [tweet(story.id)], corpus=corpus) for story in stories]
-    return [Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds]
+    return [SelectedFind(find=find, hit=find.prophecy.hits[0]) for find in finds]
 
 
 async def count(database: Database, table: str) -> int:
@@ -148,7 +150,7 @@ async def decide_daily(
     day: date,
     *,
     content: str | None,
-    chosen: Sequence[Chosen] = (),
+    selected: Sequence[SelectedFind] = (),
     now: datetime = NOW,
     picture: str | None = None,
     instead: Sequence[str] = (),
@@ -161,7 +163,7 @@ async def decide_daily(
             filter(None, ("daily", str(subscription.chat.id), str(day), subscription.topic))
         ),
         content=content,
-        chosen=tuple(chosen),
+        selected=tuple(selected),
         picture=picture,
         instead=tuple(instead),
         draft=draft,
@@ -173,7 +175,7 @@ async def decide_daily(
 async def decide_instant(
     outbox: Outbox,
     subscription: Subscription,
-    chosen: Chosen,
+    selected: SelectedFind,
     *,
     content: str,
     picture: str | None = None,
@@ -182,9 +184,9 @@ async def decide_instant(
     """Decide to tell one chat of one story."""
     post = OwedPost(
         subscription=subscription,
-        key=f"story:{subscription.chat.id}:{chosen.find.story.id}",
+        key=f"story:{subscription.chat.id}:{selected.find.story.id}",
         content=content,
-        chosen=(chosen,),
+        selected=(selected,),
         picture=picture,
     )
     return (await outbox.decide([post], now=now))[0]

@@ -19,8 +19,8 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from engine.corpora import Document
-from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.judge.judge import TEXT_LENGTH, cut_around
 from engine.prophecy.headline import read_headline

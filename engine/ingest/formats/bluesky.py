@@ -12,16 +12,17 @@ import libipld
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import (
-    as_mapping,
+from engine.ingest.fields import (
+    list_strings,
+    mapping_at,
     read_mappings,
-    read_string,
     read_strings,
+    string_at,
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -32,7 +33,7 @@ _FACET = "app.bsky.richtext.facet#"
 _MAX_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
-class BlueskyReader(FileReader):
+class BlueskyReader(Reader):
     """Reads the posts and reposts of a repository, in the order of their keys."""
 
     name = "bluesky"
@@ -43,22 +44,21 @@ class BlueskyReader(FileReader):
         # A length in one or two bytes, then a map of two entries that begins with "roots".
         return b"\xa2\x65roots" in sample.head[1:9]
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        content = read_whole(file.stream, LARGEST + 1)
-        did, entries = _read_repository(file.label, content)
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        did, entries = _read_repository(file.label, read_whole(file.stream, LARGEST + 1))
+        context = {"did": did, "author": file.defaults.author, "file": file.citation}
         for number, (key, value) in enumerate(entries, start=1):
-            identity = f"at://{did}/{key}"
-            payload = {
-                "record": value, "uri": identity, "did": did, "author": file.defaults.author,
-                "file": file.citation,
-            }  # fmt: skip
-            raw = orjson.dumps([identity, value], default=_plain_value, option=orjson.OPT_SORT_KEYS)
-            item = JsonObject(file.label, number, "record", raw, payload)
-            yield item.record(self.name, identity, digest(raw))
+            uri = f"at://{did}/{key}"
+            raw = orjson.dumps([uri, value], default=_plain_value, option=orjson.OPT_SORT_KEYS)
+            payload = {"record": value, "uri": uri, **context}
+            yield RawRecord(file.label, number, "record", raw, payload)
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        return value.get("uri")
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        record, uri = as_mapping(payload.get("record")), str(payload.get("uri"))
-        author = read_string(payload.get("author")) or read_string(payload.get("did"))
+        record, uri = mapping_at(payload, "record"), str(payload.get("uri"))
+        author = string_at(payload, "author") or string_at(payload, "did")
         attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
         if record.get("$type") == _REPOST:
             return _read_repost(record, author, attribution)
@@ -115,7 +115,7 @@ def _walk_tree(
 
 
 def _read_repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
-    address = _build_web_address(read_string(as_mapping(record.get("subject")).get("uri")))
+    address = _build_web_address(string_at(record, "subject", "uri"))
     return PostFields(
         text=text_of(address),
         created_at=zoned_or_utc(record.get("createdAt")),
@@ -136,17 +136,14 @@ def _read_post(
     text = record.get("text")
     if not isinstance(text, str):
         raise RecordError(Message("no text"))
-    reply, embed = as_mapping(record.get("reply")), as_mapping(record.get("embed"))
-    facets = _read_facets(record)
-    languages = record.get("langs")
-    parent = read_string(as_mapping(reply.get("parent")).get("uri"))
-    parts = (embed, as_mapping(embed.get("media")))
+    reply, embed, facets = record.get("reply"), mapping_at(record, "embed"), _read_facets(record)
+    parent, languages = string_at(reply, "parent", "uri"), record.get("langs")
+    parts = (embed, mapping_at(embed, "media"))
     images = [image for part in parts for image in read_mappings(part.get("images"))]
-    films = [part for part in parts if "video" in part]
-    alts = [words for item in (*images, *films) if (words := read_string(item.get("alt")))]
+    alts = list_strings([*images, *(part for part in parts if "video" in part)], "alt")
     described = "\n\n".join(alts)
-    cards = [card for part in parts if (card := as_mapping(part.get("external")))]
-    linked = next((page for card in cards if (page := read_string(card.get("uri")))), None)
+    cards = [card for part in parts if (card := mapping_at(part, "external"))]
+    linked = next(iter(list_strings(cards, "uri")), None)
     return PostFields(
         text=_whole_links(text, facets) or described or linked or text_of(_describe_embed(embed)),
         searched=None if text.strip() or described or linked else "",
@@ -160,7 +157,7 @@ def _read_post(
         url=_build_web_address(uri),
         reply_to=parent,
         platform=BlueskyReader.name,
-        thread=read_string(as_mapping(reply.get("root")).get("uri")) or uri,
+        thread=string_at(reply, "root", "uri") or uri,
         attribution=attribution,
         tags=(
             *read_strings(record.get("tags")),
@@ -179,15 +176,14 @@ def _read_post(
 
 def _describe_card(card: Mapping[str, object]) -> str:
     """Return what the card of a link says about its page."""
-    words = (read_string(card.get("title")), read_string(card.get("description")))
-    return "\n".join(filter(None, words))
+    return "\n".join(filter(None, (string_at(card, "title"), string_at(card, "description"))))
 
 
 def _read_facets(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
     """Return the facets of the text, by the byte ranges that they mark."""
     spans: list[tuple[int, int, Mapping[str, object]]] = []
     for facet in read_mappings(record.get("facets")):
-        index = as_mapping(facet.get("index"))
+        index = mapping_at(facet, "index")
         start, end = index.get("byteStart"), index.get("byteEnd")
         if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
             features = read_mappings(facet.get("features"))
@@ -200,7 +196,7 @@ def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object
     """Replace shortened addresses in the text ("example.org/2020/01...") by whole ones."""
     raw = text.encode("utf-8", "replace")
     for start, end, feature in sorted(facets, key=lambda facet: facet[0], reverse=True):
-        address = read_string(feature.get("uri"))
+        address = string_at(feature, "uri")
         words = raw[start:end].decode("utf-8", "replace").removesuffix("...").removesuffix("…")
         if address and words and words in address:
             raw = raw[:start] + address.encode("utf-8", "replace") + raw[end:]
@@ -215,12 +211,10 @@ def _describe_embed(embed: Mapping[str, object]) -> str | None:
 
 def _read_embed_flags(embed: Mapping[str, object], parent: str | None) -> Flag:
     kind = str(embed.get("$type") or "")
-    flags = Flag.REPLY if parent else Flag.NONE
-    if "record" in kind.lower():
-        flags |= Flag.QUOTE
-    if kind.endswith(("images", "video", "recordWithMedia")):
-        flags |= Flag.MEDIA
-    return flags
+    has_media = kind.endswith(("images", "video", "recordWithMedia"))
+    return Flag.of(
+        (Flag.REPLY, parent), (Flag.QUOTE, "record" in kind.lower()), (Flag.MEDIA, has_media)
+    )
 
 
 def _build_web_address(uri: str | None) -> str | None:

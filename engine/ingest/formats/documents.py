@@ -1,4 +1,4 @@
-"""Reads documents: PDF, Word, EPUB, web pages, text, Markdown and pictures of text.
+"""Reads documents: PDF, Word, EPUB, web pages, text, pictures of text, and Markdown notes.
 
 The date of a document is the one that it names. That of its file tells when it was copied.
 """
@@ -7,18 +7,29 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
-from engine.errors import RecordError
-from engine.ingest.dates import host_of, made_id
-from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
+from engine.errors import InputError, RecordError
+from engine.ingest.fields import (
+    as_mapping,
+    host_of,
+    made_id,
+    mapping_at,
+    read_string,
+    string_at,
+    text_of,
+    written_at,
+    zoned_or_utc,
+)
 from engine.ingest.parsers.html import parse_page
 from engine.ingest.parsers.ocr import Ocr, parse_picture
 from engine.ingest.parsers.packed import parse_epub, parse_word
 from engine.ingest.parsers.parsed import (
     ParsedDocument,
+    article_blocks,
     damaged_error,
     empty_error,
     markdown_blocks,
@@ -27,11 +38,12 @@ from engine.ingest.parsers.parsed import (
 )
 from engine.ingest.parsers.pdf import parse_pdf
 from engine.ingest.private import describe_private
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.reader import OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, RawRecord, Reject
 from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
 from engine.page.metadata import decode_page
+from engine.text.foreign_data import read_toml, read_yaml
 from engine.values import Kind
 
 PDF, WORD, EPUB, PAGE = "pdf", "docx", "epub", "html"
@@ -57,16 +69,24 @@ _NAMES = {
     MARKDOWN: Message("text"),
     OTHER: Message("something else"),
 }
+_PARSERS = {WORD: parse_word, EPUB: parse_epub, PAGE: parse_page}
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
 _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
 _PDF_WITHIN = 1024  # bytes
 _MEMBERS = {WORD: "word/document.xml", EPUB: "META-INF/container.xml"}
-_CONTENT_TYPES = "[Content_Types].xml"
 LARGEST_FILE = 256_000_000  # bytes
 _VERSION = "3"  # of what this reader makes of a file; part of every digest
-_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
+_DATA_ENDINGS = (".json", ".jsonl", ".js", ".csv")
 _LONGEST_TITLE = 100  # characters of a first line that is taken for one
+_YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LONGEST_FRONT_MATTER = 100_000  # characters
+_LARGEST_NOTE = 4_000_000  # bytes
+_NOTES_VERSION = "3"  # the same for notes
+_DATES = ("date", "published", "created", "publishdate", "pubdate")
+_NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
+_HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 
 def form_of(name: str) -> str | None:
@@ -94,18 +114,13 @@ def recognise_content(content: bytes) -> str:
     return OTHER if b"\0" in head and not utf16 else TEXT
 
 
-def _document_in(names: Sequence[str]) -> str | None:
-    """Return the form of a document whose zip has these members; None if it is not a document."""
-    forms = [form for form, member in _MEMBERS.items() if member in names]
-    return forms[0] if forms else OTHER if _CONTENT_TYPES in names else None
-
-
 def _recognise_zip(content: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _document_in(archive.namelist()) or OTHER
+            names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
         return DAMAGED
+    return next((form for form, member in _MEMBERS.items() if member in names), OTHER)
 
 
 def checked_form(name: str, content: bytes) -> str:
@@ -132,7 +147,7 @@ def checked_form(name: str, content: bytes) -> str:
     return seen
 
 
-class DocumentReader(FileReader):
+class DocumentReader(Reader):
     """Reads files one by one. They are parsed only if they have changed."""
 
     name = "documents"
@@ -146,16 +161,23 @@ class DocumentReader(FileReader):
         named = form_of(sample.name)
         return is_document(sample.head) or named is not None
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         content = read_whole(file.stream, LARGEST_FILE + 1)
+        identity = f"{_last_name(file.name)[-80:]}-{made_id(file.source.origin(file.name))[:10]}"
+        payload = {
+            "id": "".join(filter(str.isprintable, identity)), "content": content,
+            "name": file.name, "file": file.citation, "language": file.defaults.language,
+            "alive": file.source.watch.alive,
+        }  # fmt: skip
+        item = RawRecord(file.label, 1, "line", content, payload)
         if len(content) > LARGEST_FILE:
-            yield Reject(file=file.label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
+            yield item.reject(f"longer than {LARGEST_FILE:,} bytes")
         elif not content.strip():
-            yield Reject(file=file.label, line=1, reason="the file is empty")
+            yield item.reject("the file is empty")
         elif reason := _find_private(content, file.defaults):
-            yield Reject(file=file.label, line=1, reason=reason)
+            yield item.reject(reason)
         else:
-            yield _make_record(file, content, digest)
+            yield item
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         name, content = str(payload.get("name")), payload.get("content")
@@ -187,26 +209,12 @@ class DocumentReader(FileReader):
 
 def documents_prevail(names: Sequence[str]) -> bool:
     """Tell whether a folder holds documents, and not notes or an export with some documents."""
-    counts = Counter(form_of(name) or _data_form(name) for name in names if _is_seen(name))
-    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0)
-    others = counts.pop(MARKDOWN, 0) + counts.pop(_DATA, 0)
+    seen = [name for name in names if _is_seen(name)]
+    counts = Counter(form_of(name) for name in seen)
+    data = sum(name.lower().endswith(_DATA_ENDINGS) for name in seen)
+    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0) - data
+    others = counts.pop(MARKDOWN, 0) + data
     return counts.total() > others or bool(pictures and not others and not unknown)
-
-
-def _data_form(name: str) -> str | None:
-    return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
-
-
-def _make_record(file: OpenFile, content: bytes, digest: Digest) -> SourceRecord | Reject:
-    name, source = file.name, file.source
-    identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
-    payload = {
-        "content": content, "name": name, "file": file.citation,
-        "language": file.defaults.language, "alive": source.watch.alive,
-    }  # fmt: skip
-    return JsonObject(file.label, 1, "line", b"", {}).record(
-        DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
-    )
 
 
 def _find_private(content: bytes, defaults: Defaults) -> str | None:
@@ -218,30 +226,25 @@ def _find_private(content: bytes, defaults: Defaults) -> str | None:
 
 def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
-    path = PurePosixPath(str(payload.get("name"))).name
+    path = _last_name(str(payload.get("name")))
     post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
 
 
 def _parse_document(form: str, content: bytes, ocr: Ocr) -> ParsedDocument:
-    match form:
-        case "pdf":
-            return parse_pdf(content, ocr)
-        case "docx":
-            return parse_word(content)
-        case "epub":
-            return parse_epub(content)
-        case "html":
-            return parse_page(content)
-        case "picture":
-            return parse_picture(content, ocr)
-        case _:
-            return parse_text(content)
+    if form == PDF:
+        return parse_pdf(content, ocr)
+    if form == PICTURE:
+        return parse_picture(content, ocr)
+    return _PARSERS.get(form, parse_text)(content)
 
 
 def _is_seen(name: str) -> bool:
-    last = PurePosixPath(name).name
-    return not last.startswith((".", "~$"))
+    return not _last_name(name).startswith((".", "~$"))
+
+
+def _last_name(name: str) -> str:
+    return PurePosixPath(name).name
 
 
 def _first_line(parsed: ParsedDocument) -> str | None:
@@ -266,4 +269,137 @@ def _build_ocr(payload: Mapping[str, object]) -> Ocr:
     )
 
 
-READERS: tuple[Reader, ...] = (DocumentReader(),)
+def split_front_matter(text: str) -> tuple[dict[str, object], str]:
+    """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
+    for match, read, name in ((_YAML.match, read_yaml, "YAML"), (_TOML.match, read_toml, "TOML")):
+        if front := match(text):
+            if len(front[1]) > _LONGEST_FRONT_MATTER:
+                raise RecordError(
+                    Message(
+                        "the front matter is longer than {number:,} characters",
+                        number=_LONGEST_FRONT_MATTER,
+                    )
+                )
+            fields = as_mapping(_parse_header(read, front[1], name))
+            return {str(name).lower(): value for name, value in fields.items()}, text[front.end() :]
+    return {}, text
+
+
+def _read_moment(value: object) -> datetime:
+    """Read a date of front matter; one without a time is midnight, without a zone UTC.
+
+    Raises RecordError.
+    """
+    if isinstance(value, datetime):
+        return written_at(value)
+    if isinstance(value, date):
+        return written_at(datetime.combine(value, time(), UTC))
+    return zoned_or_utc(value)
+
+
+def _read_names(value: object) -> tuple[str, ...]:
+    """Return the words of a list, or of a text separated by commas."""
+    values = value.split(",") if isinstance(value, str) else value
+    items = values if isinstance(values, list) else []
+    return tuple(text for item in items if (text := str(item).strip()))
+
+
+def _parse_header(read: Callable[[str], object], text: str, name: str) -> object:
+    try:
+        return read(text)
+    except InputError as exc:
+        raise RecordError(
+            Message(
+                "the front matter is no valid {name}: {message}", name=name, message=exc.message
+            )
+        ) from exc
+
+
+class MarkdownReader(Reader):
+    """Reads a folder or zip of Markdown files, one article or note each.
+
+    The date is taken from the front matter (date, published, created), else from the file's name
+    ("2019-05-23-title.md"), else it is the day of the file's last change.
+    """
+
+    name = "markdown"
+    kinds = (Kind.PUBLISHED, Kind.PERSONAL, Kind.LIBRARY)
+    marks = (PARTS_VERSION, _NOTES_VERSION)
+    pattern = r"[^/.][^/]*\.(?:md|markdown|mdx)"
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(re.match(rb"(?:---|\+\+\+)[ \t]*\r?\n\w", sample.head))
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        raw = file.stream.read(_LARGEST_NOTE + 1).removeprefix(BOM)
+        item = RawRecord(file.label, 1, "line", raw, {})
+        if len(raw) > _LARGEST_NOTE:
+            yield item.reject(f"longer than {_LARGEST_NOTE:,} bytes")
+        elif reason := describe_private(raw, file.defaults):
+            yield item.reject(reason)
+        else:
+            try:
+                text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
+                fields, body = split_front_matter(text)
+            except RecordError as exc:
+                yield item.reject(str(exc))
+                return
+            payload = {"fields": fields, "text": body, "path": file.name, "file": file.citation}
+            yield replace(item, value=payload)
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        return value.get("path")
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        path = PurePosixPath(str(payload.get("path")))
+        fields, text = mapping_at(payload, "fields"), str(payload.get("text"))
+        urls = (string_at(fields, name) for name in ("canonical_url", "url", "link"))
+        url = next(filter(None, urls), None)
+        title, body = _split_title(fields, text, path)
+        folder = str(path.parent)
+        authors = _read_names(fields.get("author")) or _read_names(fields.get("authors"))
+        tags = (*_read_names(fields.get("tags")), *_read_names(fields.get("categories")))
+        return PostFields(
+            text=text_of(body),
+            blocks=article_blocks(body, markdown_blocks),
+            searched=f"{title}\n\n{body}",
+            created_at=_header_date(fields, path),
+            keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
+            author=read_string(_take_first_item(fields.get("author") or fields.get("authors"))),
+            title=title,
+            lang=read_string(fields.get("lang") or fields.get("language")),
+            url=url,
+            platform=self.name,
+            thread=None if folder == "." else folder,
+            attribution=string_at(payload, "file"),
+            tags=tags,
+            mentions=(),
+            meta={"domain": host_of(url), "description": string_at(fields, "description")},
+        )
+
+
+def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
+    """Return the title, and the text without a heading that repeats it."""
+    heading = _HEADING.match(text)
+    title = heading[1].rstrip(" \t#") if heading else ""
+    named = string_at(fields, "title")
+    if heading and title and named in (None, title):
+        rest = text[heading.end() :].strip()
+        return title, rest or title
+    dated = _NAMED_DATE.fullmatch(path.stem)
+    return named or (dated[2] if dated else "") or path.stem, text.strip()
+
+
+def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
+    """Return the date from front matter or file name, or None."""
+    named = _NAMED_DATE.fullmatch(path.stem)
+    dates = (fields[name] for name in _DATES if fields.get(name))
+    date = next(dates, named[1] if named else None)
+    return None if date is None else _read_moment(date)
+
+
+def _take_first_item(value: object) -> object:
+    return value[0] if isinstance(value, list) and value else value
+
+
+READERS: tuple[Reader, ...] = (DocumentReader(), MarkdownReader())

@@ -16,18 +16,18 @@ from engine.feeds.markup import (
     tags_of,
     web_link,
 )
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     host_of,
     made_id,
-    read_string,
     read_strings,
     read_zoned_time,
+    string_at,
     text_of,
 )
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import Digest, FileReader, JsonObject, OpenFile, Reader, Sample
-from engine.ingest.records import PARTS_VERSION, PostFields, Reject, SourceRecord
+from engine.ingest.reader import OpenFile, Reader, Sample
+from engine.ingest.records import PARTS_VERSION, PostFields, RawRecord, Reject
 from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.values import Kind
@@ -78,7 +78,7 @@ def _read_date(entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-class BlogFeedReader(FileReader):
+class BlogFeedReader(Reader):
     """Reads the entries of a feed with their whole text."""
 
     name = "feed"
@@ -91,7 +91,7 @@ class BlogFeedReader(FileReader):
             root in head for root in (b"<rss", b"<feed", b"<rdf:RDF")
         )
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         label, content = file.label, read_whole(file.stream, LARGEST + 1)
         if len(content) > LARGEST:
             raise InputError(
@@ -99,21 +99,20 @@ class BlogFeedReader(FileReader):
                 fix=Message("Split it."),
             )
         for number, entry in enumerate(_feed_entries(label, content), start=1):
-            raw = orjson.dumps(entry)
-            item = JsonObject(label, number, "record", raw, {**entry, "file": file.citation})
-            yield item.record(self.name, entry["id"], digest(raw))
+            payload = {**entry, "file": file.citation}
+            yield RawRecord(label, number, "record", orjson.dumps(entry), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        title, url = read_string(payload.get("title")), read_string(payload.get("url"))
-        body = read_string(payload.get("text")) or title
+        title, url = string_at(payload, "title"), string_at(payload, "url")
+        body = string_at(payload, "text") or title
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(text_of(body)),
             searched=f"{title}\n\n{body}" if title != body else None,
             created_at=read_zoned_time(payload.get("published")),
-            author=read_string(payload.get("author")),
+            author=string_at(payload, "author"),
             title=title,
-            lang=read_string(payload.get("lang")),
+            lang=string_at(payload, "lang"),
             url=url,
             platform="web",
             attribution=f"{payload.get('file')}#{payload.get('id')}",

@@ -15,7 +15,7 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 import copy
 import io
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -24,7 +24,8 @@ from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
 from engine.ingest.csv_rows import first_row, is_own_device, read_cell, table_rows, translate_row
-from engine.ingest.dates import (
+from engine.ingest.exchange import is_exported, kind_at, read_cells
+from engine.ingest.fields import (
     read_flag,
     read_identifier,
     read_number,
@@ -33,19 +34,17 @@ from engine.ingest.dates import (
     read_written_time,
     text_of,
 )
-from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import (
     Digest,
-    JsonObject,
     JsonReader,
     OpenFile,
     Reader,
     Sample,
     json_objects,
 )
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, TableLayout
+from engine.ingest.records import Defaults, PostFields, RawRecord, Reject, SourceRecord, TableLayout
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD, UTF_16
 from engine.ingest.tables import (
@@ -74,26 +73,21 @@ _LONGEST_SOURCE = 40  # characters of the name of a network or paper
 class TableReader(JsonReader):
     """What both shapes of the plain format share. `layout` is that of one source."""
 
-    kinds = tuple(Kind)  # tweets first
-    layout: TableLayout | None = None
+    kinds: tuple[Kind, ...] = tuple(Kind)  # tweets first
 
-    def with_layout(self, source: Source, name: str, defaults: Defaults) -> Self:
-        """Return the reader of one file, which it has looked at.
-
-        Raises UnknownFormat, UsageError, InputError.
-        """
+    def prepare(self, source: Source, names: Sequence[str], defaults: Defaults) -> Self:
         reader = copy.copy(self)
-        reader.layout = self._look_at_layout(source, name, defaults)
+        reader.layout = self._look_at_layout(source, names[0], defaults)
         if reader.layout:
             reader.marks = tuple(filter(None, [layout_mark(reader.layout)]))
-            reader.kinds = _kinds_of(reader.layout.kind) or reader.layout.usual_kinds
+            reader.kinds = reader.layout.usual_kinds
         return reader
 
     @abstractmethod
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
         lists = b"lists" if any(item.value.get(name) for name in _LISTS) else b""
         try:
             value = self._translate(item)
@@ -102,7 +96,7 @@ class TableReader(JsonReader):
             return
         yield item.record(self.name, value.get("id"), digest(item.raw + lists), value)
 
-    def _translate(self, item: JsonObject) -> Mapping[str, object]:
+    def _translate(self, item: RawRecord) -> Mapping[str, object]:
         """Return a record with our fields. Raises RecordError."""
         if self.layout is None:
             return item.value
@@ -113,12 +107,10 @@ class TableReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = read_identifier(payload.get("in_reply_to"))
-        flags = Flag.NONE
-        for name, meaning in _FLAGS.items():
+        flags = Flag.REPLY if answered else Flag.NONE
+        for name, flag in _FLAGS.items():
             if read_flag(payload.get(name), name):
-                flags |= meaning
-        if answered:
-            flags |= Flag.REPLY
+                flags |= flag
         title, text = read_string(payload.get("title")), text_of(payload.get("text"))
         created_at = read_written_time(payload.get("created_at"), zone=None, is_day_first=None)
         return PostFields(
@@ -160,7 +152,7 @@ class JsonlReader(TableReader):
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name).removeprefix(BOM)
         items = json_objects(name, io.BufferedReader(io.BytesIO(head)))
-        rows = [row.value for row in islice(items, _SAMPLED) if isinstance(row, JsonObject)]
+        rows = [row.value for row in islice(items, _SAMPLED) if isinstance(row, RawRecord)]
         if not rows:  # the first is longer than what was looked at
             return TableLayout(delimiter="", kind=kind_at(head)) if kind_at(head) else None
         base = TableLayout(
@@ -170,25 +162,15 @@ class JsonlReader(TableReader):
         def read_dates(layout: TableLayout) -> Iterator[object]:
             with suppress(InputError), source.open_ahead(name) as stream:
                 for item in json_objects(name, stream):
-                    if isinstance(item, JsonObject):
+                    if not isinstance(item, Reject):
                         yield read_cell(item.value, layout, "created_at")
 
         return complete_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         exported = bool(kind_at(file.stream.peek(HEAD)))
         longest = _LONGEST_EXPORTED if exported else self.longest
         return json_objects(file.label, file.stream, longest)
-
-
-def _kinds_of(kind: str) -> tuple[Kind, ...]:
-    """Return the kinds that an exported corpus may fill; chats and notes fill their own alone."""
-    if kind not in set(Kind):
-        return ()
-    first = Kind(kind)
-    return (
-        (first,) if first is Kind.PERSONAL else (first, *(each for each in Kind if each != first))
-    )
 
 
 class JsonlCsvReader(TableReader):
@@ -218,19 +200,14 @@ class JsonlCsvReader(TableReader):
             with suppress(InputError), source.open_ahead(name) as stream:
                 for row in table_rows(name, stream, layout):
                     if not isinstance(row, Reject):
-                        yield read_cell(row[1], layout, "created_at")
+                        yield read_cell(row.value, layout, "created_at")
 
         return guess_layout(source.name, base, rows, defaults, read_dates)
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         if self.layout is None:
-            return
-        for row in table_rows(file.label, file.stream, self.layout):
-            if isinstance(row, Reject):
-                yield row
-            else:
-                line, value, raw = row
-                yield JsonObject(file.label, line, "line", raw, value)
+            return iter(())
+        return table_rows(file.label, file.stream, self.layout)
 
 
 def no_table(name: str, head: bytes) -> UnknownFormat:

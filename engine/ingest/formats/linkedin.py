@@ -5,12 +5,12 @@ is that of the post it answers. The files do not name their owner.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
-from engine.ingest.dates import as_mapping, made_id, read_string, text_of, zoned_or_utc
-from engine.ingest.reader import CsvReader, Digest, JsonObject, Reader
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.fields import made_id, string_at, text_of, zoned_or_utc
+from engine.ingest.reader import CsvReader, Reader
+from engine.ingest.records import PostFields
 from engine.values import Flag, Kind
 
 _SHARES = frozenset(("Date", "ShareLink", "ShareCommentary"))
@@ -32,19 +32,20 @@ class LinkedInReader(CsvReader):
     def escape(self, header: Sequence[str]) -> str | None:
         return "\\" if set(header) >= _COMMENTS else None
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        identity = _build_identity(item.value)
-        payload = {"row": item.value, "id": identity}
-        yield item.record(self.name, identity, digest(item.raw), payload)
+    def identify(self, value: Mapping[str, object]) -> str:
+        if "ShareLink" in value:
+            link = str(value["ShareLink"])
+            return _share_number(link) or made_id(link, str(value.get("Date")))
+        return f"comment-{made_id(*(str(value.get(name)) for name in ('Date', 'Link', 'Message')))}"
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
-        if "ShareLink" in row:
-            return _read_share(row, identity)
-        link = read_string(row.get("Link"))
+        identity = self.identify(payload)
+        if "ShareLink" in payload:
+            return _read_share(payload, identity)
+        link = string_at(payload, "Link")
         return PostFields(
-            text=text_of(row.get("Message")),
-            created_at=zoned_or_utc(row.get("Date")),
+            text=text_of(payload.get("Message")),
+            created_at=zoned_or_utc(payload.get("Date")),
             url=link,
             reply_to=_share_number(link),
             platform=self.name,
@@ -56,8 +57,8 @@ class LinkedInReader(CsvReader):
 
 
 def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
-    commentary = _without_line_quotes(read_string(row.get("ShareCommentary")) or "")
-    link, shared = read_string(row.get("ShareLink")), read_string(row.get("SharedUrl"))
+    commentary = _without_line_quotes(string_at(row, "ShareCommentary") or "")
+    link, shared = string_at(row, "ShareLink"), string_at(row, "SharedUrl")
     return PostFields(
         text=commentary.strip() or text_of(shared or row.get("MediaUrl") or None),
         created_at=zoned_or_utc(row.get("Date")),
@@ -65,17 +66,10 @@ def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
         platform=LinkedInReader.name,
         thread=_share_number(link),
         attribution=f"linkedin:post/{identity}",
-        flags=Flag.MEDIA if read_string(row.get("MediaUrl")) else Flag.NONE,
-        meta={"shared": shared, "visibility": read_string(row.get("Visibility"))},
+        flags=Flag.of((Flag.MEDIA, string_at(row, "MediaUrl"))),
+        meta={"shared": shared, "visibility": string_at(row, "Visibility")},
         mine=True,
     )
-
-
-def _build_identity(row: Mapping[str, object]) -> str:
-    if "ShareLink" in row:
-        link = str(row["ShareLink"])
-        return _share_number(link) or made_id(link, str(row["Date"]))
-    return f"comment-{made_id(*(str(row[name]) for name in ('Date', 'Link', 'Message')))}"
 
 
 def _share_number(link: str | None) -> str | None:

@@ -4,40 +4,36 @@ A boost is exported only as the address of the boosted post, which becomes its t
 not contain the number of likes or boosts. Messages to named people stand among the posts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from engine.errors import RecordError
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     as_mapping,
     host_of,
     last_part,
+    list_strings,
+    mapping_at,
     read_mappings,
     read_string,
     read_zoned_time,
+    string_at,
     text_of,
 )
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import (
-    Digest,
-    FileReader,
-    JsonObject,
-    OpenFile,
-    Reader,
-    Sample,
-    parse_objects,
-)
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import OpenFile, Reader, Sample, change_values, json_arrays
+from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.sources import Source
-from engine.ingest.streams import HEAD, named_arrays
+from engine.ingest.streams import HEAD
 from engine.messages import Message
 from engine.values import Flag, Kind
 
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
+_ACTIVITIES = "orderedItems"
 
 
 def is_direct(payload: Mapping[str, object]) -> bool:
     """Tell whether a record of an outbox is a message to named people."""
-    note = as_mapping(as_mapping(payload.get("activity")).get("object"))
+    note = mapping_at(payload, "activity", "object")
     return bool(note.get("to")) and _read_visibility(note) == "direct"
 
 
@@ -47,13 +43,12 @@ def holds_direct(source: Source, name: str) -> bool:
         if not MastodonReader().recognises(Sample(head=stream.peek(HEAD), objects=())):
             return False
         return any(
-            isinstance(item, JsonObject) and is_direct({"activity": item.value})
-            for _header, items in named_arrays(stream, "orderedItems")
-            for item in parse_objects(name, "record", items)
+            not isinstance(item, Reject) and is_direct({"activity": item.value})
+            for item in json_arrays(name, stream, _ACTIVITIES)
         )
 
 
-class MastodonReader(FileReader):
+class MastodonReader(Reader):
     """Reads `outbox.json`, one activity at a time."""
 
     name = "mastodon"
@@ -63,36 +58,30 @@ class MastodonReader(FileReader):
     def recognises(self, sample: Sample) -> bool:
         return b'"orderedItems"' in sample.head and b'"OrderedCollection"' in sample.head
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        for _header, items in named_arrays(file.stream, "orderedItems"):
-            for item in parse_objects(file.label, "record", items):
-                if isinstance(item, JsonObject):
-                    payload = {"activity": item.value, "file": file.citation}
-                    yield item.record(
-                        self.name, _read_identity(item.value), digest(item.raw), payload
-                    )
-                else:
-                    yield item
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        citation = file.citation
+        return change_values(
+            json_arrays(file.label, file.stream, _ACTIVITIES),
+            lambda activity: {"activity": activity, "file": citation},
+        )
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        """Return the id of a post; that of a boost is its own, even if the post is inside it."""
+        activity = mapping_at(value, "activity")
+        if activity.get("type") == "Announce":
+            return activity.get("id")
+        return mapping_at(activity, "object").get("id") or activity.get("id")
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        activity, file = as_mapping(payload.get("activity")), payload.get("file")
-        kind, note = activity.get("type"), as_mapping(activity.get("object"))
+        activity = mapping_at(payload, "activity")
+        kind, note = activity.get("type"), mapping_at(activity, "object")
+        identity = last_part(str(self.identify(payload)).removesuffix("/activity"))
+        attribution = f"{payload.get('file')}#{identity}"
         if kind == "Announce":
-            return _read_boost(activity, f"{file}#{_shorten_identity(_read_identity(activity))}")
+            return _read_boost(activity, attribution)
         if kind != "Create" or not note:
             raise RecordError(Message("an activity of the type {kind} is no post", kind=kind))
-        return _read_note(note, f"{file}#{_shorten_identity(_read_identity(activity))}")
-
-
-def _read_identity(activity: Mapping[str, object]) -> object:
-    """Return the id of a post; that of a boost is its own, even if the post is inside it."""
-    if activity.get("type") == "Announce":
-        return activity.get("id")
-    return as_mapping(activity.get("object")).get("id") or activity.get("id")
-
-
-def _shorten_identity(identity: object) -> str:
-    return last_part(str(identity).removesuffix("/activity"))
+        return _read_note(note, attribution)
 
 
 def _read_boost(activity: Mapping[str, object], attribution: str) -> PostFields:
@@ -114,27 +103,27 @@ def _read_boost(activity: Mapping[str, object], attribution: str) -> PostFields:
 
 
 def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
-    text, warning = (
-        html_text(read_string(note.get("content")) or ""),
-        read_string(note.get("summary")),
-    )
-    attachments = read_mappings(note.get("attachment"))
+    text, warning = html_text(string_at(note, "content") or ""), string_at(note, "summary")
+    attachments, options = read_mappings(note.get("attachment")), _join_options(note)
     said = "\n\n".join(filter(None, (warning, text)))
-    languages = list(as_mapping(note.get("contentMap")))
+    # The author's descriptions of the pictures, or their file names.
+    described = "\n\n".join(string_at(a, "name") or last_part(a.get("url")) for a in attachments)
+    images = (("image", words) for words in list_strings(attachments, "name"))
+    languages = list(mapping_at(note, "contentMap"))
     return PostFields(
-        text=said or text_of(_join_descriptions(attachments) or _join_options(note)),
-        beside=(*_list_images(attachments), *_list_polls(note)) if said else (),
+        text=said or text_of(described or options),
+        beside=(*images, *((("poll", options),) if options else ())) if said else (),
         created_at=read_zoned_time(note.get("published")),
         author=_account_address(note.get("attributedTo")),
         lang=languages[0] if len(languages) == 1 else None,
-        url=read_string(note.get("url")),
-        reply_to=read_string(note.get("inReplyTo")),
+        url=string_at(note, "url"),
+        reply_to=string_at(note, "inReplyTo"),
         platform=MastodonReader.name,
-        thread=read_string(note.get("conversation")),
+        thread=string_at(note, "conversation"),
         attribution=attribution,
         tags=_list_tag_names(note, "Hashtag"),
         mentions=_list_tag_names(note, "Mention"),
-        flags=_read_note_flags(note),
+        flags=Flag.of((Flag.REPLY, note.get("inReplyTo")), (Flag.MEDIA, note.get("attachment"))),
         meta={
             "attachments": [last_part(attachment.get("url")) for attachment in attachments],
             "content_warning": warning,
@@ -145,34 +134,14 @@ def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     )
 
 
-def _read_note_flags(note: Mapping[str, object]) -> Flag:
-    flags = Flag.REPLY if note.get("inReplyTo") else Flag.NONE
-    return flags | (Flag.MEDIA if note.get("attachment") else Flag.NONE)
-
-
-def _join_descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
-    """Return the author's descriptions of the pictures, or their file names."""
-    return "\n\n".join(read_string(a.get("name")) or last_part(a.get("url")) for a in attachments)
-
-
 def _join_options(note: Mapping[str, object]) -> str:
     options = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
     return "\n".join(str(option.get("name")) for option in options)
 
 
-def _list_images(attachments: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    return [("image", words) for a in attachments if (words := read_string(a.get("name")))]
-
-
-def _list_polls(note: Mapping[str, object]) -> list[tuple[str, str]]:
-    options = _join_options(note)
-    return [("poll", options)] if options else []
-
-
 def _list_tag_names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
-    return tuple(
-        str(t.get("name")) for t in read_mappings(note.get("tag")) if t.get("type") == kind
-    )
+    tags = (tag for tag in read_mappings(note.get("tag")) if tag.get("type") == kind)
+    return tuple(str(tag.get("name")) for tag in tags)
 
 
 def _account_address(actor: object) -> str | None:

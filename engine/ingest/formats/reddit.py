@@ -5,13 +5,13 @@ Ids get the prefix that Reddit's own names have, as a post and a comment may hav
 
 import csv
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 from engine.errors import RecordError
-from engine.ingest.dates import as_mapping, read_string, read_written_time
-from engine.ingest.reader import CsvReader, Reader, members_named, open_file
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.fields import mapping_at, read_written_time, string_at
+from engine.ingest.reader import CsvReader, OpenFile, Reader, change_values, members_named
+from engine.ingest.records import Defaults, PostFields, RawRecord, Reject
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -40,33 +40,30 @@ class RedditReader(CsvReader):
     def is_header(self, row: Sequence[str]) -> bool:
         return set(row) >= _NEEDED
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        author = _read_account(source) if source.packed else None
-        digest = build_fingerprint(defaults, self.name, author or "")
-        for name in names:
-            with open_file(source, name, defaults) as file:
-                for item in self.objects(file):
-                    if isinstance(item, Reject):
-                        yield item
-                        continue
-                    payload = {"row": item.value, "author": author}
-                    yield item.record(
-                        self.name, _build_identity(item.value), digest(item.raw), payload
-                    )
+    def find_owner(self, source: Source, defaults: Defaults) -> str:  # noqa: ARG002
+        return (_read_account(source) if source.packed else None) or ""
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        rows = super().read_records(file)
+        return change_values(rows, lambda row: {"row": row, "author": file.owner})
+
+    def identify(self, value: Mapping[str, object]) -> str | None:
+        row = mapping_at(value, "row")
+        prefix = _POST if _is_post(row) else _COMMENT
+        identity = (string_at(row, "id") or "").strip()
+        return f"{prefix}{identity.removeprefix(prefix)}" if identity else None
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        row = as_mapping(payload.get("row"))
-        body, title = read_string(row.get("body")), read_string(row.get("title"))
+        row = mapping_at(payload, "row")
+        body, title = string_at(row, "body"), string_at(row, "title")
         if body in _GONE:
             raise RecordError(Message("the text was removed"))
-        link = read_string(row.get("permalink")) or ""
+        link = string_at(row, "permalink") or ""
         post = _POST_ID.search(link) or _POST_ID.search(str(row.get("link")))
         return PostFields(
-            text="\n\n".join(filter(None, (title, body))) or read_string(row.get("url")) or "",
+            text="\n\n".join(filter(None, (title, body))) or string_at(row, "url") or "",
             created_at=read_written_time(row.get("date"), zone=None, is_day_first=None),
-            author=read_string(payload.get("author")),
+            author=string_at(payload, "author"),
             url=_SITE + link if link.startswith("/") else link,
             reply_to=None if _is_post(row) else _parent_id(row, post),
             platform=self.name,
@@ -74,8 +71,8 @@ class RedditReader(CsvReader):
             attribution=f"reddit:r/{row.get('subreddit')}/{row.get('id')}",
             flags=Flag.NONE if _is_post(row) else Flag.REPLY,
             meta={
-                "channel": read_string(row.get("subreddit")),
-                "shared": read_string(row.get("url")),
+                "channel": string_at(row, "subreddit"),
+                "shared": string_at(row, "url"),
             },
             mine=True,
         )
@@ -85,15 +82,9 @@ def _is_post(row: Mapping[str, object]) -> bool:
     return "title" in row
 
 
-def _build_identity(row: Mapping[str, object]) -> str | None:
-    identity = (read_string(row.get("id")) or "").strip()
-    prefix = _POST if _is_post(row) else _COMMENT
-    return (identity if identity.startswith(prefix) else prefix + identity) if identity else None
-
-
 def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
     """Return the id of the comment that is answered, or of the post."""
-    parent = read_string(row.get("parent"))
+    parent = string_at(row, "parent")
     if parent:
         return parent if parent.startswith((_POST, _COMMENT)) else _COMMENT + parent
     return _POST + post[1] if post else None

@@ -1,39 +1,33 @@
-"""Reads tweets as programs save them that read X's pages: snscrape, twscrape, and those for Nitter.
+"""Reads tweets as others save them: snscrape, twscrape, Nitter's readers, the Trump archive.
 
 snscrape and twscrape write the same fields, one object a line or one array. Nitter's readers write
 `{"tweets": [...], "threads": [[...], ...]}`, or the tweets alone.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
 from engine.errors import InputError
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     as_mapping,
+    last_part,
+    mapping_at,
+    read_flag,
     read_identifier,
     read_mappings,
     read_number,
-    read_string,
     read_strings,
     read_written_time,
     read_zoned_time,
+    string_at,
     text_of,
+    zoned_or_utc,
 )
 from engine.ingest.formats.tweets import read_device, tweet_id
-from engine.ingest.reader import (
-    Digest,
-    JsonObject,
-    JsonReader,
-    OpenFile,
-    Reader,
-    Sample,
-    json_objects,
-)
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import CsvReader, JsonReader, OpenFile, Reader, Sample
+from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import HEAD, read_whole
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -54,34 +48,35 @@ class SnscrapeReader(JsonReader):
         has_text = "rawContent" in value or "content" in value
         return has_text and {"id", "date", "user", "likeCount"} <= value.keys()
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
+    def identify(self, value: Mapping[str, object]) -> object:
+        return tweet_id(value)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        original = as_mapping(payload.get("retweetedTweet"))
+        original = mapping_at(payload, "retweetedTweet")
         text = _read_words(payload)
         if original and (name := _account_name(original)) and (words := _read_words(original)):
             text = f"RT @{name}: {words}"
         answered = read_identifier(
             payload.get("inReplyToTweetIdStr") or payload.get("inReplyToTweetId")
         )
-        flags = Flag.REPOST if original else Flag.NONE
-        flags |= Flag.QUOTE if payload.get("quotedTweet") and not original else Flag.NONE
-        flags |= Flag.REPLY if answered or payload.get("inReplyToUser") else Flag.NONE
-        flags |= Flag.MEDIA if _has_media(payload.get("media")) else Flag.NONE
         return PostFields(
             text=text_of(text),
             created_at=read_zoned_time(payload.get("date")),
             author=_account_name(payload),
-            lang=read_string(payload.get("lang")),
-            url=read_string(payload.get("url")),
+            lang=string_at(payload, "lang"),
+            url=string_at(payload, "url"),
             reply_to=answered,
             platform="x",
             engagement=read_number(payload.get("likeCount"))
             + read_number(payload.get("retweetCount")),
-            flags=flags,
+            flags=Flag.of(
+                (Flag.REPOST, original),
+                (Flag.QUOTE, payload.get("quotedTweet") and not original),
+                (Flag.REPLY, answered or payload.get("inReplyToUser")),
+                (Flag.MEDIA, _has_media(payload.get("media"))),
+            ),
             links=(*_read_links(payload), *_read_links(original)),
-            device=read_string(payload.get("sourceLabel")) or read_device(payload.get("source")),
+            device=string_at(payload, "sourceLabel") or read_device(payload.get("source")),
         )
 
 
@@ -90,7 +85,7 @@ def _read_words(tweet: Mapping[str, object]) -> object:
 
 
 def _account_name(tweet: Mapping[str, object]) -> str | None:
-    return read_string(as_mapping(tweet.get("user")).get("username"))
+    return string_at(tweet, "user", "username")
 
 
 def _has_media(value: object) -> bool:
@@ -121,27 +116,19 @@ class NitterReader(JsonReader):
     def fits(self, value: Mapping[str, object]) -> bool:
         return {"link", "text", "user", "date", "is-retweet"} <= value.keys()
 
-    def objects(self, file: OpenFile) -> Iterator[JsonObject | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         if not _WHOLE.match(file.stream.peek(HEAD)):
-            return json_objects(file.label, file.stream)
+            return super().read_records(file)
         return _tweets_within(file.label, read_whole(file.stream, _LARGEST))
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        status = _STATUS.search(str(item.value.get("link")))
-        yield item.record(self.name, status[1] if status else None, digest(item.raw))
+    def identify(self, value: Mapping[str, object]) -> str | None:
+        status = _STATUS.search(str(value.get("link")))
+        return status[1] if status else None
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        stats, link = as_mapping(payload.get("stats")), read_string(payload.get("link"))
-        files = [
-            name
-            for kind in _MEDIA
-            for url in read_strings(payload.get(kind))
-            if (name := _parse_file_name(url))
-        ]
-        flags = Flag.REPOST if payload.get("is-retweet") is True else Flag.NONE
-        flags |= Flag.QUOTE if payload.get("quoted-post") else Flag.NONE
-        flags |= Flag.REPLY if payload.get("replying-to") else Flag.NONE
-        flags |= Flag.MEDIA if files else Flag.NONE
+        stats, link = mapping_at(payload, "stats"), string_at(payload, "link")
+        urls = [url for kind in _MEDIA for url in read_strings(payload.get(kind))]
+        files = list(filter(None, map(last_part, urls)))
         return PostFields(
             text=text_of(payload.get("text")),
             created_at=read_written_time(payload.get("date"), zone=None, is_day_first=False),
@@ -149,12 +136,17 @@ class NitterReader(JsonReader):
             url=link.partition("#")[0] if link else None,
             platform="x",
             engagement=read_number(stats.get("likes")) + read_number(stats.get("retweets")),
-            flags=flags,
+            flags=Flag.of(
+                (Flag.REPOST, payload.get("is-retweet") is True),
+                (Flag.QUOTE, payload.get("quoted-post")),
+                (Flag.REPLY, payload.get("replying-to")),
+                (Flag.MEDIA, files),
+            ),
             meta={"attachments": files},
         )
 
 
-def _tweets_within(label: str, content: bytes) -> Iterator[JsonObject | Reject]:
+def _tweets_within(label: str, content: bytes) -> Iterator[RawRecord | Reject]:
     """Yield the tweets of one object, alone or in threads. Raises InputError."""
     try:
         whole = as_mapping(orjson.loads(content))
@@ -167,14 +159,59 @@ def _tweets_within(label: str, content: bytes) -> Iterator[JsonObject | Reject]:
     inner = [read_mappings(thread) for thread in threads] if isinstance(threads, list) else []
     tweets = [*read_mappings(whole.get("tweets")), *(tweet for thread in inner for tweet in thread)]
     for number, tweet in enumerate(tweets, start=1):
-        yield JsonObject(label, number, "record", orjson.dumps(tweet), tweet)
+        yield RawRecord(label, number, "record", orjson.dumps(tweet), tweet)
 
 
-def _parse_file_name(url: str) -> str:
-    try:
-        return PurePosixPath(urlsplit(url).path).name
-    except ValueError:  # "http://["
-        return ""
+class _TrumpArchiveReader(Reader):
+    """Reads the records of the Trump archive, older and newer, from JSON and from CSV."""
+
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+
+    def identify(self, value: Mapping[str, object]) -> object:
+        return tweet_id(value)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        repost = read_flag(payload.get("isRetweet", payload.get("is_retweet")), "the repost flag")
+        deleted = read_flag(payload.get("isDeleted"), "isDeleted")
+        likes = payload.get("favorites", payload.get("favorite_count"))
+        reposts = payload.get("retweets", payload.get("retweet_count"))
+        return PostFields(
+            text=text_of(payload.get("text")),
+            created_at=zoned_or_utc(payload.get("date", payload.get("created_at"))),
+            platform="x",
+            engagement=read_number(likes) + read_number(reposts),
+            flags=Flag.of((Flag.REPOST, repost), (Flag.DELETED, deleted)),
+            device=read_device(payload.get("device", payload.get("source"))),
+        )
 
 
-READERS: tuple[Reader, ...] = (SnscrapeReader(), NitterReader())
+class TrumpArchiveJsonReader(_TrumpArchiveReader, JsonReader):
+    """Reads both JSON layouts."""
+
+    name = "trump-archive-json"
+
+    def fits(self, value: Mapping[str, object]) -> bool:
+        newer = {"id", "text", "date", "isRetweet"} <= value.keys()
+        older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
+        return newer or (older and "entities" not in value)
+
+
+class TrumpArchiveCsvReader(_TrumpArchiveReader, CsvReader):
+    """Reads both CSV layouts; columns are found by their names."""
+
+    name = "trump-archive-csv"
+    columns = "id, text, isRetweet and date"
+
+    def is_header(self, row: Sequence[str]) -> bool:
+        names = set(row)
+        return "text" in names and bool(
+            {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
+        )
+
+
+READERS: tuple[Reader, ...] = (
+    SnscrapeReader(),
+    NitterReader(),
+    TrumpArchiveJsonReader(),
+    TrumpArchiveCsvReader(),
+)

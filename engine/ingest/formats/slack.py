@@ -12,17 +12,26 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import (
-    as_mapping,
+from engine.ingest.fields import (
     from_seconds,
+    list_strings,
+    mapping_at,
     read_mappings,
     read_number,
     read_string,
     read_strings,
+    string_at,
     text_of,
 )
-from engine.ingest.reader import JsonObject, JsonReader, Reader, is_mine, json_objects, role_of
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.reader import JsonReader, Reader, is_mine, json_objects, role_of
+from engine.ingest.records import (
+    Defaults,
+    PostFields,
+    RawRecord,
+    Reject,
+    SourceRecord,
+    build_fingerprint,
+)
 from engine.ingest.sources import Source
 from engine.ingest.streams import STANDARD_INPUT
 from engine.values import Flag, Kind
@@ -73,34 +82,28 @@ class SlackReader(JsonReader):
                         )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
-        channel = str(payload.get("channel"))
-        channels = as_mapping(payload.get("channels"))
+        message, people = mapping_at(payload, "message"), mapping_at(payload, "people")
+        channel, channels = str(payload.get("channel")), mapping_at(payload, "channels")
         own, shared = _message_text(message), _shared_text(message)
         text, mentions = _resolve_references(own or shared, people, channels)
-        reposted = bool(shared and not own)
-        names = read_mappings(message.get("files"))
-        mine = is_mine(
-            payload.get("owner"), message.get("user"), *_list_author_names(message, people)
-        )
-        thread, ts = read_string(message.get("thread_ts")), message.get("ts")
+        passed_on = _resolve_references(shared, people, channels)[0] if own else ""
+        is_repost = bool(shared and not own)
+        names = _list_author_names(message, people)
+        mine = is_mine(payload.get("owner"), message.get("user"), *names)
+        thread, ts = string_at(message, "thread_ts"), message.get("ts")
         answers = thread is not None and thread != ts
-        files = [name for f in names if (name := read_string(f.get("name") or f.get("title")))]
+        attached = read_mappings(message.get("files"))
+        files = [name for f in attached if (name := read_string(f.get("name") or f.get("title")))]
         return PostFields(
-            text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if names else None),
+            text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if attached else None),
             searched=None if text.strip() else "",
             beside=(
-                *(
-                    (("shared", _resolve_references(shared, people, channels)[0]),)
-                    if own and shared
-                    else ()
-                ),
+                *((("shared", passed_on),) if passed_on else ()),
                 *(("link", words) for words in _list_cards(message)),
-                *(("file", title) for f in names if (title := read_string(f.get("title")))),
+                *(("file", title) for title in list_strings(attached, "title")),
             ),
             created_at=from_seconds(ts),
-            author=next(iter(_list_author_names(message, people)), None)
-            or read_string(message.get("user")),
+            author=next(iter(names), None) or string_at(message, "user"),
             title=f"#{channel}",
             role=role_of(mine),
             reply_to=f"{payload.get('place')}/{thread}" if answers else None,
@@ -112,15 +115,13 @@ class SlackReader(JsonReader):
             engagement=sum(
                 read_number(r.get("count")) for r in read_mappings(message.get("reactions"))
             ),
-            flags=(Flag.REPLY if answers else Flag.NONE)
-            | (Flag.MEDIA if names else Flag.NONE)
-            | (Flag.REPOST if reposted else Flag.NONE),
+            flags=Flag.of((Flag.REPLY, answers), (Flag.MEDIA, attached), (Flag.REPOST, is_repost)),
             meta={
                 "channel": channel,
                 "attachments": files,
                 "participants": read_strings(payload.get("members")),
             },
-            mine=False if reposted else mine,
+            mine=False if is_repost else mine,
         )
 
 
@@ -147,25 +148,24 @@ def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[
         if beside := source.beside(str(place), file):
             with source.open_ahead(beside) as stream:
                 items = json_objects(source.label(beside), stream)
-                return [item.value for item in items if isinstance(item, JsonObject)]
+                return [item.value for item in items if not isinstance(item, Reject)]
     return ()
 
 
 def _user_names(user: Mapping[str, object]) -> list[str]:
-    profile = as_mapping(user.get("profile"))
+    profile = mapping_at(user, "profile")
     names = (
-        profile.get("display_name"), profile.get("real_name"), user.get("real_name"),
-        user.get("name"),
+        *map(profile.get, ("display_name", "real_name")), *map(user.get, ("real_name", "name")),
     )  # fmt: skip
     return list(dict.fromkeys(name for name in map(read_string, names) if name))
 
 
 def _message_record(
-    item: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
+    item: RawRecord, channel: str, workspace: _Workspace, file: str, defaults: Defaults
 ) -> SourceRecord | Reject:
     fields = workspace.channels.get(channel, {})
     ids = read_strings(fields.get("members"))
-    place = read_string(fields.get("id")) or channel
+    place = string_at(fields, "id") or channel
     words = f"{_message_text(item.value)} {_shared_text(item.value)}"
     wanted = {str(item.value.get("user")), *_REFERENCE_IDS.findall(words)}
     names = {str(fields.get("id")): name for name, fields in workspace.channels.items()}
@@ -179,7 +179,7 @@ def _message_record(
         "members": [next(iter(workspace.people.get(user, [])), user) for user in few],
     }  # fmt: skip
     digest = build_fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
-    ts = read_string(item.value.get("ts"))
+    ts = string_at(item.value, "ts")
     return item.record(
         SlackReader.name,
         f"{place}/{ts}" if ts else None,
@@ -191,17 +191,14 @@ def _message_record(
 def _list_author_names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
     if names := read_strings(people.get(str(message.get("user")))):
         return names
-    profile = as_mapping(message.get("user_profile")) or as_mapping(message.get("bot_profile"))
-    candidates = (
-        profile.get("display_name"), profile.get("real_name"), profile.get("name"),
-        message.get("username"),
-    )  # fmt: skip
-    return [name for name in map(read_string, candidates) if name]
+    profile = mapping_at(message, "user_profile") or mapping_at(message, "bot_profile")
+    given = (*map(profile.get, ("display_name", "real_name", "name")), message.get("username"))
+    return [name for name in map(read_string, given) if name]
 
 
 def _message_text(message: Mapping[str, object]) -> str:
     """Return the own words; bots put them into blocks and attachments, too."""
-    text = read_string(message.get("text")) or ""
+    text = string_at(message, "text") or ""
     if not text or text == _PLACEHOLDER:
         text = "\n".join(_block_texts(message.get("blocks"))) or text
     if not (_is_of_bot(message) or not text):
@@ -222,7 +219,7 @@ def _shared_text(message: Mapping[str, object]) -> str:
 
 def _list_cards(message: Mapping[str, object]) -> list[str]:
     """Return what is shown of the pages that a person's message links."""
-    if _is_of_bot(message) or not read_string(message.get("text")):
+    if _is_of_bot(message) or not string_at(message, "text"):
         return []
     cards = (a for a in read_mappings(message.get("attachments")) if not _is_shared(a))
     return [words for card in cards if (words := _attachment_text(card))]
@@ -238,13 +235,13 @@ def _is_shared(attachment: Mapping[str, object]) -> bool:
 
 def _attachment_text(attachment: Mapping[str, object]) -> str:
     fields = (
-        ": ".join(filter(None, (read_string(f.get("title")), read_string(f.get("value")))))
+        ": ".join(filter(None, (string_at(f, "title"), string_at(f, "value"))))
         for f in read_mappings(attachment.get("fields"))
     )
-    own = (read_string(attachment.get(name)) for name in ("pretext", "title", "text"))
+    own = (string_at(attachment, name) for name in ("pretext", "title", "text"))
     blocks = _block_texts(attachment.get("blocks"))
     words = "\n".join(filter(None, (*own, *fields, *blocks)))
-    return words or read_string(attachment.get("fallback")) or ""
+    return words or string_at(attachment, "fallback") or ""
 
 
 def _block_texts(blocks: object) -> list[str]:
@@ -261,11 +258,9 @@ def _block_text(block: Mapping[str, object]) -> str:
     if kind == "link":
         return f"{text or ''} {block.get('url') or ''}".strip()
     if kind == "image":
-        text = "\n".join(
-            filter(None, (_words_of(block.get("title")), _words_of(block.get("alt_text"))))
-        )
-    words = _words_of(text)
-    fields = (read_string(f.get("text")) for f in read_mappings(block.get("fields")))
+        titles = map(_words_of, (block.get("title"), block.get("alt_text")))
+        text = "\n".join(filter(None, titles))
+    words, fields = _words_of(text), list_strings(block.get("fields"), "text")
     # The pieces of a section of rich text follow each other in one line.
     between = "" if kind in ("rich_text_section", "rich_text_quote") else "\n"
     inner = between.join(map(_block_text, read_mappings(block.get("elements"))))
@@ -274,7 +269,7 @@ def _block_text(block: Mapping[str, object]) -> str:
 
 
 def _words_of(text: object) -> str | None:
-    return read_string(text) or read_string(as_mapping(text).get("text"))
+    return read_string(text) or string_at(text, "text")
 
 
 def _resolve_references(

@@ -1,4 +1,4 @@
-"""Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
+"""Reads tweets as X's exports, the v1.1 and v2 API and twarc write them."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -8,20 +8,21 @@ from datetime import UTC, datetime, timedelta
 import orjson
 
 from engine.errors import RecordError
-from engine.ingest.dates import (
+from engine.ingest.fields import (
     as_mapping,
-    read_flag,
+    list_strings,
+    mapping_at,
     read_identifier,
     read_mappings,
     read_number,
     read_string,
     read_strings,
     read_zoned_time,
+    string_at,
     text_of,
-    zoned_or_utc,
 )
-from engine.ingest.reader import CsvReader, Digest, JsonObject, JsonReader, Reader, Sample
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.reader import Digest, JsonReader, Reader, Sample
+from engine.ingest.records import Defaults, PostFields, RawRecord, Reject, SourceRecord
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.values import Flag, Kind
@@ -65,10 +66,9 @@ def keep_last_versions(
 
 def _list_versions(payload: Mapping[str, object]) -> list[str]:
     """Return the ids of all versions of a tweet, the last one last."""
-    tweet = as_mapping(payload.get("tweet")) or payload
-    info = as_mapping(tweet.get("edit_info"))
-    control = as_mapping(as_mapping(info.get("edit")).get("editControlInitial"))
-    edits = as_mapping(info.get("initial")) or control
+    tweet = mapping_at(payload, "tweet") or payload
+    info = mapping_at(tweet, "edit_info")
+    edits = mapping_at(info, "initial") or mapping_at(info, "edit", "editControlInitial")
     ids = read_strings(edits.get("editTweetIds") or tweet.get("edit_history_tweet_ids"))
     return sorted(ids, key=lambda each: (len(each), each))
 
@@ -81,7 +81,7 @@ def tweet_post(
     A repost gets the whole text of the original ("RT @name: ..."), if it is embedded. `author` is
     the account of the export; `whole_text` replaces a text that was cut.
     """
-    original = as_mapping(tweet.get("retweeted_status"))
+    original = mapping_at(tweet, "retweeted_status")
     text, links = _read_content(tweet)
     if original:
         text, links = _repost_text(original, text), links + _read_content(original)[1]
@@ -89,7 +89,7 @@ def tweet_post(
         text=text_of(whole_text or text),
         created_at=read_zoned_time(tweet.get("created_at")),
         author=_screen_name(tweet) or author,
-        lang=read_string(tweet.get("lang")),
+        lang=string_at(tweet, "lang"),
         reply_to=_answered_id(tweet),
         platform="x",
         engagement=read_number(tweet.get("favorite_count"))
@@ -125,17 +125,19 @@ def read_device(source: object) -> str | None:
 
 
 def _read_content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    extended = as_mapping(tweet.get("extended_tweet"))
+    extended = mapping_at(tweet, "extended_tweet")
     text = extended.get("full_text") or tweet.get("full_text") or tweet.get("text")
     if text is not None and not isinstance(text, str):
         raise RecordError(Message("the text is not a text"))
-    return text, (*_read_links(extended), *_read_links(tweet))
+    return text, tuple(
+        link for part in (extended, tweet) for link in _read_links(part, "urls", "media")
+    )
 
 
-def _read_links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    entities = as_mapping(tweet.get("entities"))
-    for kind in ("urls", "media"):
-        for link in read_mappings(entities.get(kind)):
+def _read_links(tweet: Mapping[str, object], *kinds: str) -> Iterator[tuple[str, str]]:
+    """Yield the short links among entities of these kinds, with what they stand for."""
+    for kind in kinds:
+        for link in read_mappings(mapping_at(tweet, "entities").get(kind)):
             short, expanded = read_string(link.get("url")), read_string(link.get("expanded_url"))
             if short and expanded:
                 yield short, expanded
@@ -147,7 +149,7 @@ def _repost_text(original: Mapping[str, object], cut: str | None) -> str | None:
 
 
 def _screen_name(tweet: Mapping[str, object]) -> str | None:
-    return read_string(as_mapping(tweet.get("user")).get("screen_name"))
+    return string_at(tweet, "user", "screen_name")
 
 
 def _answered_id(tweet: Mapping[str, object]) -> str | None:
@@ -157,33 +159,28 @@ def _answered_id(tweet: Mapping[str, object]) -> str | None:
 
 
 def _is_cut(tweet: Mapping[str, object]) -> bool:
-    return tweet.get("truncated") is True and not as_mapping(tweet.get("extended_tweet"))
+    return tweet.get("truncated") is True and not mapping_at(tweet, "extended_tweet")
 
 
 def _read_tweet_flags(
     tweet: Mapping[str, object], links: tuple[tuple[str, str], ...], *, cut: bool
 ) -> Flag:
-    flags = Flag.TRUNCATED if cut else Flag.NONE
-    if as_mapping(tweet.get("retweeted_status")):
-        flags |= Flag.REPOST
-    elif tweet.get("is_quote_status") is True or any(
+    is_repost = bool(mapping_at(tweet, "retweeted_status"))
+    is_quote = tweet.get("is_quote_status") is True or any(
         _STATUS_LINK.fullmatch(expanded) for _short, expanded in links
-    ):
-        flags |= Flag.QUOTE
-    if _answered_id(tweet) or tweet.get("in_reply_to_screen_name"):
-        flags |= Flag.REPLY
-    if _has_media(tweet) or _has_media(as_mapping(tweet.get("extended_tweet"))):
-        flags |= Flag.MEDIA
-    return flags
-
-
-def _has_media(tweet: Mapping[str, object]) -> bool:
-    return bool(_list_media(tweet))
+    )
+    return Flag.of(
+        (Flag.TRUNCATED, cut),
+        (Flag.REPOST, is_repost),
+        (Flag.QUOTE, is_quote and not is_repost),
+        (Flag.REPLY, _answered_id(tweet) or tweet.get("in_reply_to_screen_name")),
+        (Flag.MEDIA, _list_media(tweet) or _list_media(mapping_at(tweet, "extended_tweet"))),
+    )
 
 
 def _list_media(tweet: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the pictures and films; all of them stand among the extended entities alone."""
-    whole = (as_mapping(tweet.get(kind)) for kind in ("extended_entities", "entities"))
+    whole = (mapping_at(tweet, kind) for kind in ("extended_entities", "entities"))
     return next((media for part in whole if (media := read_mappings(part.get("media")))), ())
 
 
@@ -213,7 +210,7 @@ class Includes:
 
 def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
     """Return the tweet with its author, what is attached and the tweets it refers to embedded."""
-    attachments = as_mapping(tweet.get("attachments"))
+    attachments = mapping_at(tweet, "attachments")
     attached = {
         kind: [includes.attached[key] for key in read_strings(keys) if key in includes.attached]
         for kind, keys in (
@@ -221,17 +218,15 @@ def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, 
             ("polls", attachments.get("poll_ids")),
         )
     }
+    referenced = [
+        {**_with_author(includes.tweets.get(str(each.get("id")), {}), includes), **each}
+        for each in read_mappings(tweet.get("referenced_tweets"))
+    ]
     return {
         **tweet,
         "attachments": {**attachments, **{kind: each for kind, each in attached.items() if each}},
         "author": includes.users.get(str(tweet.get("author_id")), tweet.get("author")),
-        "referenced_tweets": [
-            {
-                **_with_author(includes.tweets.get(str(reference.get("id")), {}), includes),
-                **reference,
-            }
-            for reference in read_mappings(tweet.get("referenced_tweets"))
-        ],
+        "referenced_tweets": referenced,
     }
 
 
@@ -239,17 +234,16 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     """Translate one flattened tweet. Raises RecordError."""
     references = read_mappings(tweet.get("referenced_tweets"))
     original = next((r for r in references if r.get("type") == "retweeted"), {})
-    metrics = as_mapping(tweet.get("public_metrics"))
+    metrics = mapping_at(tweet, "public_metrics")
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
-    attachments = as_mapping(tweet.get("attachments"))
-    flags = Flag.MEDIA if attachments.get("media_keys") else Flag.NONE
-    for reference in references:
-        flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
+    attachments = mapping_at(tweet, "attachments")
+    kinds = {str(reference.get("type")) for reference in references}
+    flags = [(flag, name in kinds) for name, flag in _REFERENCES.items()]
     return PostFields(
         text=text_of(_repeated_v2(original) or _tweet_text(tweet)),
         created_at=read_zoned_time(tweet.get("created_at")),
         author=_read_username(tweet),
-        lang=read_string(tweet.get("lang")),
+        lang=string_at(tweet, "lang"),
         reply_to=read_string(answered),
         platform="x",
         engagement=read_number(metrics.get("like_count"))
@@ -258,20 +252,19 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
             *_describe_media(read_mappings(attachments.get("media"))),
             *(("poll", words) for p in _list_polls(attachments) if (words := _list_options(p))),
         ),
-        flags=flags,
-        links=(*_links_v2(tweet), *_links_v2(original)),
-        device=read_string(tweet.get("source")),
+        flags=Flag.of((Flag.MEDIA, attachments.get("media_keys")), *flags),
+        links=(*_read_links(tweet, "urls"), *_read_links(original, "urls")),
+        device=string_at(tweet, "source"),
     )
 
 
 def _list_polls(attachments: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
-    poll = as_mapping(attachments.get("poll"))  # as twarc embeds it
+    poll = mapping_at(attachments, "poll")  # as twarc embeds it
     return [poll] if poll else read_mappings(attachments.get("polls"))
 
 
 def _list_options(poll: Mapping[str, object]) -> str:
-    labels = (read_string(option.get("label")) for option in read_mappings(poll.get("options")))
-    return "\n".join(filter(None, labels))
+    return "\n".join(list_strings(poll.get("options"), "label"))
 
 
 def _by_id(value: object, name: str = "id") -> dict[str, Mapping[str, object]]:
@@ -283,11 +276,11 @@ def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, o
 
 
 def _tweet_text(tweet: Mapping[str, object]) -> object:
-    return as_mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
+    return mapping_at(tweet, "note_tweet").get("text") or tweet.get("text")
 
 
 def _read_username(tweet: Mapping[str, object]) -> str | None:
-    return read_string(as_mapping(tweet.get("author")).get("username"))
+    return string_at(tweet, "author", "username")
 
 
 def _repeated_v2(original: Mapping[str, object]) -> str | None:
@@ -295,18 +288,9 @@ def _repeated_v2(original: Mapping[str, object]) -> str | None:
     return f"RT @{name}: {text}" if name and text else None
 
 
-def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
-    entities = as_mapping(tweet.get("entities"))
-    pairs = [
-        (read_string(u.get("url")), read_string(u.get("expanded_url")))
-        for u in read_mappings(entities.get("urls"))
-    ]
-    return [(short, expanded) for short, expanded in pairs if short and expanded]
-
-
 def _tweets_of(page: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the tweets of a page of the API, or the one of a line of its stream."""
-    one = as_mapping(page.get("data"))
+    one = mapping_at(page, "data")
     return (
         [one] if one else [*read_mappings(page.get("data")), *read_mappings(page.get("statuses"))]
     )
@@ -328,7 +312,7 @@ class ApiReader(JsonReader):
         if {"id", "text"} <= value.keys() and ("author_id" in value or "public_metrics" in value):
             return True
         # Other programs write some of these fields, and others in place of these two.
-        has_parts = any(as_mapping(value.get(part)) for part in ("user", "entities"))
+        has_parts = any(mapping_at(value, part) for part in ("user", "entities"))
         has_text = "full_text" in value or {"id_str", "text", "entities"} <= value.keys()
         return "created_at" in value and has_text and has_parts
 
@@ -337,7 +321,7 @@ class ApiReader(JsonReader):
     ) -> Generator[SourceRecord | Reject]:
         yield from keep_last_versions(super().records(source, names, defaults))
 
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
         if not (tweets := _tweets_of(item.value)):
             if not isinstance(item.value.get("data"), list):
                 yield item.record(self.name, tweet_id(item.value), digest(item.raw))
@@ -353,62 +337,4 @@ class ApiReader(JsonReader):
         return tweet_post(payload)
 
 
-class TrumpArchiveJsonReader(JsonReader):
-    """Reads both JSON layouts."""
-
-    name = "trump-archive-json"
-    kinds = (Kind.TWEETS, Kind.SOCIAL)
-
-    def fits(self, value: Mapping[str, object]) -> bool:
-        newer = {"id", "text", "date", "isRetweet"} <= value.keys()
-        older = {"id_str", "text", "created_at", "is_retweet"} <= value.keys()
-        return newer or (older and "entities" not in value)
-
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _read_post(payload)
-
-
-class TrumpArchiveCsvReader(CsvReader):
-    """Reads both CSV layouts; columns are found by their names."""
-
-    name = "trump-archive-csv"
-    kinds = (Kind.TWEETS, Kind.SOCIAL)
-
-    columns = "id, text, isRetweet and date"
-
-    def is_header(self, row: Sequence[str]) -> bool:
-        names = set(row)
-        return "text" in names and bool(
-            {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
-        )
-
-    def split(self, item: JsonObject, digest: Digest) -> Iterator[SourceRecord | Reject]:
-        yield item.record(self.name, tweet_id(item.value), digest(item.raw))
-
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _read_post(payload)
-
-
-def _read_post(row: Mapping[str, object]) -> PostFields:
-    flags = Flag.NONE
-    if read_flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
-        flags |= Flag.REPOST
-    if read_flag(row.get("isDeleted"), "isDeleted"):
-        flags |= Flag.DELETED
-    when = row.get("date", row.get("created_at"))
-    likes = row.get("favorites", row.get("favorite_count"))
-    reposts = row.get("retweets", row.get("retweet_count"))
-    return PostFields(
-        text=text_of(row.get("text")),
-        created_at=zoned_or_utc(when),
-        platform="x",
-        engagement=read_number(likes) + read_number(reposts),
-        flags=flags,
-        device=read_device(row.get("device", row.get("source"))),
-    )
-
-
-READERS: tuple[Reader, ...] = (TrumpArchiveJsonReader(), ApiReader(), TrumpArchiveCsvReader())
+READERS: tuple[Reader, ...] = (ApiReader(),)

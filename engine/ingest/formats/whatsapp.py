@@ -13,18 +13,9 @@ import orjson
 
 from engine.errors import RecordError
 from engine.ingest.chat_lines import Header, find_headers, half_of_day, match_header, strip_marks
-from engine.ingest.dates import made_id, read_string, text_of, written_at
-from engine.ingest.reader import (
-    Digest,
-    FileReader,
-    JsonObject,
-    OpenFile,
-    Reader,
-    Sample,
-    is_mine,
-    role_of,
-)
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
+from engine.ingest.fields import made_id, string_at, text_of, written_at
+from engine.ingest.reader import OpenFile, Reader, Sample, is_mine, role_of
+from engine.ingest.records import Defaults, PostFields, RawRecord, Reject
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, UTF_8, decode_stream, find_encoding, raw_lines
 from engine.messages import Message
@@ -273,13 +264,12 @@ def message_id(moment: datetime | None, written: str, author: str, text: str) ->
     return RENEWED + made_id(when, author, " ".join(ATTACHED.sub("", words).split()))
 
 
-class WhatsAppReader(FileReader):
+class WhatsAppReader(Reader):
     """Reads a chat message by message; the first mebibyte shows how it writes dates."""
 
     name = "whatsapp"
     kinds = (Kind.PERSONAL,)
     pattern = r"[^/.][^/]*\.txt"
-    by_content = True
 
     def recognises(self, sample: Sample) -> bool:
         lines = _decode(sample.head).split("\n")[:_FIRST_LINES]
@@ -289,20 +279,19 @@ class WhatsAppReader(FileReader):
         begins = bool(written) and match_header(written[0]) is not None
         return bool(spoken) and (begins or len(headers) >= _LEAST_HEADERS)
 
-    def read_file(self, file: OpenFile, digest: Digest) -> Iterator[SourceRecord | Reject]:
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         chat, head = _chat_name(file.source, file.name), file.source.head(file.name)
         order = _date_order(head, file.defaults)
         context = {"chat": chat, "order": order, "owner": file.defaults.author}
+        label, citation = file.label, file.citation
         stream = decode_stream(file.stream, find_encoding(head) or UTF_8)
         for message, identity in _identify_messages(written_messages(stream), order):
             payload = {
                 "date": message.date, "time": message.time, "author": message.author,
-                "text": message.text, "place": f"{file.citation}#{identity}",
-                **context,
+                "text": message.text, "place": identity, **context,
             }  # fmt: skip
-            item = JsonObject(file.label, message.line, "line", b"", payload)
-            raw_payload = orjson.dumps({**payload, "place": identity})
-            yield item.record(self.name, identity, digest(raw_payload))
+            value = {**payload, "id": identity, "place": f"{citation}#{identity}"}
+            yield RawRecord(label, message.line, "line", orjson.dumps(payload), value)
 
     def tell_guesses(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -318,7 +307,7 @@ class WhatsAppReader(FileReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         text = _plain_text(text_of(payload.get("text")))
-        author, chat = read_string(payload.get("author")), read_string(payload.get("chat"))
+        author, chat = string_at(payload, "author"), string_at(payload, "chat")
         mine = is_mine(payload.get("owner"), author)
         attached = ATTACHED.search(text)
         media = bool(attached or LEFT_OUT.fullmatch(text))
@@ -333,8 +322,8 @@ class WhatsAppReader(FileReader):
             role=role_of(mine),
             platform=self.name,
             thread=chat,
-            attribution=read_string(payload.get("place")),
-            flags=Flag.MEDIA if media else Flag.NONE,
+            attribution=string_at(payload, "place"),
+            flags=Flag.of((Flag.MEDIA, media)),
             meta={"channel": chat, "attachments": [attached[1] or attached[2]] if attached else []},
             mine=mine,
         )

@@ -1,17 +1,24 @@
 """Reads the official export of Twitter and X in its three layouts, with long posts in full."""
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import as_mapping, read_mappings, read_string, read_zoned_time
+from engine.ingest.fields import mapping_at, read_mappings, read_zoned_time, string_at
 from engine.ingest.formats.tweets import keep_last_versions, tweet_id, tweet_post
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
+from engine.ingest.reader import Digest, JsonReader, Reader, Sample, json_objects
+from engine.ingest.records import (
+    Defaults,
+    PostFields,
+    RawRecord,
+    Reject,
+    SourceRecord,
+    build_fingerprint,
+)
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.text.clean import clean_for_display
@@ -43,8 +50,8 @@ class NoteTweets:
     def __init__(self, notes: Iterable[Mapping[str, object]] = ()) -> None:
         self._by_second: dict[datetime, list[_Note]] = {}
         for wrapped in notes:
-            note = as_mapping(wrapped.get("noteTweet"))
-            read = _read_note(as_mapping(note.get("core")))
+            note = mapping_at(wrapped, "noteTweet")
+            read = _read_note(mapping_at(note, "core"))
             try:
                 second = read_zoned_time(note.get("createdAt")).replace(microsecond=0)
             except RecordError:
@@ -54,7 +61,7 @@ class NoteTweets:
 
     def whole_text(self, tweet: Mapping[str, object]) -> str | None:
         """Return the whole text of a post that was cut, or None if nothing is missing."""
-        cut = read_string(tweet.get("full_text"))
+        cut = string_at(tweet, "full_text")
         if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
             return None
         addressed, beginning = _split_handles(clean_for_display(cut))
@@ -75,12 +82,12 @@ class NoteTweets:
 
 
 def _read_note(core: Mapping[str, object]) -> _Note | None:
-    text = read_string(core.get("text"))
+    text = string_at(core, "text")
     if not text:
         return None
     whole = text
     for link in read_mappings(core.get("urls")):
-        short, expanded = read_string(link.get("shortUrl")), read_string(link.get("expandedUrl"))
+        short, expanded = string_at(link, "shortUrl"), string_at(link, "expandedUrl")
         if short and expanded:
             whole = whole.replace(short, expanded)
     return _Note(_SHORT_LINK.sub("t.co", text), whole)
@@ -112,7 +119,7 @@ class XArchiveReader(JsonReader):
         return bool(_ASSIGNMENT.match(sample.head)) or super().recognises(sample)
 
     def fits(self, value: Mapping[str, object]) -> bool:
-        return "id_str" in as_mapping(value.get("tweet"))
+        return "id_str" in mapping_at(value, "tweet")
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -137,16 +144,16 @@ class XArchiveReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return tweet_post(
-            as_mapping(payload.get("tweet")),
-            author=read_string(payload.get("author")),
-            whole_text=read_string(payload.get("whole_text")),
+            mapping_at(payload, "tweet"),
+            author=string_at(payload, "author"),
+            whole_text=string_at(payload, "whole_text"),
         )
 
 
 def _tweet_record(
-    item: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
+    item: RawRecord, author: str | None, notes: NoteTweets, digest: Digest
 ) -> SourceRecord | Reject:
-    tweet = as_mapping(item.value.get("tweet")) or item.value
+    tweet = mapping_at(item.value, "tweet") or item.value
     whole_text = notes.whole_text(tweet)
     raw = item.raw + whole_text.encode("utf-8", "replace") if whole_text else item.raw
     payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
@@ -173,7 +180,7 @@ def _read_note_tweets(source: Source, name: str) -> Iterator[Mapping[str, object
             return
         with source.open_ahead(beside) as stream:
             for item in json_objects(source.label(beside), stream):
-                if isinstance(item, JsonObject):
+                if not isinstance(item, Reject):
                     yield item.value
 
 
@@ -186,13 +193,13 @@ def _read_account(source: Source, name: str) -> str | None:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
         except orjson.JSONDecodeError:
             config = None  # the account file may contain it, too
-        if user := read_string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
+        if user := string_at(config, "userInfo", "userName"):
             return user
     if account := source.beside(name, "account.js"):
         with source.open_ahead(account) as stream:
             for item in json_objects(source.label(account), stream):
-                if isinstance(item, JsonObject):
-                    return read_string(as_mapping(item.value.get("account")).get("username"))
+                if not isinstance(item, Reject):
+                    return string_at(item.value, "account", "username")
     return None
 
 

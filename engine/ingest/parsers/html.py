@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.errors import ExtraMissing
-from engine.ingest.dates import LATEST
+from engine.ingest.fields import LATEST
 from engine.ingest.parsers.parsed import (
     Heading,
     ParsedDocument,

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 from engine.errors import RecordError
 from engine.extras import how_to_install
-from engine.ingest.dates import written_at
+from engine.ingest.fields import written_at
 from engine.messages import Message
 from engine.page.metadata import decode_page
 from engine.text.chunks import MAXIMUM, Block, token_count
 from engine.values import DateKind
 
 _ITEM = re.compile(r"(?:[•▪◦●‣·*–-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
-_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
+SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _NUMBER = re.compile(r"\d+")
 _SHORT, _SHORTER = 0.85, 0.6  # shares of a full line
 _EDGE = 2  # lines at the top and the bottom of a page
@@ -103,7 +103,7 @@ def _ends_paragraph(line: str, following: str, full: int) -> bool:
         return True
     if following[0].islower():
         return False
-    if _SENTENCE_END.search(line):
+    if SENTENCE_END.search(line):
         return len(line) < _SHORT * full
     return len(line) < _SHORTER * full and line[-1] not in ",-–"
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import Any, Self
 from engine.errors import RecordError
 from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.parsed import (
+    SENTENCE_END,
     Heading,
     ParsedDocument,
     damaged_error,
@@ -51,14 +51,9 @@ _NO_TITLE = re.compile(
     r"untitled.*|microsoft \w+ - .*|.*\.(?:docx?|indd|qxd|pdf|rtf|tex|dvi|p65|pptx?)", re.IGNORECASE
 )
 _PUNCTUATION = re.compile(r"\W+")
-_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _MAX_HEADINGS = 10_000
 _LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
 _Headings = dict[tuple[int, str], int]
-
-
-if sys.platform != "win32":
-    pass
 
 
 def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
@@ -327,7 +322,7 @@ def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
 
 
 def _is_continuation(block: Block, other: Block, notes: Sequence[Block]) -> bool:
-    if block.headings != other.headings or _SENTENCE_END.search(block.text):
+    if block.headings != other.headings or SENTENCE_END.search(block.text):
         return False
     first, last = other.text[0], block.last_page or block.page or 0
     if notes:  # in scripts without small letters nothing else tells

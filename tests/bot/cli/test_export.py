@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.ingest.detect import open_source
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import SourceRequest
 from tests.bot.command_line import ROOT, ask, write_chat
 from tests.bot.conftest import Invoke

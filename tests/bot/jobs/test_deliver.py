@@ -7,10 +7,12 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.adapter import DeliveryError, Unsure, WritingForbidden
 from bot.i18n.words import words_for
-from bot.jobs.deliver import DELIVERY_SECONDS, PostSender
+from bot.jobs.deliver import DELIVERY_SECONDS, PostSender, compute_backoff
 from bot.jobs.troubles import ignore
 from bot.reply import Reply
 from db.pool import Database
@@ -215,3 +217,17 @@ async def test_a_post_that_the_chat_forbids_is_kept_for_a_day_and_told_to_operat
     refusing = False
     assert await work.run(clock=partial(read_clock, now + HOUR))
     assert (await outbox.health(NOW)).owed == 0
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(1, 5), (2, 10), (3, 20), (7, 320), (8, 640), (9, 900), (5000, 900)]
+)
+def test_each_pause_is_twice_the_one_before_up_to_a_limit(attempts: int, seconds: float) -> None:
+    assert compute_backoff(attempts, 0.0).total_seconds() == seconds
+
+
+@given(attempts=st.integers(1, 100), jitter=st.floats(0, 1))
+def test_jitter_lengthens_a_pause_by_at_most_a_fifth(attempts: int, jitter: float) -> None:
+    shortest, longest = compute_backoff(attempts, 0.0), compute_backoff(attempts, 1.0)
+    assert shortest <= compute_backoff(attempts, jitter) <= longest
+    assert longest / shortest == pytest.approx(1.2)

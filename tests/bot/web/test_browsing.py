@@ -15,7 +15,7 @@ from bot.replies.prophecy import prophecy_reply
 from bot.slack.render import render_blocks
 from bot.telegram.render import render_messages
 from db.pool import Database
-from engine.posting.delivery import Chosen
+from engine.posting.delivery import SelectedFind
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 from engine.values import Flag, Kind
@@ -50,7 +50,7 @@ class TestCorpora:
         self, database_url: str
     ) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
-            chosen: Sequence[Chosen] = await posted(stage.app.database, 2)
+            chosen: Sequence[SelectedFind] = await posted(stage.app.database, 2)
             await filled(stage.app.database, chosen, author="mara")
             titles = [f"{pick.find.story.title}" for pick in reversed(chosen)]
             for path in ("/", "/corpora/demo"):

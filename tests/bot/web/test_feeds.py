@@ -13,7 +13,7 @@ from bot.web.foretold import ForetoldView
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
-from engine.posting.delivery import Chosen, PostingMode
+from engine.posting.delivery import PostingMode, SelectedFind
 from engine.values import Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
@@ -30,7 +30,9 @@ async def web(database_url: str) -> AsyncIterator[WebStage]:
         yield stage
 
 
-async def posted(database: Database, number: int, *, corpus: str = "demo") -> Sequence[Chosen]:
+async def posted(
+    database: Database, number: int, *, corpus: str = "demo"
+) -> Sequence[SelectedFind]:
     """Post so many finds in two chats, a minute apart, and owe another one."""
     everything = await some_chosen(database, number + 1, corpus=corpus)
     outbox = Outbox(database)
@@ -47,7 +49,7 @@ async def posted(database: Database, number: int, *, corpus: str = "demo") -> Se
 
 
 async def filled(
-    database: Database, chosen: Sequence[Chosen], kind: Kind = Kind.TWEETS, **changes: object
+    database: Database, chosen: Sequence[SelectedFind], kind: Kind = Kind.TWEETS, **changes: object
 ) -> None:
     said = [
         text_of(

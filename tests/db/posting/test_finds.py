@@ -12,10 +12,10 @@ from engine.chat import Chat
 from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed
 from engine.posting.delivery import (
-    Chosen,
     FindState,
     PostingMode,
     QuietDay,
+    SelectedFind,
     StoryFind,
     Subscription,
 )
@@ -62,8 +62,8 @@ async def test_only_postable_finds_are_read_for_a_decision(database: Database) -
     prophecy = make_prophecy(tweet(4), verdict=UNJUDGED)
     finds = Finds(database)
     await finds.keep(unjudged, "demo", FindState.UNJUDGED, coverage=0.9, prophecy=prophecy, now=NOW)
-    chosen = Chosen(find=find, hit=find.prophecy.hits[0])
-    assert await decide_instant(Outbox(database), subscription, chosen, content="{}", now=NOW)
+    selected = SelectedFind(find=find, hit=find.prophecy.hits[0])
+    assert await decide_instant(Outbox(database), subscription, selected, content="{}", now=NOW)
     everything = await finds.for_chat(subscription, "demo", since=NOW)
     some = (await finds.postable([(subscription, "demo")], since=NOW))[subscription.chat.id]
     assert [one.story.id for one in everything] == [high.id, low.id, posted.id, unjudged.id]

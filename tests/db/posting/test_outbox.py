@@ -16,12 +16,12 @@ from engine.chat import Chat
 from engine.errors import StorageError
 from engine.messages import Message, as_message
 from engine.posting.delivery import (
-    Chosen,
     DeliveryState,
     LeasedDelivery,
     OwedNotice,
     OwedPost,
     PostingMode,
+    SelectedFind,
     Subscription,
 )
 from tests.db.news import (
@@ -77,20 +77,23 @@ async def decided(database: Database) -> dict[str, int]:
 
 async def test_a_daily_post_is_stored_with_its_answers(database: Database, outbox: Outbox) -> None:
     subscription = replace(await subscribed(database), thread="9")
-    chosen = await some_chosen(database, 2)
+    selected = await some_chosen(database, 2)
     content = '{"posts": [1, 2]}'
-    assert await decide_daily(outbox, subscription, TODAY, content=content, chosen=chosen, now=NOW)
+    assert await decide_daily(
+        outbox, subscription, TODAY, content=content, selected=selected, now=NOW
+    )
     delivery = (await lease_one(outbox)).delivery
     assert (delivery.key, delivery.content) == (f"daily:{subscription.chat.id}:{TODAY}", content)
     assert (delivery.chat, delivery.thread) == (subscription.chat, "9")
     assert (delivery.attempts, delivery.begun_before) == (1, False)
-    for one, number in zip(chosen, delivery.answers, strict=True):
+    for one, number in zip(selected, delivery.answers, strict=True):
         answer = await Answers(database).get(subscription.chat, number)
         assert answer is not None
         assert (answer.prophecy, answer.page) == (one.find.prophecy, (one.hit,))
     posted = await Subscriptions(database).list_posted(subscription.chat, since=NOW)
     assert [(one.story_id, one.external_id, one.text) for one in posted] == [
-        (one.find.story.id, one.hit.candidate.external_id, one.hit.candidate.text) for one in chosen
+        (one.find.story.id, one.hit.candidate.external_id, one.hit.candidate.text)
+        for one in selected
     ]
     assert not await Subscriptions(database).list_posted(subscription.chat, since=NOW + SECOND)
 
@@ -99,8 +102,8 @@ async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outb
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     (story,) = await some_stories(database, 1)
     find = await found(database, story, [tweet(1), tweet(2), tweet(3)])
-    chosen = Chosen(find=find, hit=find.prophecy.hits[1])
-    assert await decide_instant(outbox, subscription, chosen, content="{}", now=NOW)
+    selected = SelectedFind(find=find, hit=find.prophecy.hits[1])
+    assert await decide_instant(outbox, subscription, selected, content="{}", now=NOW)
     (number,) = (await lease_one(outbox)).delivery.answers
     answer = await Answers(database).get(subscription.chat, number)
     assert answer is not None
@@ -108,10 +111,10 @@ async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outb
 
 
 async def decide_asked(
-    outbox: Outbox, subscription: Subscription, key: str, chosen: Sequence[Chosen]
+    outbox: Outbox, subscription: Subscription, key: str, selected: Sequence[SelectedFind]
 ) -> bool:
     decision = OwedPost(
-        subscription=subscription, key=key, content="{}", chosen=tuple(chosen), asked=True
+        subscription=subscription, key=key, content="{}", selected=tuple(selected), asked=True
     )
     return (await outbox.decide([decision], now=NOW))[0]
 
@@ -119,18 +122,18 @@ async def decide_asked(
 async def test_deciding_many_chats_at_once_decides_each_that_is_still_valid(
     database: Database, outbox: Outbox
 ) -> None:
-    chosen = await some_chosen(database, 2)
+    selected = await some_chosen(database, 2)
     chats = [await subscribed(database, str(number)) for number in range(6)]
     await Chats(database).set_active("test", "1", active=False)  # gone
     await Subscriptions(database).set(replace(chats[2], mode=PostingMode.INSTANT), now=NOW)
     assert await decide_daily(outbox, chats[3], TODAY, content=None)  # decided elsewhere
-    other = await decide_daily(outbox, chats[4], TODAY - DAY, content="{}", chosen=chosen[:1])
+    other = await decide_daily(outbox, chats[4], TODAY - DAY, content="{}", selected=selected[:1])
     assert other
 
     def daily(subscription: Subscription) -> OwedPost:
         key = f"daily:{subscription.chat.id}:{TODAY}"
         return OwedPost(
-            subscription=subscription, key=key, content="{}", chosen=tuple(chosen), day=TODAY
+            subscription=subscription, key=key, content="{}", selected=tuple(selected), day=TODAY
         )
 
     before = await decided(database)
@@ -150,10 +153,10 @@ async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = Subscription(chat=await met(database), thread="9")  # which never subscribed
-    chosen = await some_chosen(database, 1)
+    selected = await some_chosen(database, 1)
 
     async def ask(key: str) -> bool:
-        return await decide_asked(outbox, subscription, key, chosen)
+        return await decide_asked(outbox, subscription, key, selected)
 
     assert await ask("today:1:a")
     assert not await ask("today:1:a"), "the same event again"
@@ -178,12 +181,18 @@ async def test_a_picture_is_owed_with_its_post_and_follows_it(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
-    [chosen] = await some_chosen(database, 1)
+    [selected] = await some_chosen(database, 1)
     instant = replace(subscription, mode=PostingMode.INSTANT)
-    assert not await decide_instant(outbox, instant, chosen, content="1", picture="2", now=NOW)
+    assert not await decide_instant(outbox, instant, selected, content="1", picture="2", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)  # the chat wants daily posts
     assert await decide_daily(
-        outbox, subscription, TODAY, content='"post"', chosen=[chosen], picture='"picture"', now=NOW
+        outbox,
+        subscription,
+        TODAY,
+        content='"post"',
+        selected=[selected],
+        picture='"picture"',
+        now=NOW,
     )
     said = []
     for minute in range(2):
@@ -204,7 +213,7 @@ async def test_a_draft_follows_the_pictures_that_are_the_post(
         subscription,
         TODAY,
         content='"post"',
-        chosen=await some_chosen(database, 2),
+        selected=await some_chosen(database, 2),
         instead=['"one"', '"two"'],
         draft='"draft"',
         now=NOW,
@@ -222,13 +231,15 @@ async def test_a_draft_follows_the_pictures_that_are_the_post(
 
 async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
-    chosen = await some_chosen(database, 1)
+    selected = await some_chosen(database, 1)
     assert await decide_daily(outbox, subscription, TODAY, content=None, now=NOW)
     before = await decided(database)
-    assert not await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert not await decide_daily(
+        outbox, subscription, TODAY, content="{}", selected=selected, now=NOW
+    )
     assert await decided(database) == before == {**dict.fromkeys(DECIDED, 0), "digest": 1}
     assert await decide_daily(
-        outbox, subscription, TODAY + DAY, content="{}", chosen=chosen, now=NOW
+        outbox, subscription, TODAY + DAY, content="{}", selected=selected, now=NOW
     )
 
 
@@ -237,13 +248,15 @@ async def test_only_one_of_many_concurrent_decisions_succeeds(
     database: Database, processes: list[Database], mode: PostingMode
 ) -> None:
     subscription = await subscribed(database, mode=mode)
-    chosen = await some_chosen(database, 1)
+    selected = await some_chosen(database, 1)
     outboxes = [Outbox(process) for process in processes] * 4
 
     async def decide(outbox: Outbox) -> bool:
         if mode is PostingMode.INSTANT:
-            return await decide_instant(outbox, subscription, chosen[0], content="{}", now=NOW)
-        return await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+            return await decide_instant(outbox, subscription, selected[0], content="{}", now=NOW)
+        return await decide_daily(
+            outbox, subscription, TODAY, content="{}", selected=selected, now=NOW
+        )
 
     won = await asyncio.gather(*map(decide, outboxes))
     assert sorted(won) == [False] * 15 + [True]
@@ -253,13 +266,15 @@ async def test_only_one_of_many_concurrent_decisions_succeeds(
 
 async def test_a_decision_that_fails_leaves_nothing(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
-    chosen = await some_chosen(database, 2)
+    selected = await some_chosen(database, 2)
     before = await decided(database)
     with pytest.raises(StorageError):
-        await decide_daily(outbox, subscription, TODAY, content="no JSON", chosen=chosen, now=NOW)
+        await decide_daily(
+            outbox, subscription, TODAY, content="no JSON", selected=selected, now=NOW
+        )
     with pytest.raises(StorageError):  # the last of its rows
         await decide_daily(
-            outbox, subscription, TODAY, content="{}", chosen=[*chosen, chosen[0]], now=NOW
+            outbox, subscription, TODAY, content="{}", selected=[*selected, selected[0]], now=NOW
         )
     assert await decided(database) == before
 
@@ -268,14 +283,16 @@ async def test_a_story_posted_meanwhile_undoes_the_daily_post(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
-    chosen = await some_chosen(database, 2)
-    assert await decide_instant(outbox, subscription, chosen[0], content="{}", now=NOW)
+    selected = await some_chosen(database, 2)
+    assert await decide_instant(outbox, subscription, selected[0], content="{}", now=NOW)
     before = await decided(database)
     assert not await decide_daily(
-        outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW + 300 * DAY
+        outbox, subscription, TODAY, content="{}", selected=selected, now=NOW + 300 * DAY
     )
     assert await decided(database) == before
-    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen[1:], now=NOW)
+    assert await decide_daily(
+        outbox, subscription, TODAY, content="{}", selected=selected[1:], now=NOW
+    )
 
 
 async def test_news_posted_meanwhile_as_the_story_of_another_feed_undoes_the_daily_post(
@@ -285,15 +302,15 @@ async def test_news_posted_meanwhile_as_the_story_of_another_feed_undoes_the_dai
     first, second = await some_chosen(database, 2)
     assert await decide_instant(outbox, subscription, first, content="{}")
     same = replace(second, find=replace(second.find, words=first.find.words))
-    assert not await decide_daily(outbox, subscription, TODAY, content="{}", chosen=[same])
-    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=[second])
+    assert not await decide_daily(outbox, subscription, TODAY, content="{}", selected=[same])
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", selected=[second])
 
 
 async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     other = await subscribed(database, "2", mode=PostingMode.INSTANT)
     finds = [await found(database, story, [tweet(1)]) for story in await some_stories(database, 2)]
-    first, second = (Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds)
+    first, second = (SelectedFind(find=find, hit=find.prophecy.hits[0]) for find in finds)
     later = NOW + 179 * DAY
     assert await decide_instant(outbox, subscription, first, content="{}", now=NOW)
     assert not await decide_instant(outbox, subscription, second, content="{}", now=later)
@@ -308,9 +325,9 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     finds = [await found(database, story, [tweet(1)]) for story in await some_stories(database, 12)]
 
     async def decide(number: int) -> bool:
-        chosen = Chosen(find=finds[number], hit=finds[number].prophecy.hits[0])
+        selected = SelectedFind(find=finds[number], hit=finds[number].prophecy.hits[0])
         outbox = Outbox(processes[number % 4])
-        return await decide_instant(outbox, subscription, chosen, content="{}", now=NOW)
+        return await decide_instant(outbox, subscription, selected, content="{}", now=NOW)
 
     async with asyncio.timeout(PATIENCE):
         won = await asyncio.gather(*map(decide, range(12)))
@@ -322,17 +339,17 @@ async def test_a_decision_is_dropped_if_the_chat_left_or_changed(
 ) -> None:
     subscription = await subscribed(database)
     subscriptions = Subscriptions(database)
-    (chosen,) = await some_chosen(database, 1)
+    (selected,) = await some_chosen(database, 1)
     await subscriptions.set(replace(subscription, mode=PostingMode.OFF), now=NOW)
     assert not await decide_daily(outbox, subscription, TODAY, content="{}", now=NOW)
     await subscriptions.set(replace(subscription, mode=PostingMode.INSTANT), now=NOW)
     assert not await decide_daily(outbox, subscription, TODAY, content="{}", now=NOW)
     instant = replace(subscription, mode=PostingMode.INSTANT)
     await Chats(database).set_active("test", "1", active=False)
-    assert not await decide_instant(outbox, instant, chosen, content="{}", now=NOW)
+    assert not await decide_instant(outbox, instant, selected, content="{}", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)
     await met(database)  # it speaks again
-    assert await decide_instant(outbox, instant, chosen, content="{}", now=NOW)
+    assert await decide_instant(outbox, instant, selected, content="{}", now=NOW)
 
 
 async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None:
@@ -500,8 +517,8 @@ async def test_gone_chats_and_other_platforms_are_left_out(
 
 async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
-    chosen = await some_chosen(database, 1)
-    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    selected = await some_chosen(database, 1)
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", selected=selected, now=NOW)
     leased = await lease_one(outbox)
     assert await outbox.begin(leased, now=NOW)
     await Chats(database).move("test", "1", "2")
@@ -573,8 +590,8 @@ async def test_old_deliveries_are_forgotten_unless_still_queued(
     database: Database, outbox: Outbox
 ) -> None:
     gone, here = await subscribed(database, "1"), await subscribed(database, "2")
-    chosen = await some_chosen(database, 1)
-    assert await decide_daily(outbox, here, TODAY, content="{}", chosen=chosen, now=NOW)
+    selected = await some_chosen(database, 1)
+    assert await decide_daily(outbox, here, TODAY, content="{}", selected=selected, now=NOW)
     sent = await lease_one(outbox)
     assert await outbox.sent(sent, "1", now=NOW)
     await owe(database, here, "owed")
@@ -665,8 +682,8 @@ async def test_sent_records_are_kept_for_their_retention_period(
     database: Database, outbox: Outbox, days: int, left: dict[str, int]
 ) -> None:
     """Dates a month, deliveries a quarter, what a chat was told two years."""
-    subscription, chosen = await subscribed(database), await some_chosen(database, 1)
-    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    subscription, selected = await subscribed(database), await some_chosen(database, 1)
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", selected=selected, now=NOW)
     assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
     await outbox.forget(now=NOW + days * DAY)
     assert await decided(database) == left

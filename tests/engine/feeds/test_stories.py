@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.decide import StoryWords, join_stories, same_story, telling_words, words_of
+from engine.feeds.decide import StoryWords, is_near_duplicate, join_stories, telling_words, words_of
 from engine.feeds.feed import NewHeadline
 from engine.prophecy.headline import read_headline
 from engine.text.address import link_key
 
 
 def same(one: str, other: str) -> bool:
-    return same_story(words_of(one), words_of(other))
+    return is_near_duplicate(words_of(one), words_of(other))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def pairs_of_a_day(file: Path) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 def test_different_headlines_of_one_publisher_on_one_day_do_not_match(shared_data: Path) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "en.jsonl")
-    joined = [pair for pair in pairs if same_story(*pair)]
+    joined = [pair for pair in pairs if is_near_duplicate(*pair)]
     assert len(pairs) > 50_000
     assert [pair for pair in joined if pair[0] != pair[1]] == []
     assert len(joined) == 2  # printed twice
@@ -128,7 +128,9 @@ def test_different_headlines_of_one_publisher_on_one_day_do_not_match(shared_dat
 @pytest.mark.slow
 def test_the_same_news_of_many_publishers_matches(shared_data: Path) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "es.jsonl")
-    joined = {tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1] and same_story(*pair)}
+    joined = {
+        tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1] and is_near_duplicate(*pair)
+    }
     assert len(joined) == 21  # each was read: all tell the same news
 
 
@@ -139,16 +141,16 @@ words = st.lists(st.sampled_from([*"abcdefghij", "1", "22", "lighthouse"]), uniq
 
 @given(one=words, other=words)
 def test_an_index_of_words_misses_no_story(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    if same_story(one, other):
+    if is_near_duplicate(one, other):
         assert set(telling_words(one)) & set(other)
-        assert same_story(other, one)
+        assert is_near_duplicate(other, one)
 
 
 @given(words=words, extra=st.sampled_from(["zebra", "zoo"]))
 def test_a_headline_with_one_word_more_is_one_story(words: tuple[str, ...], extra: str) -> None:
     if len(words) >= 4 and sum(map(len, words)) >= 12:
-        assert same_story(words, words)
-        assert same_story(words, (*words, extra))
+        assert is_near_duplicate(words, words)
+        assert is_near_duplicate(words, (*words, extra))
         assert set(telling_words((*words, extra))) & set(words)
 
 

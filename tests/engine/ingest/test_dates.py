@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.dates import from_seconds, read_written_time, read_zoned_time, zoned_or_utc
+from engine.ingest.fields import from_seconds, read_written_time, read_zoned_time, zoned_or_utc
 from engine.text.written_dates import DayOrder, find_day_order, is_time, names_zone
 
 MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)

@@ -11,7 +11,9 @@ import orjson
 import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest.detect import READERS, list_exports, open_source
+from engine.ingest.contents import list_exports
+from engine.ingest.detect import READERS
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Contents, SourceRequest
 from engine.ingest.sources import source_at
 from engine.ingest.streams import refused_by_system

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
-from engine.ingest.detect import READERS, open_source
+from engine.ingest.detect import READERS
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, SourceRequest
 from engine.text.clean import guard_cell, make_searchable, unguard_cell
 from engine.values import DateKind, Flag, Kind

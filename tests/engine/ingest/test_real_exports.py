@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, SourceRequest
 from engine.values import Flag
 from tests.engine.ingest.reading import accepted, documents, moment_of, records

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import UnknownFormat, UsageError
 from engine.ingest.csv_rows import read_count
-from engine.ingest.detect import open_source
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, SourceRequest, TableLayout
 from engine.ingest.streams import find_encoding
 from engine.values import Flag

@@ -14,13 +14,12 @@ from engine.posting.choose import (
     MismatchReason,
     Reason,
     RejectionReason,
-    choose_finds,
-    find_mismatch,
-    is_quiet,
+    check_filters,
     measure_promise,
-    pause_before,
+    select_finds,
 )
-from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
+from engine.posting.delivery import PostedTweet, SelectedFind, StoryFind, Subscription
+from engine.posting.schedule import is_quiet
 from engine.search import HitKind, Term
 from tests.engine.posting.finds import NOW, find, hit, posted, prophecy, story
 from tests.engine.posting.subscriptions import subscribed
@@ -31,14 +30,14 @@ OPEN = subscribed(unjudged=True)
 def chosen_texts(
     finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None
 ) -> list[str]:
-    choice = choose_finds(chat or subscribed(), finds, past, NOW)
-    return [one.hit.candidate.text for one in choice.chosen]
+    choice = select_finds(chat or subscribed(), finds, past, NOW)
+    return [one.hit.candidate.text for one in choice.selected]
 
 
 def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = None) -> Reason:
-    choice = choose_finds(chat or subscribed(), [found], past, NOW)
-    assert choice.chosen == ()
-    return choice.left_out[0].reason
+    choice = select_finds(chat or subscribed(), [found], past, NOW)
+    assert choice.selected == ()
+    return choice.rejected[0].reason
 
 
 def test_a_find_that_is_good_and_of_a_wanted_kind_is_posted() -> None:
@@ -169,23 +168,25 @@ def test_every_find_is_posted_or_has_a_reason(
     finds: list[StoryFind], past: list[PostedTweet], best: int, unjudged: bool
 ) -> None:
     chat = subscribed(best=best, unjudged=unjudged)
-    choice = choose_finds(chat, finds, past, NOW)
-    decided = [one.find.id for one in choice.chosen]
-    decided += [one.find.id for one in choice.left_out]
+    choice = select_finds(chat, finds, past, NOW)
+    decided = [one.find.id for one in choice.selected]
+    decided += [one.find.id for one in choice.rejected]
     assert sorted(decided) == [one.id for one in finds]
-    assert len(choice.chosen) <= best
-    assert all(_allowed(one, past) for one in choice.chosen)
-    texts = [one.hit.candidate.text for one in choice.chosen]
+    assert len(choice.selected) <= best
+    assert all(_allowed(one, past) for one in choice.selected)
+    texts = [one.hit.candidate.text for one in choice.selected]
     assert len(set(texts)) == len(texts)
-    assert choose_finds(chat, reversed(finds), past, NOW) == choice
+    assert select_finds(chat, reversed(finds), past, NOW) == choice
 
 
-def _allowed(chosen: Chosen, past: list[PostedTweet]) -> bool:
+def _allowed(selected: SelectedFind, past: list[PostedTweet]) -> bool:
     recent = {one.text for one in past if NOW - one.posted_at < AGAIN_AFTER}
     stories = {one.story_id for one in past}
-    judgment = chosen.hit.parts["judgment"]
-    good = (chosen.hit.parts["lexical"] or 0) >= 0.6 if judgment is None else judgment >= 5 / 6
-    return good and chosen.hit.candidate.text not in recent and chosen.find.story.id not in stories
+    judgment = selected.hit.parts["judgment"]
+    good = (selected.hit.parts["lexical"] or 0) >= 0.6 if judgment is None else judgment >= 5 / 6
+    return (
+        good and selected.hit.candidate.text not in recent and selected.find.story.id not in stories
+    )
 
 
 TITLE = "México's central bank raises rates; markets fall"
@@ -224,15 +225,15 @@ def test_each_filter_rejects_with_its_reason(
     filters: dict[str, Any], reason: MismatchReason | None
 ) -> None:
     news = story(title=TITLE, language="en", categories=("economy", "politics"))
-    assert find_mismatch(subscribed(**filters), news) is reason
+    assert check_filters(subscribed(**filters), news) is reason
 
 
 @given(words=st.text(max_size=20), title=st.text(max_size=60))
 def test_any_word_can_be_required_or_excluded(words: str, title: str) -> None:
     """A word is present or missing, whatever characters it is made of."""
     news = story(title=title)
-    missing = find_mismatch(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
-    present = find_mismatch(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
+    missing = check_filters(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
+    present = check_filters(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
     assert missing is not present
 
 
@@ -268,20 +269,6 @@ def test_quiet_hours_are_local_and_may_span_midnight(
     )
     moment = datetime.combine(datetime(2024, 6, 1, tzinfo=UTC), time.fromisoformat(now), UTC)
     assert is_quiet(chat, moment) is expected
-
-
-@pytest.mark.parametrize(
-    ("attempts", "seconds"), [(1, 5), (2, 10), (3, 20), (7, 320), (8, 640), (9, 900), (5000, 900)]
-)
-def test_each_pause_is_twice_the_one_before_up_to_a_limit(attempts: int, seconds: float) -> None:
-    assert pause_before(attempts, 0.0).total_seconds() == seconds
-
-
-@given(attempts=st.integers(1, 100), jitter=st.floats(0, 1))
-def test_jitter_lengthens_a_pause_by_at_most_a_fifth(attempts: int, jitter: float) -> None:
-    shortest, longest = pause_before(attempts, 0.0), pause_before(attempts, 1.0)
-    assert shortest <= pause_before(attempts, jitter) <= longest
-    assert longest / shortest == pytest.approx(1.2)
 
 
 # Stories are judged in the order of what they share with one old text

@@ -22,7 +22,7 @@ from db.search.lexical import CandidateReader, LexicalIndex
 from engine.embed.local import LocalEmbedder
 from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
-from engine.posting.choose import HITS, measure_promise
+from engine.posting.choose import PROMISE_HITS, measure_promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
@@ -88,7 +88,9 @@ class Gate:
 
     async def promised(self, title: str) -> float:
         """What a headline of today promises: the whole archive is older."""
-        request = SearchRequest(headline=read_headline(title), limit=HITS, now=NOW, judged=False)
+        request = SearchRequest(
+            headline=read_headline(title), limit=PROMISE_HITS, now=NOW, judged=False
+        )
         return measure_promise(await self.prophet.prophesy(self.corpus, request))
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import (
+from engine.posting.delivery import PostingMode, Subscription
+from engine.posting.schedule import (
     find_due_day,
     instant_allowed,
     is_quiet,
@@ -17,7 +18,6 @@ from engine.posting.choose import (
     next_planned,
     planned_at,
 )
-from engine.posting.delivery import PostingMode, Subscription
 from tests.engine.posting.subscriptions import subscribed
 
 MADRID, NEW_YORK, APIA = "Europe/Madrid", "America/New_York", "Pacific/Apia"

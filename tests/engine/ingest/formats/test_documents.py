@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import SourceRequest
 from tests.engine.ingest.reading import documents as documents_of
 from tests.engine.ingest.reading import moment_of, records

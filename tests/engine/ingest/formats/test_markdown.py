@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.corpora import Document
 from engine.errors import RecordError
-from engine.ingest.formats.markdown import split_front_matter
+from engine.ingest.formats.documents import split_front_matter
 from tests.engine.ingest.reading import accepted, documents, moment_of, records
 
 ARTICLE = """---

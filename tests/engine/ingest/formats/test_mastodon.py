@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from engine.corpora import Document
-from engine.ingest.detect import list_exports, open_source
+from engine.ingest.contents import list_exports
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.values import Flag, Kind
 from tests.engine.ingest.reading import accepted, documents, moment_of, records

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.ingest.detect import open_source
+from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, SourceRequest
 from tests.engine.ingest.reading import TWEET, accepted, documents, javascript, records
 

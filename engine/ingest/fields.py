@@ -1,6 +1,6 @@
-"""Parses the dates, numbers and texts of exported fields.
+"""Reads the fields of exported records: texts, ids, numbers and dates.
 
-All functions return a time in UTC and raise RecordError, also for years that no post can have
+Functions for dates return a time in UTC and raise RecordError, also for years that no post can have
 (before 1990, after 2200). A time in the near future is accepted: the clocks of sources differ, and
 only the caller knows the current time.
 """
@@ -59,6 +59,25 @@ def read_strings(value: object) -> list[str]:
     return (
         [text for item in value if (text := read_string(item))] if isinstance(value, list) else []
     )
+
+
+def mapping_at(value: object, *path: str) -> Mapping[str, object]:
+    """Return the object at the end of a path of names; an empty mapping if there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def string_at(value: object, *path: str) -> str | None:
+    """Return the string at the end of a path of names, or None if none is there or it is empty."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) and value else None
+
+
+def list_strings(items: object, name: str) -> list[str]:
+    """Return the strings under a name in the objects of a list, without those that are empty."""
+    return [text for item in read_mappings(items) if (text := read_string(item.get(name)))]
 
 
 def read_number(value: object) -> int:
