@@ -348,7 +348,7 @@ async def _describe_findings(
         "asked": form,
         "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
-        "pictures": has_picture(prophecy),
+        "pictures": has_picture(prophecy) and (judging or prophecy.judged),
         "heading": say_heading(hits, words),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until, words),
