@@ -322,7 +322,7 @@ def describe_entry(
         day=format_day(candidate.created_at),
         date_text=say_date(candidate.created_at, candidate.dated_by, words),
         time="" if candidate.dated_by else _format_time(candidate.created_at),
-        author=candidate.author if f"@{candidate.author}" != corpus.voice else None,
+        author=candidate.author if candidate.author != corpus.author else None,
         likes=_say_likes(engagement, words),
         labels=name_flags(candidate.flags.names, words),
         lang=candidate.lang,
