@@ -111,7 +111,7 @@ class TestProphecy:
     async def test_empty_result_is_reported(self, coffee_web: WebStage) -> None:
         asked = {**HEADLINE_AND_DATE, "headline": "Zebras"}
         page = read(await coffee_web.get("/prophecy", **asked))
-        assert texts(page, ".nothing") == [
+        assert texts(page, ".intro") == [
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
         assert not page.css(".actions a[href^='/ask']"), "which would find nothing either"
