@@ -129,7 +129,7 @@ def read_date(text: str) -> datetime:
 def _no_date(text: str) -> UsageError:
     return UsageError(
         Message("{text!r} is not a date.", text=text),
-        fix=Message("Write it as 2015, 2015-03, 2015-03-02 or ISO 8601."),
+        fix=Message("Write it as 2015, 2015-03 or 2015-03-02."),
     )
 
 

@@ -15,7 +15,7 @@ from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
 from bot.web.failures import nothing_here
-from bot.web.foretold import list_foretold_by, list_posted, view_post
+from bot.web.foretold import list_foretold_by, list_latest
 from bot.web.rendering import (
     Piece,
     archived_address,
@@ -117,7 +117,7 @@ async def _show_corpus(
     corpus, words = await shared.app.corpora.get(name), visitor.words
     years = await _list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
-    lately = [view_post(*posted, visitor) for posted in await list_posted(shared, [corpus])]
+    lately = await list_latest(shared, [corpus], visitor)
     return render_template(
         request,
         "corpus.html",
@@ -322,7 +322,7 @@ def describe_entry(
         day=format_day(candidate.created_at),
         date_text=say_date(candidate.created_at, candidate.dated_by, words),
         time="" if candidate.dated_by else _format_time(candidate.created_at),
-        author=candidate.author if f"@{candidate.author}" != corpus.voice else None,
+        author=candidate.author if candidate.author != corpus.author else None,
         likes=_say_likes(engagement, words),
         labels=name_flags(candidate.flags.names, words),
         lang=candidate.lang,

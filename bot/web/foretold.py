@@ -20,6 +20,7 @@ from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
 MAX_POSTS = 30
+_LATEST = 5  # of them, on the first page and that of an archive
 _LONGEST_QUOTE = 280
 
 
@@ -66,6 +67,14 @@ async def list_posted(
         if document := await texts.document(corpus, post.external_id):
             posted.append((post, address_candidate(document.candidate, corpus)))
     return posted
+
+
+async def list_latest(
+    shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor
+) -> list[ForetoldView]:
+    """Return the newest posts, as lists show them. Raises StorageError."""
+    posts = await list_posted(shared, corpora, limit=_LATEST)
+    return [view_post(*post, visitor) for post in posts]
 
 
 async def list_foretold_by(

@@ -22,7 +22,7 @@ from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, find_bundled_lead
 from bot.web.failures import Refusal, nothing_here
-from bot.web.foretold import list_posted, view_post
+from bot.web.foretold import list_latest
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -65,7 +65,6 @@ from engine.prophecy.headline import read_headline
 from engine.search import Hit, Prophecy, SearchRequest
 from engine.values import Corpus, Flag
 
-_ON_HOME = 5  # of what was lately foretold
 _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
 _LONGEST_SOURCE = 600  # characters that are shown
@@ -230,9 +229,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
             request, "home.html", asked=None, corpora=(), lately=(), lead=None, this_day=None
         )
     corpora, selected = await list_choices(shared, request.query_params.get("corpus", "").strip())
-    lately = [
-        view_post(*posted, visitor) for posted in await list_posted(shared, shown, limit=_ON_HOME)
-    ]
+    lately = await list_latest(shared, shown, visitor)
     corpus = await shared.app.corpus(selected)
     return render_template(
         request,
@@ -348,7 +345,7 @@ async def _describe_findings(
         "asked": form,
         "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
-        "pictures": has_picture(prophecy),
+        "pictures": has_picture(prophecy) and (judging or prophecy.judged),
         "heading": say_heading(hits, words),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until, words),

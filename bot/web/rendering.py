@@ -258,6 +258,8 @@ def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> lis
     if not "".join(piece.text for piece in telling).strip():
         return [replace(piece, text=words.say("link")) for piece in named if piece.url]
     if len(telling) < len(named):
+        while not telling[-1].text.strip():
+            telling.pop()
         telling[-1] = replace(telling[-1], text=telling[-1].text.rstrip())
     return telling
 

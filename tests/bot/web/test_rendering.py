@@ -108,6 +108,7 @@ def test_without_older_dates_there_is_no_time_axis(moments: list[datetime | None
         ("See https://t.co/a1 now", False, "See  now"),
         ("Look! https://t.co/a1 https://t.co/b2", True, "Look!  [picture]"),
         ("Vote!\n\nhttps://t.co/a1", False, "Vote!"),
+        ("Vote!\n\nhttps://t.co/a1 https://t.co/b2", False, "Vote!"),
         ("https://t.co/a1", False, "[link]"),
         ("https://www.foxnews.com/a/b?c", True, "[foxnews.com]"),
         ("a \x02word\x03 of mine", True, "a word of mine"),

@@ -38,10 +38,10 @@ async def read_image_tags(web: WebStage, path: str, **asked: object) -> dict[str
     ],
 )
 async def test_a_page_that_shows_a_text_names_its_picture(
-    coffee_web: WebStage, path: str, asked: dict[str, str]
+    judged_web: WebStage, path: str, asked: dict[str, str]
 ) -> None:
-    tags = await read_image_tags(coffee_web, path, **asked)
-    shown = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
+    tags = await read_image_tags(judged_web, path, **asked)
+    shown = await judged_web.get(tags["og:image"].removeprefix(ADDRESS))
     size = int(tags["og:image:width"]), int(tags["og:image:height"])
     assert size == read_size(shown.content) == (1200, 630)
     assert tags["og:image:alt"]
