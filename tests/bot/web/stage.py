@@ -20,6 +20,7 @@ from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
+from tests.fakes.model import ModelServer
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ADDRESS = "http://localhost:8080"
@@ -57,8 +58,17 @@ class WebStage:
         return " ".join(filter(None, (body["message"], body["fix"])))
 
 
+def judging(url: str, model: ModelServer) -> dict[str, str]:
+    """Settings by which everybody is judged for."""
+    return {
+        "DATABASE_URL": url,
+        "PRESAGIO_LLM__BASE_URL": model.base_url,
+        "PRESAGIO_LLM__RETRIES": "0",
+        "PRESAGIO_WEB__JUDGE": "true",
+    }
+
+
 def speaking(key: str) -> dict[str, str]:
-    """Headers that hold a key."""
     return {"Authorization": f"Bearer {key}"}
 
 

@@ -61,6 +61,8 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
         *("search", "find", "prophecy", "ask", "compose", "corpora", "documents", "document"),
         *("clear_vectors", "reload_settings", "healthz", "readyz", "metrics"),
     }
+    composed = documented["/api/compose", "post"]["200"]["content"]
+    assert set(composed) == {"application/json", "text/event-stream"}
     for responses in documented.values():
         for status, response in responses.items():
             if status != "200":

@@ -16,7 +16,7 @@ from db.model_cache import Ledger
 from engine.budget import BudgetSource
 from engine.errors import SettingsError
 from engine.values import Usage
-from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
+from tests.bot.web.stage import NOW, WebStage, judging, speaking, web_stage
 from tests.fakes.model import ModelServer, answer, failure, naming, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
@@ -62,28 +62,28 @@ class TestHealth:
 class TestMetrics:
     async def test_metrics_count_requests_searches_and_judgments(self, coffee_url: str) -> None:
         steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
-        async with ModelServer(steps, phrases=naming("quagga")) as model:
-            environ = {
-                "DATABASE_URL": coffee_url,
-                "PRESAGIO_LLM__BASE_URL": model.base_url,
-                "PRESAGIO_LLM__RETRIES": "0",
-                "PRESAGIO_WEB__JUDGE": "true",
-            }
-            async with web_stage(environ) as stage:
-                for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):
-                    await stage.json("/api/prophecy", headline=headline)
-                await stage.problem("/api/nowhere/secret", 404)
-                figures = await _figures(stage)
-        assert figures["presagio_searches_total", "found=something,mode=lexical"] == 4
-        assert figures["presagio_searches_total", "found=nothing,mode=lexical"] == 1
-        assert figures["presagio_judgments_total", "outcome=judged"] == 1
-        assert figures["presagio_judgments_total", "outcome=cached"] == 1
-        assert figures["presagio_judgments_total", "outcome=unjudged"] == 2
-        assert figures["presagio_expansions_total", "outcome=named"] == 4
-        assert figures["presagio_expansions_total", "outcome=cached"] == 1
-        stages = {"expand": 5, "terms": 5, "retrieve": 5, "judge": 4, "whole": 5}
-        for stage_name, times in stages.items():
-            assert figures["presagio_stage_seconds_count", f"stage={stage_name}"] == times
+        async with (
+            ModelServer(steps, phrases=naming("quagga")) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+        ):
+            for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):
+                await stage.json("/api/prophecy", headline=headline)
+            await stage.problem("/api/nowhere/secret", 404)
+            figures = await _figures(stage)
+        for name, counts in {
+            "presagio_searches_total": {
+                "found=something,mode=lexical": 4, "found=nothing,mode=lexical": 1
+            },
+            "presagio_judgments_total": {
+                "outcome=judged": 1, "outcome=cached": 1, "outcome=unjudged": 2
+            },
+            "presagio_expansions_total": {"outcome=named": 4, "outcome=cached": 1},
+            "presagio_stage_seconds_count": {
+                "stage=expand": 5, "stage=terms": 5, "stage=retrieve": 5, "stage=judge": 4,
+                "stage=whole": 5,
+            },
+        }.items():  # fmt: skip
+            assert {labels: figures[name, labels] for labels in counts} == counts
         assert figures["presagio_model_tokens_total", "kind=prompt"] >= 7000
         assert figures["presagio_model_cost_usd_total", ""] > 0
         assert figures["presagio_model_calls_total", "outcome=failed"] == 2
