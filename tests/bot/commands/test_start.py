@@ -17,7 +17,7 @@ from engine.feeds.feed import ParsedFeed
 from engine.feeds.lookup import WELL_KNOWN, ReadableFeed, well_known
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, labels
 
 ANA = replace(corpus("ana"), author="ana_ruiz", display_name="Ana Ruiz")
 LUIS = replace(corpus("luis"), author="luis")
@@ -34,12 +34,7 @@ async def bot(storage: Database) -> AsyncIterator[Bot]:
         yield ready
 
 
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
-
-
 async def press(bot: Bot, reply: Reply, label: str) -> Reply:
-    """Press the button with that label."""
     found = next(b for row in reply.buttons for b in row if b.label == label)
     return await bot.say(str(found.action), trigger=Trigger.BUTTON)
 

@@ -1,6 +1,5 @@
 """One vote a person and hit, changeable; the counts on the buttons follow."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -161,20 +160,6 @@ class TestShort:
             await bot.set_up(place, full_answers=False)
         return bot
 
-    async def test_a_vote_takes_one_tap(self, bot: Bot) -> None:
-        reply = await bot.say("Coffee prices soar")
-        assert row_of_votes(reply) == ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
-        voted = await bot.press(reply, "up")
-        assert (voted.replaces, voted.text, voted.toast) == (True, None, "Noted.")
-        assert row_of_votes(voted) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
-        third = str(voted.buttons[0][5].action)
-        again = await bot.say(third, trigger=Trigger.BUTTON, person=Person(id="ben"))
-        assert row_of_votes(again) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎 1"]
-        assert again.buttons[1] == reply.buttons[1], "it changes nothing else for others"
-        withdrawn = await bot.press(reply, "up")
-        assert withdrawn.toast == "Withdrawn."
-        assert row_of_votes(withdrawn)[0] == "👍"
-
     async def test_a_vote_on_a_later_page_keeps_that_page(self, bot: Bot) -> None:
         await bot.say("Coffee prices soar")
         second = await bot.say("/more")
@@ -188,25 +173,3 @@ class TestShort:
         first = reply.buttons[0][0].action
         old = f"votes:{first.answer_id}:{first.value}"
         assert (await bot.say(old, trigger=Trigger.BUTTON)).buttons == reply.buttons
-
-    async def test_votes_on_other_hits_open_a_private_ballot_on_slack(self, bot: Bot) -> None:
-        place = replace(GROUP, platform="slack")
-        reply = await bot.say("Coffee prices soar", place=place)
-        assert row_of_votes(reply) == ["👍", "👎", "2 … 3: 👍 👎"]
-        ballot = await bot.press(reply, "votes", place=place)
-        assert (ballot.ephemeral, ballot.replaces) == (True, False)
-        assert (ballot.text or "").splitlines() == [
-            "Your votes on the others:",
-            "2. Tweet number 2 about coffee",
-            "3. Tweet number 3 about coffee",
-        ]
-        assert [[button.label for button in row] for row in ballot.buttons] == [
-            ["2 👍", "2 👎"],
-            ["3 👍", "3 👎"],
-        ]
-        voted = await bot.press(ballot, "up", place=place)
-        assert (voted.ephemeral, voted.replaces, voted.text) == (True, True, ballot.text)
-        assert [[button.label for button in row] for row in voted.buttons] == [
-            ["2 👍 1", "2 👎"],
-            ["3 👍", "3 👎"],
-        ]
