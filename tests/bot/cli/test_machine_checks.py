@@ -50,10 +50,7 @@ def test_clock_check_grades_the_difference(seconds: float, ok: bool, said: str) 
 
 def test_a_clock_is_wrong_if_any_other_says_so() -> None:
     found = check_clock({"a": timedelta(), "b": timedelta(hours=1)})
-    assert (found.ok, found.detail) == (
-        False,
-        "like that of a, 3,600 s ahead of that of b",
-    )
+    assert (found.ok, found.detail) == (False, "like that of a, 3,600 s ahead of that of b")
 
 
 def test_tesseract_check_lists_languages() -> None:
@@ -109,12 +106,7 @@ class TestPort:
         assert (found.ok, found.detail) == (True, f"presagio serves at {host}:{served}")
 
     async def test_address_foreign_to_this_machine_fails(self) -> None:
-        found = await check_port(
-            opened(0).model_copy(
-                update={"web": WebSettings(enabled=True, host="192.0.2.1", port=9)}
-            )
-        )
-        assert found.ok is False
+        assert (await check_port(opened(9, host="192.0.2.1"))).ok is False
 
     async def test_port_zero_is_ok(self) -> None:
         assert (await check_port(opened(0))).ok is True
