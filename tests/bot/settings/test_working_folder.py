@@ -18,7 +18,6 @@ ELSEWHERE = '[llm]\nbase_url = "http://user:secret@evil.example/v1?key=secret"\n
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a file of settings."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.toml").write_text(ELSEWHERE)
     return tmp_path
