@@ -150,8 +150,16 @@ class Bot:
         assert reply is not None, text
         return reply
 
+    async def told(self, text: str, **changes: object) -> str:
+        """Return the words of the reply to a message."""
+        return (await self.say(text, **changes)).text or ""
+
+    def begin(self, text: str | Request, **changes: object) -> "asyncio.Task[None]":
+        """Have an event answered meanwhile."""
+        request = event(text, **changes) if isinstance(text, str) else text
+        return asyncio.create_task(self.conversation.answer(request, self.adapter))
+
     async def press(self, reply: Reply, name: str, **changes: object) -> Reply:
-        """Press the first button of a reply whose action has this name."""
         actions = [button.action for row in reply.buttons for button in row]
         wanted = next(str(action) for action in actions if action.name == name)
         return await self.say(wanted, trigger=Trigger.BUTTON, **changes)
@@ -166,9 +174,17 @@ class Bot:
         )
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
-        """Change the settings of a chat."""
         chat = await self.chat(place)
         await self.app.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def yes() -> bool:
+    """Say what the platform is asked of an admin."""
+    return True
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -204,7 +220,6 @@ class StandInApp(ListedApp):
     compose: Compose | None
 
     async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Answer as the stand-in does."""
         return await self.engine(request, corpus=corpus)
 
 
@@ -224,7 +239,6 @@ async def _call(name: str, app: StandInApp, *values: object, **options: object) 
 async def answer_nothing(
     question: str, *, corpus: str, earlier: Sequence[str], now: datetime
 ) -> CitedAnswer:
-    """Answer that there is no source."""
     asked = Question(text=question, earlier=tuple(earlier))
     return CitedAnswer(question=asked, outcome=AnswerOutcome.NOTHING, corpora=(corpus,))
 

@@ -68,7 +68,6 @@ async def polling(database_url: str) -> AsyncIterator[tuple[FeedPoller, App]]:
 
 
 async def known(feeds: Feeds) -> dict[str, Feed]:
-    """The feeds by the last part of their address."""
     health = await feeds.health(now=NOW)
     return {one.feed.url.rpartition("/")[2]: one.feed for one in health}
 

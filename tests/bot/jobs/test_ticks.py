@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import cast
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from bot.jobs.scheduler import Job, Scheduler, Watchdog
 from db.lease import Lease
 from db.logs import JobOutcomes, RunOutcome
+from tests.bot.jobs import test_scheduler
 
 START = datetime(2026, 6, 1, tzinfo=UTC)
 TURNS = 30  # of the event loop, after which nothing more happens
@@ -96,9 +98,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         await stage.move(0)
 
 
-def job(work: Callable[[], Awaitable[int]], **changes: object) -> Job:
-    values: dict[str, object] = {"name": "job", "work": work, "every": 3600.0, "timeout": 1e6}
-    return Job(**values | changes)  # type: ignore[arg-type]  # fields of Job
+job = partial(test_scheduler.job, every=3600.0, timeout=1e6)
 
 
 async def one_thing() -> int:

@@ -194,7 +194,6 @@ async def test_search_does_not_wait_for_an_embedding_job(
 
 
 def first_of(call: list[list[str]]) -> list[str]:
-    """Return the first text that was passed."""
     return call[0][:1]
 
 
