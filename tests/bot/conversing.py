@@ -166,11 +166,7 @@ class Bot:
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
         return await self.app.chats.meet(
-            place.platform,
-            place.chat_id,
-            private=place.private,
-            title=place.title,
-            asked_in="en",
+            place.platform, place.chat_id, private=place.private, title=place.title, asked_in="en"
         )
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:

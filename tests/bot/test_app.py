@@ -66,9 +66,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     return server
 
 
-async def test_lost_connection_is_explained_by_a_full_embedded_server(
-    server: SlowServer,
-) -> None:
+async def test_lost_connection_is_explained_by_a_full_embedded_server(server: SlowServer) -> None:
     server.allowed.set()
     server.full = StorageFull("The embedded database ended: no room.")
     lost = StorageInterrupted("The connection to the database was lost.")

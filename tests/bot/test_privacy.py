@@ -347,9 +347,7 @@ async def test_queries_to_a_private_corpus_are_not_embedded_remotely(machines: M
 
 
 @row("pages and feeds")
-async def test_only_the_pasted_link_is_fetched_without_private_headers(
-    machines: Machines,
-) -> None:
+async def test_only_the_pasted_link_is_fetched_without_private_headers(machines: Machines) -> None:
     async with WebServer() as site:
         site.pages["/news"] = page("<title>Harbour tax doubles again this year</title>")
         async with machines.app(
@@ -394,9 +392,7 @@ async def test_search_provider_receives_queries_and_pages_only_their_address(
 
 
 @row("ordering")
-async def test_private_passages_are_reranked_remotely_only_if_allowed(
-    machines: Machines,
-) -> None:
+async def test_private_passages_are_reranked_remotely_only_if_allowed(machines: Machines) -> None:
     async with RerankServer(form="vllm") as server:
         far = elsewhere(server.base_url)
         for allowed, requests in (("[]", 1), (ALLOWED, 3)):

@@ -131,9 +131,7 @@ async def test_without_a_token_everything_but_sending_is_done(room: Newsroom) ->
 # What would be posted
 
 
-async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
-    room: Newsroom,
-) -> None:
+async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(room: Newsroom) -> None:
     process = await room.process()
     hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
     subscription = await room.subscribe(process, "slack", mode=PostingMode.DAILY, at=hour)

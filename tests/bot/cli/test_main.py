@@ -312,10 +312,7 @@ class TestUnusableDatabase:
 
     @pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
     def test_something_else_listens(
-        self,
-        complain: Callable[[str], str],
-        monkeypatch: pytest.MonkeyPatch,
-        answer: bytes | None,
+        self, complain: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, answer: bytes | None
     ) -> None:
         monkeypatch.setattr("bot.database.PoolSettings", partial(PoolSettings, connect_timeout=0.3))
         with listener(answer) as url:
@@ -694,10 +691,7 @@ class TestExamples:
         tweets += b'"created_at": "Wed Mar 13 18:22:01 +0000 2013"}}]'
         with zipfile.ZipFile(tmp_path / "twitter-2024.zip", "w") as archive:
             archive.writestr("data/tweets.js", tweets)
-        for name, source in (
-            ("h.jsonl", "judged.headlines.jsonl"),
-            ("q.tsv", "judged.qrels.tsv"),
-        ):
+        for name, source in (("h.jsonl", "judged.headlines.jsonl"), ("q.tsv", "judged.qrels.tsv")):
             (tmp_path / name).write_bytes((examples / source).read_bytes())
         # Those that fill come first, and the one that empties last.
         order = ("demo", "ingest", "feeds import", "corpora set", "corpora drop")

@@ -131,10 +131,7 @@ class TestFilters:
         assert complaint.startswith("There is no time from 2016-01-01 to 2014-01-01.")
         assert "'2011-13' is not a date" in invoke("search", "x before:2011-13").complaint(2)
 
-    def test_the_last_months_before_the_headline_are_left_out(
-        self,
-        invoke: Invoke,
-    ) -> None:
+    def test_the_last_months_before_the_headline_are_left_out(self, invoke: Invoke) -> None:
         dates = self.dates(invoke, "--date", "2016", "--exclude-recent", "12")
         assert dates
         assert max(dates) < "2015-01-02" < max(self.dates(invoke, "--date", "2016"))

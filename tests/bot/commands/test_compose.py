@@ -274,10 +274,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (
-                BudgetExhausted(Message("The budget is spent.")),
-                "My model has done all that it may",
-            ),
+            (BudgetExhausted(Message("The budget is spent.")), "My model has done all that it may"),
             (CorpusNotFound(Message("There is no corpus demo.")), "There is no corpus demo."),
             (RuntimeError("secret"), "Sorry, something went wrong."),
         ],

@@ -152,10 +152,7 @@ async def test_of_an_answer_and_a_question_the_newer_is_followed(
     await bot.say(NEWS, now=NOW + timedelta(minutes=1))
     await bot.say("and in 2012?", now=NOW + timedelta(minutes=2))
     await bot.say("and in 2013?", now=NOW + timedelta(minutes=3))
-    assert [earlier for _, _, earlier in asked.calls[1:]] == [
-        (NEWS,),
-        (f"{NEWS}: and in 2012?",),
-    ]
+    assert [earlier for _, _, earlier in asked.calls[1:]] == [(NEWS,), (f"{NEWS}: and in 2012?",)]
 
 
 @pytest.mark.parametrize("text", ["anything?", "¿y esto?", "what about this one?", "thoughts?"])

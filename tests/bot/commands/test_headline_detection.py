@@ -113,11 +113,7 @@ def test_looks_like_headline_on_known_texts(text: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("north korea missile", False),
-        ("female senators", False),
-        ("preguntale al bot", True),
-    ],
+    [("north korea missile", False), ("female senators", False), ("preguntale al bot", True)],
 )
 def test_an_english_word_is_no_verb_with_a_pronoun(text: str, expected: bool) -> None:
     assert is_talk(text) is expected

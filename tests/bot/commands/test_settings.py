@@ -149,9 +149,7 @@ async def test_listening_word_sets_mentions_replies_and_headlines(
     assert (await bot.chat()).listening == heard
 
 
-async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
-    storage: Database,
-) -> None:
+async def test_without_a_model_the_rule_for_overheard_headlines_is_told(storage: Database) -> None:
     async with bot_on(storage, has_model=False) as bot:
         said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
         assert "shares four words with a headline" in (said.text or "")

@@ -49,8 +49,7 @@ async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "place", "corpora"),
-    list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
+    ("language", "place", "corpora"), list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY)))
 )
 async def test_greeting_is_short(
     storage: Database, language: str, place: Place, corpora: list[Corpus]

@@ -121,12 +121,7 @@ class TestListening:
         ],
     )
     async def test_the_setting_of_a_group_decides(
-        self,
-        storage: Database,
-        listening: Listening,
-        overheard_: str,
-        mention: str,
-        command: str,
+        self, storage: Database, listening: Listening, overheard_: str, mention: str, command: str
     ) -> None:
         await set_up(storage, listening=listening)
         chosen = gates(storage)

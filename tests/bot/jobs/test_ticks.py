@@ -134,9 +134,7 @@ async def test_clock_set_back_by_over_a_second_is_logged(
     assert [message[:22] for message in caplog.messages] == ["The clock was set back"] * warns
 
 
-async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(
-    stage: Stage,
-) -> None:
+async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(stage: Stage) -> None:
     before = asyncio.all_tasks()
     _, task = await stage.start(job(one_thing))
     task.cancel()
@@ -146,9 +144,7 @@ async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(
     assert stage.counted == [RunOutcome.DONE]
 
 
-async def test_stop_cancels_after_its_timeout_and_gives_up_two_seconds_later(
-    stage: Stage,
-) -> None:
+async def test_stop_cancels_after_its_timeout_and_gives_up_two_seconds_later(stage: Stage) -> None:
     cancelled_at: list[float] = []
     ended = asyncio.Event()
 

@@ -81,9 +81,7 @@ async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -
     assert ("harbour", "Tea is cheap.") in found(got)
 
 
-async def test_follow_up_without_a_subject_uses_the_last_named_one(
-    app: App,
-) -> None:
+async def test_follow_up_without_a_subject_uses_the_last_named_one(app: App) -> None:
     earlier = ["What did he say about gulls?", "And in 2013?"]
     got = await answer(app, "And later in 7?", "harbour", earlier=earlier, limit=2)
     assert {text for _, text in found(got)} == set(GULLS)

@@ -302,10 +302,7 @@ async def test_embedding_job_skips_claimed_ranges_and_a_spent_budget(
 async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: str) -> None:
     async with EmbeddingServer() as server:
         server.script = [vectors()] * 9
-        far = {
-            "PRESAGIO_EMBEDDINGS__BASE_URL": server.base_url,
-            "PRESAGIO_EMBEDDINGS__MODEL": "m",
-        }
+        far = {"PRESAGIO_EMBEDDINGS__BASE_URL": server.base_url, "PRESAGIO_EMBEDDINGS__MODEL": "m"}
         async with opened(database_url, "remote", **far) as app:
             keep_up = open_keep_up(app)
             assert (await embed_missing(app, keep_up, now=NOW), server.calls) == (0, 0)

@@ -192,10 +192,7 @@ def test_no_secret_is_shown() -> None:
         ),
         ("[logging]\nzzz = 1", '[logging] has no key "zzz". There are: level.'),
         ('[logging]\n"z\\nz" = 1', '[logging] has no key "z\\nz". There are: level.'),
-        (
-            "llm = 3",
-            "llm must be a section. Write [llm] on a line of its own and its keys below.",
-        ),
+        ("llm = 3", "llm must be a section. Write [llm] on a line of its own and its keys below."),
         (
             "[score]\njudgment = 0\nlexical = 0\nage = 0",
             "[score] needs a weight above 0 in judgment or lexical.",

@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.sources import (
-    locate_in_working_folder,
-    require_own_file,
-    tell_new_endpoints,
-)
+from bot.settings.sources import locate_in_working_folder, require_own_file, tell_new_endpoints
 from engine.errors import SettingsError
 from tests.bot.conftest import Invoke
 

@@ -133,10 +133,7 @@ RICH = {
     "elements": [
         {
             "type": "rich_text_section",
-            "elements": [
-                {"type": "emoji", "name": "eagle"},
-                {"type": "text", "text": f" {TITLE}"},
-            ],
+            "elements": [{"type": "emoji", "name": "eagle"}, {"type": "text", "text": f" {TITLE}"}],
         },
         {"type": "rich_text_section", "elements": [{"type": "text", "text": "The port said so."}]},
     ],

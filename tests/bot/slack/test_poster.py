@@ -71,8 +71,7 @@ async def test_a_post_is_one_message_that_is_found_by_its_key(
 
 
 @pytest.mark.parametrize(
-    ("kind", "in_thread"),
-    [("channel", False), ("group", False), ("im", False), ("channel", True)],
+    ("kind", "in_thread"), [("channel", False), ("group", False), ("im", False), ("channel", True)]
 )
 async def test_post_with_a_lost_response_is_found_by_its_key(
     slack: SlackServer, poster: SlackPoster, kind: str, in_thread: bool
@@ -110,10 +109,7 @@ async def test_a_picture_waits_until_slack_has_read_its_file(
 
 
 async def test_picture_slack_never_reads_is_posted_as_a_file(
-    slack: SlackServer,
-    poster: SlackPoster,
-    general: Channel,
-    monkeypatch: pytest.MonkeyPatch,
+    slack: SlackServer, poster: SlackPoster, general: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures, "_PAUSES", (0.0,))
     slack.files.unread = 9

@@ -32,12 +32,7 @@ async def test_a_command_is_understood_as_the_bot_wrote_it(
 
 @pytest.mark.parametrize("by", ["name", "number"])
 async def test_an_admin_subscribes_a_channel_in_private(
-    start: Start,
-    storage: Database,
-    telegram: TelegramServer,
-    alice: User,
-    chat: Chat,
-    by: str,
+    start: Start, storage: Database, telegram: TelegramServer, alice: User, chat: Chat, by: str
 ) -> None:
     channel = telegram.channel("News", username="our_news", admins=[alice])
     name = "@our_news" if by == "name" else str(channel.id)
@@ -79,10 +74,7 @@ async def test_refused_channel_subscription_explains_why(
 
 
 async def test_a_channel_takes_commands_and_ignores_its_posts(
-    start: Start,
-    storage: Database,
-    telegram: TelegramServer,
-    alice: User,
+    start: Start, storage: Database, telegram: TelegramServer, alice: User
 ) -> None:
     channel = telegram.channel("News", username="our_news", admins=[alice])
     async with running(start()):

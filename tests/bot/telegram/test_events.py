@@ -146,8 +146,7 @@ def test_another_bot_and_the_bot_itself_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{}, {"new_chat_members": [ALICE]}, {"text": "It rains", "via_bot": CHANNEL_BOT}],
+    "fields", [{}, {"new_chat_members": [ALICE]}, {"text": "It rains", "via_bot": CHANNEL_BOT}]
 )
 def test_service_and_inline_messages_are_no_request(fields: dict[str, Any]) -> None:
     assert read_any(**fields) is None

@@ -236,9 +236,7 @@ async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(web: WebSt
     assert (await web.json("/api/documents/books/2"))["created_at"] is None
 
 
-async def test_a_text_that_is_found_by_its_picture_shows_the_description(
-    web: WebStage,
-) -> None:
+async def test_a_text_that_is_found_by_its_picture_shows_the_description(web: WebStage) -> None:
     seen = document("1", "Look at this. A grey heron on the quay", shown="Look at this.")
     await load(web.app.database, "demo", [replace(seen, meta={"beside": ["image: A grey heron"]})])
     [hit] = (await web.json("/api/find", q="heron"))["hits"]

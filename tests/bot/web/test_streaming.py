@@ -142,10 +142,7 @@ async def hastening(address: str) -> AsyncIterator[Visit]:
 @asynccontextmanager
 async def hastening_over_cuts(judging: Served) -> AsyncIterator[tuple[Cut, Visit]]:
     """Lend such a browser, whose connections may be cut."""
-    async with (
-        cutting_streams(judging.service.address) as cut,
-        hastening(cut.address) as visit,
-    ):
+    async with cutting_streams(judging.service.address) as cut, hastening(cut.address) as visit:
         yield cut, visit
 
 
