@@ -10,6 +10,13 @@ from unittest.mock import patch
 PATIENCE = 120.0
 
 
+async def until(holds: Callable[[], object]) -> None:
+    """Return when something holds that others bring about, who tell nobody."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
+
+
 @contextmanager
 def movable_time() -> Iterator[Callable[[float], None]]:
     """Lend a function that moves the clock of the running event loop, and so ends its timeouts."""

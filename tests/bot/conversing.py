@@ -183,13 +183,6 @@ async def yes() -> bool:
     return True
 
 
-async def until(holds: Callable[[], object]) -> None:
-    """Wait for something that other tasks bring about."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - many things may make it true
-            await asyncio.sleep(0.005)
-
-
 async def read(text: str, *, now: datetime) -> Headline:
     """Read a headline without fetching anything."""
     return read_headline(text)

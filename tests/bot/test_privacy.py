@@ -58,6 +58,7 @@ from tests.fakes.embeddings import EmbeddingServer
 from tests.fakes.model import ModelServer, answer, scoring
 from tests.fakes.rerank import RerankServer
 from tests.fakes.search import Hit, SearchServer
+from tests.fakes.stand_in import Answering
 from tests.fakes.web import WebServer, page
 from tests.fakes.writer import Writer
 from tests.patience import PATIENCE
@@ -440,15 +441,13 @@ async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(coffee_ur
 async def test_the_page_shows_what_is_private_only_where_it_is_named(
     machines: Machines, database_url: str
 ) -> None:
-    environ = {"DATABASE_URL": database_url}
-    async with web_stage(environ, now=lambda: NOW) as stage:
+    async with web_stage(database_url, now=lambda: NOW) as stage:
         await stage.problem("/api/search", 404, q="harbour", corpus="diary")
         shown = (await stage.get("/api/search", q="harbour")).text
         shown += (await stage.get("/search", q="harbour")).text
         assert SECRET not in shown
         assert PUBLIC in shown
-    named = {**environ, "PRESAGIO_WEB__CORPORA": ALLOWED}
-    async with web_stage(named, now=lambda: NOW) as stage:
+    async with web_stage(database_url, now=lambda: NOW, corpora=ALLOWED) as stage:
         assert SECRET in (await stage.get("/api/search", q="harbour", corpus="diary")).text
 
 
@@ -461,18 +460,12 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
         asked.append((request.method, request.path, await request.read(), key))
         return web.json_response({"data": []})
 
-    endpoint = web.Application()
-    endpoint.router.add_route("*", "/{path:.*}", listed)
-    runner = web.AppRunner(endpoint)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    machines.monkeypatch.setenv(
-        "PRESAGIO_LLM__BASE_URL", f"http://{FAR}:{runner.addresses[0][1]}/v1"
-    )
     machines.monkeypatch.setenv("OPENROUTER_API_KEY", "sk-1")
     machines.far_vectors()
-    await run_checks(load_settings(), json=True, output=Output.of_process(), now=lambda: NOW)
-    await runner.cleanup()
+    async with Answering(listed) as endpoint:
+        address = f"{endpoint.root.replace('127.0.0.1', FAR)}/v1"
+        machines.monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", address)
+        await run_checks(load_settings(), json=True, output=Output.of_process(), now=lambda: NOW)
     assert asked == [("GET", "/v1/models", b"", "Bearer sk-1")]
     assert machines.vectors.calls == 0
 

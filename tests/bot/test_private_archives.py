@@ -82,7 +82,7 @@ async def ask_everywhere(stage: WebStage) -> dict[str, str]:
 
 
 async def test_no_word_of_a_private_archive_is_public(database: str, tmp_path: Path) -> None:
-    async with web_stage({"DATABASE_URL": database}) as stage:
+    async with web_stage(database) as stage:
         await ingest(stage.app, write_tweets(tmp_path / "public.jsonl", range(3)))
         for name, content in READ.items():
             (tmp_path / name).write_bytes(content)

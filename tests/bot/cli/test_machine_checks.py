@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from bot.checks import (
     check_clock,
@@ -18,6 +17,7 @@ from bot.checks import (
 )
 from bot.settings import Settings, load_settings
 from bot.settings.model import TelegramSettings, WebSettings
+from tests.fakes.stand_in import Answering, answer
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,8 @@ def opened(port: int, **web: object) -> Settings:
 @pytest.fixture
 async def served() -> AsyncIterator[int]:
     """The port of a server that answers as presagio does."""
-
-    async def healthy(_: web.Request) -> web.Response:
-        return web.json_response({"status": "ok", "faces": {}})
-
-    app = web.Application()
-    app.router.add_get("/healthz", healthy)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield runner.addresses[0][1]
-    await runner.cleanup()
+    async with Answering(answer({"status": "ok", "faces": {}})) as server:
+        yield int(server.root.rpartition(":")[2])
 
 
 class TestPort:

@@ -13,8 +13,9 @@ from db.posting.subscriptions import Subscriptions
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, labels, until, yes
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, labels, yes
 from tests.bot.prophecies import NOW, StandInEngine
+from tests.patience import until
 
 HEADLINE = "Coffee prices soar"
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")

@@ -26,9 +26,9 @@ from engine.compose.composition import (
 )
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.messages import Message
-from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, labels, until
+from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, labels
 from tests.bot.prophecies import NOW
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 PASSAGE = SourcePassage(
     key="demo:1",

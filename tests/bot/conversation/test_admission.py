@@ -15,8 +15,9 @@ from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
 from engine.messages import Message
-from tests.bot.conversing import GROUP, Bot, bot_on, event, until
+from tests.bot.conversing import GROUP, Bot, bot_on, event
 from tests.bot.prophecies import NOW
+from tests.patience import until
 
 HEADLINE = "Coffee prices soar"
 SECOND = timedelta(seconds=1)

@@ -15,8 +15,8 @@ from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, ExtraMissing, PresagioError
 from engine.messages import Message
-from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, until
-from tests.patience import PATIENCE
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event
+from tests.patience import PATIENCE, until
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 SECRET = "what-somebody-wrote"

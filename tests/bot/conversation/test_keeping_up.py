@@ -16,9 +16,9 @@ from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound, ModelError
 from engine.search import Headline, HitKind
-from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read, until
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read
 from tests.bot.prophecies import NOW
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 @pytest.fixture

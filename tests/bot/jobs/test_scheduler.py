@@ -12,8 +12,7 @@ from db.lease import Lease, LeaseTimes
 from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
 from engine.errors import StorageInterrupted
-from tests.bot.conversing import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -24,8 +24,8 @@ from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import Message
 from engine.posting.delivery import LeasedDelivery
 from tests.bot.apps import app_on
-from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
+from tests.patience import until
 
 LEASE = timedelta(minutes=3)
 REFUSED = ModelRefused(

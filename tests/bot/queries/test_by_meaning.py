@@ -35,7 +35,7 @@ from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
 from tests.fakes.embeddings import EmbeddingServer, vectors
-from tests.patience import PATIENCE
+from tests.patience import until
 
 NOW = datetime.now(UTC)
 SAID = (
@@ -181,9 +181,7 @@ async def test_search_does_not_wait_for_an_embedding_job(
         await fill(app.database, "slow", Kind.TWEETS, slow)
         request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
         job = asyncio.create_task(embed_missing(app, open_keep_up(app), now=NOW))
-        async with asyncio.timeout(PATIENCE):
-            while [slow[0].text] not in map(first_of, library.calls("encode")):  # noqa: ASYNC110 - a file tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: [slow[0].text] in map(first_of, library.calls("encode")))
         retrieved = await build_finder(app)(request, NOW)
         assert retrieved.passages
         assert retrieved.notice is None

@@ -20,13 +20,12 @@ from engine.contracts.results import DocumentAnswer, FindAnswer
 from engine.errors import UsageError
 from engine.values import Kind
 from tests.ages import say_years
-from tests.bot.conversing import until
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, NOW, WebStage, judging, speaking, web_stage
 from tests.db.loading import START, document, load, load_texts
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.model import ModelServer, scoring
-from tests.patience import movable_time
+from tests.patience import movable_time, until
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 
@@ -281,17 +280,12 @@ class TestAddresses:
         assert {bool(answer["picture_url"]) for answer in found} == {can_draw()}
 
     async def test_without_pages_there_are_no_addresses(self, coffee_url: str) -> None:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, page="false") as stage:
             text = await stage.json("/api/documents/demo/1")
             assert (text["page_url"], text["picture_url"]) == (None, None)
 
     async def test_addresses_begin_with_that_of_the_settings(self, coffee_url: str) -> None:
-        environ = {
-            "DATABASE_URL": coffee_url,
-            "PRESAGIO_WEB__PUBLIC_URL": "https://tweets.example.org/",
-        }
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, public_url="https://tweets.example.org/") as stage:
             text = await stage.json("/api/documents/demo/1")
             assert text["page_url"] == "https://tweets.example.org/documents/demo/1"
 
@@ -484,8 +478,7 @@ class TestRates:
     async def test_too_many_requests_are_answered_with_429_and_retry_after(
         self, coffee_url: str
     ) -> None:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__REQUESTS_PER_MINUTE": "3"}
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, requests_per_minute="3") as stage:
             statuses = [(await stage.get("/api/corpora")).status_code for _ in range(4)]
             assert statuses == [200, 200, 200, 429]
             answered = await stage.get("/api/corpora")
@@ -495,8 +488,7 @@ class TestRates:
             assert (await stage.get("/healthz")).status_code == 200
 
     async def test_expensive_paths_have_their_own_rate_limit(self, coffee_url: str) -> None:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "2"}
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, answers_per_minute="2") as stage:
             assert (await stage.get("/api/prophecy", headline="a")).status_code == 200
             assert (await stage.get("/api/ask", question="a")).status_code == 200
             assert (await stage.get("/prophecy", headline="a")).status_code == 429
@@ -507,7 +499,7 @@ async def test_where_corpora_are_left_out_that_is_said(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.corpora._MOST_AT_ONCE", 1)
-    async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+    async with web_stage(coffee_url) as stage:
         for name in ("small", "large"):
             await load_texts(stage.app.database, name, ["coffee by the sea"] * len(name) * 3)
         found = await stage.json("/api/find", query="coffee", corpus="all")
@@ -593,8 +585,7 @@ class TestTurns:
 async def test_cors_is_allowed_only_for_named_origins(coffee_url: str) -> None:
     named = "https://example.org"
     for allowed, origins in (("[]", []), (f'["{named}"]', [named])):
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ALLOW_ORIGINS": allowed}
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, allow_origins=allowed) as stage:
             for origin in (named, "https://evil.example"):
                 answered = await stage.client.get("/api/corpora", headers={"Origin": origin})
                 allows = answered.headers.get("access-control-allow-origin")

@@ -11,7 +11,6 @@ import pytest
 from aiohttp import web
 
 from bot.web.streaming import SharedWork
-from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, judging, speaking, web_stage
 from tests.bot.web.test_browsing import href
@@ -20,7 +19,7 @@ from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
 from tests.fakes.model import Asked, ModelServer, failure
 from tests.fakes.writer import Writer, drafting
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.programs import require_program
 
 ASKED = {"prompt": "coffee prices", "web": False}

@@ -19,14 +19,13 @@ from bot.web.mcp import create_tool_server
 from db.pool import Database
 from engine.values import Kind
 from tests.bot.cli.test_compose import assert_contract
-from tests.bot.conversing import until
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, judging, speaking, web_stage
 from tests.bot.web.test_service import Served, served
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.model import Asked, ModelServer, scoring
 from tests.fakes.writer import Writer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 TOOLS = ["search", "prophecy", "find", "ask", "compose", "corpora", "document"]
@@ -56,13 +55,12 @@ async def call(web: WebStage, tool: str, arguments: dict[str, Any]) -> Any:
 
 @asynccontextmanager
 async def port(
-    environ: Mapping[str, str] | str, **web: str
+    environ: Mapping[str, str] | str, **web: Any
 ) -> AsyncIterator[tuple[Served, httpx.AsyncClient]]:
     """Lend a service with the tools, on a database or by variables, and a client of its port."""
-    variables = {"DATABASE_URL": environ} if isinstance(environ, str) else dict(environ)
     accepted = {"Accept": "application/json, text/event-stream"}
     async with (
-        served(variables, mcp="true", **web) as one,
+        served(environ, mcp="true", **web) as one,
         httpx.AsyncClient(base_url=one.service.address, headers=accepted) as http,
     ):
         yield one, http
@@ -123,7 +121,7 @@ class TestTools:
         await fill(database, "demo", Kind.TWEETS, texts)
         await database.close()
         async with (
-            web_stage({"DATABASE_URL": database_url}) as stage,
+            web_stage(database_url) as stage,
             Client(create_tool_server(stage.shared)) as client,
         ):
             found = await client.call_tool("search", {"q": "coffee", "short": True})
@@ -206,7 +204,7 @@ class TestOverHttp:
 
     @ERAS
     async def test_an_agent_lists_and_calls(self, coffee_url: str, mode: str) -> None:
-        async with served({"DATABASE_URL": coffee_url}, mcp="true") as one:
+        async with served(coffee_url, mcp="true") as one:
             address = one.service.address
             assert one.said[1] == f"Agents find their tools at {address}mcp"
             async with agent(address, mode) as client:

@@ -1,6 +1,7 @@
 """Health, figures, and what admins may do."""
 
 import shutil
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from importlib.metadata import version
 
@@ -130,8 +131,7 @@ class TestMetrics:
 
     async def test_none_falls_at_midnight(self, coffee_url: str) -> None:
         now = NOW
-        environ = {"DATABASE_URL": coffee_url}
-        async with web_stage(environ, now=lambda: now) as stage:
+        async with web_stage(coffee_url, now=lambda: now) as stage:
             outcomes = JobOutcomes(stage.app.database)
             await outcomes.count("poll", RunOutcome.DONE, now=now)
             await Ledger(stage.app.database).record(
@@ -157,74 +157,74 @@ class TestAdmin:
     def environ(self, coffee_url: str) -> dict[str, str]:
         return {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k1", "WEB_ADMIN_KEYS": "boss"}
 
+    @pytest.fixture
+    async def stage(self, environ: dict[str, str]) -> AsyncIterator[WebStage]:
+        async with web_stage(environ) as stage:
+            yield stage
+
     @pytest.mark.parametrize(
         ("method", "path"),
         [("POST", "/api/admin/reload"), ("DELETE", "/api/admin/vectors?model=m")],
     )
     async def test_admin_paths_require_an_admin_key(
-        self, environ: dict[str, str], method: str, path: str
+        self, stage: WebStage, method: str, path: str
     ) -> None:
-        async with web_stage(environ) as stage:
-            for headers, status in (({}, 401), (speaking("k2"), 401), (speaking("k1"), 403)):
-                answered = await stage.client.request(method, path, headers=headers)
-                assert answered.status_code == status
+        for headers, status in (({}, 401), (speaking("k2"), 401), (speaking("k1"), 403)):
+            answered = await stage.client.request(method, path, headers=headers)
+            assert answered.status_code == status
 
     async def test_without_admin_keys_it_opens_to_nobody(self, coffee_web: WebStage) -> None:
         for headers in ({}, speaking(""), speaking("boss")):
             answered = await coffee_web.client.post("/api/admin/reload", headers=headers)
             assert answered.status_code == 401
 
-    async def test_vectors_of_a_model_go(self, environ: dict[str, str]) -> None:
-        async with web_stage(environ) as stage:
-            async with stage.app.database.connection() as connection:
-                number = await connection.fetchval(
-                    "INSERT INTO embedding_model (name, dimensions) VALUES ('old one', 3)"
-                    " RETURNING id"
-                )
-                await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
-            assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
-            status, body = await _clear(stage, "old one")
-            assert (status, body["message"]) == (409, "No vectors of a model 'old one' are kept.")
-            async with stage.app.database.connection() as connection:
-                table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
-            assert table is None
+    async def test_vectors_of_a_model_go(self, stage: WebStage) -> None:
+        async with stage.app.database.connection() as connection:
+            number = await connection.fetchval(
+                "INSERT INTO embedding_model (name, dimensions) VALUES ('old one', 3) RETURNING id"
+            )
+            await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
+        assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
+        status, body = await _clear(stage, "old one")
+        assert (status, body["message"]) == (409, "No vectors of a model 'old one' are kept.")
+        async with stage.app.database.connection() as connection:
+            table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
+        assert table is None
 
     async def test_settings_are_followed_as_far_as_that_needs_no_restart(
-        self, environ: dict[str, str]
+        self, stage: WebStage, environ: dict[str, str]
     ) -> None:
-        async with web_stage(environ) as stage:
-            hits = (await stage.client.get(_ASKED, headers=speaking("k1"))).json()["hits"]
-            assert len(hits) == 3
-            stage.settings = _with(
-                environ,
-                PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
-                PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
-                PRESAGIO_WEB__PORT="1234",
-            )
-            reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
-            assert reloaded.json() == {
-                "applied": ["search.minimum_lexical", "web.requests_per_minute"],
-                "needs_restart": ["web.port"],
-            }
-            fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
-            assert len(fewer.json()["hits"]) < 3
-            statuses = [
-                (await stage.client.get("/api/corpora", headers=speaking("k1"))).status_code
-                for _ in range(2)
-            ]
-            assert statuses == [200, 429]
+        hits = (await stage.client.get(_ASKED, headers=speaking("k1"))).json()["hits"]
+        assert len(hits) == 3
+        stage.settings = _with(
+            environ,
+            PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
+            PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
+            PRESAGIO_WEB__PORT="1234",
+        )
+        reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+        assert reloaded.json() == {
+            "applied": ["search.minimum_lexical", "web.requests_per_minute"],
+            "needs_restart": ["web.port"],
+        }
+        fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
+        assert len(fewer.json()["hits"]) < 3
+        statuses = [
+            (await stage.client.get("/api/corpora", headers=speaking("k1"))).status_code
+            for _ in range(2)
+        ]
+        assert statuses == [200, 429]
 
-    async def test_a_mistake_in_the_file_changes_nothing(self, environ: dict[str, str]) -> None:
+    async def test_a_mistake_in_the_file_changes_nothing(self, stage: WebStage) -> None:
         def broken() -> Settings:
             raise SettingsError("config.toml: [search] limit must be a number.")
 
-        async with web_stage(environ) as stage:
-            stage.shared.reload_settings = broken
-            answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
-            assert answered.status_code == 400
-            assert "limit must be a number" in answered.json()["message"]
-            again = await stage.client.get(_ASKED, headers=speaking("k1"))
-            assert again.status_code == 200
+        stage.shared.reload_settings = broken
+        answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+        assert answered.status_code == 400
+        assert "limit must be a number" in answered.json()["message"]
+        again = await stage.client.get(_ASKED, headers=speaking("k1"))
+        assert again.status_code == 200
 
 
 _ASKED = f"/api/prophecy?headline={HEADLINE}"

@@ -441,8 +441,7 @@ class TestEveryPage:
         assert "content-encoding" not in shown.headers
 
     async def test_disabled_page_is_not_found(self, coffee_url: str) -> None:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
-        async with web_stage(environ) as stage:
+        async with web_stage(coffee_url, page="false") as stage:
             for path in ("/", "/corpora", "/static/page.css"):
                 assert await stage.problem(path, 404) == "There is nothing at this address."
             assert (await stage.get("/api/corpora")).status_code == 200
@@ -533,8 +532,7 @@ async def test_browsers_keep_static_files_under_an_address_that_changes_with_the
 
 
 async def test_the_picture_of_an_answer_that_was_seen_counts_as_no_answer(coffee_url: str) -> None:
-    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "1"}
-    async with web_stage(environ) as web:
+    async with web_stage(coffee_url, answers_per_minute="1") as web:
         assert (await web.get("/prophecy", **HEADLINE_AND_DATE)).status_code == 200
         assert (await web.get("/picture.png", **HEADLINE_AND_DATE)).status_code == 200
         other = HEADLINE_AND_DATE | {"date": "2023-05-05"}

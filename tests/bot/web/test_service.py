@@ -2,10 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import httpx
 import pytest
@@ -17,7 +18,7 @@ from bot.web.service import WebService
 from tests.bot.web.stage import judging, web_stage
 from tests.fakes.model import ModelServer, scoring, slow
 from tests.network import find_free_port
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
 _SECONDS = PATIENCE
@@ -33,18 +34,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
+async def served(
+    environ: Mapping[str, str] | str, *, patience: float = 60, port: str = "0", **web: Any
+) -> AsyncIterator[Served]:
     """Lend a service that listens on a free port of 127.0.0.1."""
-    patience = float(web.pop("patience", "60"))
-    settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
-    environ = {"PRESAGIO_WEB__PORT": "0", **environ, **settings}
-    async with web_stage(environ, patience=patience) as stage:
+    async with web_stage(environ, patience=patience, port=port, **web) as stage:
         said: list[str] = []
         service = WebService(stage.shared, tell=said.append)
         running = asyncio.create_task(service.run())
-        async with asyncio.timeout(_SECONDS):
-            while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: service.status().listening or running.done())
         try:
             yield Served(service, running, said)
         finally:
@@ -56,7 +54,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
 
 @pytest.fixture
 async def one(coffee_url: str) -> AsyncIterator[Served]:
-    async with served({"DATABASE_URL": coffee_url}) as one:
+    async with served(coffee_url) as one:
         yield one
 
 
@@ -85,7 +83,7 @@ async def test_service_prints_its_access_rules_at_the_start(coffee_url: str) -> 
 async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        async with served({"DATABASE_URL": coffee_url}, port=port) as one:
+        async with served(coffee_url, port=port) as one:
             with pytest.raises(AdapterFailed, match=f"cannot listen on 127.0.0.1 port {port}"):
                 await one.running
 
@@ -128,10 +126,9 @@ async def test_shutdown_cuts_off_hanging_requests(coffee_url: str) -> None:
 
 
 async def test_forwarded_address_is_used_only_from_a_trusted_proxy(coffee_url: str) -> None:
-    limits = {"requests_per_minute": "1"}
     for proxies, statuses in (("[]", [200, 429]), ('["127.0.0.1"]', [200, 200])):
         async with (
-            served({"DATABASE_URL": coffee_url}, trusted_proxies=proxies, **limits) as one,
+            served(coffee_url, trusted_proxies=proxies, requests_per_minute="1") as one,
             httpx.AsyncClient() as client,
         ):
             answered = [

@@ -12,13 +12,12 @@ import pytest
 from aiohttp import web
 
 from bot.web.streaming import SharedWork
-from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import judging as settings_of_judging
 from tests.bot.web.stage import web_stage
 from tests.bot.web.test_service import Served, served
 from tests.fakes.model import Asked, ModelServer, Step, failure, scoring
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.programs import require_program
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
@@ -65,7 +64,7 @@ async def slow() -> AsyncIterator[Slow]:
 @pytest.fixture
 async def judging(coffee_url: str, slow: Slow) -> AsyncIterator[Served]:
     environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": slow.server.base_url}
-    async with served(environ, patience="0.1", judge="true", answers_per_minute="3") as service:
+    async with served(environ, patience=0.1, judge="true", answers_per_minute="3") as service:
         yield service
 
 

@@ -26,7 +26,7 @@ from db.embedded.server import EmbeddedServer, FileLock, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS, copy_with_owners
 from tests.db.server_user import ServerUser
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets and signals")
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -72,12 +72,6 @@ async def new_user(new_dir: Path) -> AsyncIterator[NewUser]:
     yield start
     for user in users:
         await user.kill()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - other processes make it true
-            await asyncio.sleep(0.01)
 
 
 def start_and_stop(data_dir: Path) -> bool:

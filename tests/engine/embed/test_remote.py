@@ -1,7 +1,7 @@
 """The client of an embeddings endpoint, against a server on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ from tests.fakes.embeddings import (
     vectors,
 )
 from tests.fakes.ports import MemoryLedger
-from tests.patience import PATIENCE, movable_time
+from tests.patience import PATIENCE, movable_time, until
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -104,12 +104,6 @@ class Crowd:
             return await vectors()(asked, request)
         finally:
             self.held -= 1
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not happened():  # noqa: ASYNC110 - the server tells nobody
-            await asyncio.sleep(0.01)
 
 
 async def test_concurrent_requests_are_limited(server: EmbeddingServer) -> None:

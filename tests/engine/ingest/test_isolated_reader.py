@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -24,7 +24,7 @@ from engine.ingest.records import Defaults, Reject
 from engine.settings.fetching import IngestSettings
 from tests.engine.ingest import reading as here
 from tests.isolation import forked_workers
-from tests.patience import PATIENCE, movable_time
+from tests.patience import PATIENCE, movable_time, until
 
 LIMITS = IngestSettings(seconds=0.5, seconds_per_megabyte=0.5, memory_mb=400)
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted on Linux alone")
@@ -67,12 +67,6 @@ async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader
     )
     async with SourceReader(LIMITS) as reader:
         yield reader
-
-
-async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - other processes make it true
-            await asyncio.sleep(0.01)
 
 
 def line(identity: str, **more: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ from engine.ingest.records import (
     reject_record,
 )
 from engine.values import Corpus, Kind
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 Record = SourceRecord | Reject
 _NUMBERS = itertools.count()
@@ -156,12 +156,6 @@ async def stored(shelf: Shelf, corpus: Corpus) -> dict[str, str]:
             "SELECT external_id, text FROM document WHERE corpus_id = $1", corpus.id
         )
     return {row["external_id"]: row["text"] for row in rows}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - a thread makes it true
-            await asyncio.sleep(0.005)
 
 
 class TestCounts:
