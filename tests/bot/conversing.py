@@ -23,10 +23,12 @@ from bot.settings.model import ChatSettings
 from db.chat.compositions import KeptTask
 from db.chat.events import EventClaims
 from db.pool import Database
+from db.posting.subscriptions import Subscriptions
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError
+from engine.posting.delivery import Subscription
 from engine.prophecy.headline import read_headline
 from engine.query.results import QueryAnswer
 from engine.search import Headline, Prophecy, SearchRequest
@@ -168,6 +170,12 @@ class Bot:
         return await self.app.chats.meet(
             place.platform, place.chat_id, private=place.private, title=place.title, asked_in="en"
         )
+
+    async def subscription(self) -> Subscription:
+        """Return the subscription of the private chat, which must have one."""
+        subscription = await Subscriptions(self.app.database).get(await self.chat())
+        assert subscription is not None
+        return subscription
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
         chat = await self.chat(place)

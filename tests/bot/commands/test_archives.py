@@ -124,7 +124,7 @@ async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Databa
     assert asked.text == "Whose texts shall I search?"
     assert await Subscriptions(bot.app.database).get(await bot.chat()) is None
     assert "Every day at 9:00" in ((await bot.press(asked, "archive")).text or "")
-    assert await Subscriptions(bot.app.database).get(await bot.chat())
+    assert await bot.subscription()
     assert (await bot.say("/corpus all")).text == (
         "Posts come from one archive: /unsubscribe first, or choose one."
     )

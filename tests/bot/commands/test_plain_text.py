@@ -297,10 +297,8 @@ async def test_hint_costs_no_search_quota(storage: Database, text: str, said: st
 
 
 async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
-    for bare in (event(""), event("", place=GROUP)):
-        reply = await bot.hear(bare)
-        assert reply
-        assert (reply.text or "").startswith("Send me a headline, such as: ")
+    for place in (PRIVATE, GROUP):
+        assert (await bot.told("", place=place)).startswith("Send me a headline, such as: ")
     assert await bot.hear(event("", place=GROUP, trigger=Trigger.OVERHEARD)) is None
 
 

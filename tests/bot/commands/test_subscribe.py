@@ -11,15 +11,11 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed
-from engine.posting.delivery import PostingMode, Subscription
+from engine.posting.delivery import PostingMode
 from tests.bot.conversing import Bot, bot_on, labels
 from tests.bot.prophecies import NOW
 
 TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
-
-
-async def wish_of(bot: Bot) -> Subscription | None:
-    return await Subscriptions(bot.app.database).get(await bot.chat())
 
 
 async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> None:
@@ -34,7 +30,7 @@ async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> N
     assert "/subscribe daily 8:30 weekdays mon-fri best 5" in lines
     for reply in (shown, explained):
         assert labels(reply) == ["Every day at 9:00", "At once"]
-    assert await wish_of(bot) is None
+    assert await Subscriptions(bot.app.database).get(await bot.chat()) is None
 
 
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
@@ -48,8 +44,7 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
         "When nothing was foretold, I say nothing.",
         "Next post: June 2, 2024, 08:30 (Madrid).",
     ]
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert (subscription.mode, subscription.at, subscription.best, subscription.must) == (
         PostingMode.DAILY,
         time(8, 30),
@@ -63,12 +58,10 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
 async def test_here_option_posts_to_the_current_thread(bot: Bot) -> None:
     reply = await bot.say("/subscribe instant here", place=TOPIC)
     assert "Posts go to one thread" in (reply.text or "")
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert subscription.thread == "77"
     await bot.say("/subscribe chat", place=TOPIC)
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert (subscription.thread, subscription.mode) == (None, PostingMode.INSTANT)
 
 
@@ -83,8 +76,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
     assert (pressed.text or "").startswith("Every day at 9:00 (UTC) I post the best 3")
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert subscription.must == ("tea",)
 
 

@@ -272,9 +272,7 @@ async def _from_before(news: News) -> None:
 
 async def _subscribed(news: News) -> Subscription:
     await news.bot.say("/subscribe daily 9:00")
-    subscription = await Subscriptions(news.bot.app.database).get(await news.bot.chat())
-    assert subscription is not None
-    return subscription
+    return await news.bot.subscription()
 
 
 async def find_three(news: News) -> Sequence[str]:

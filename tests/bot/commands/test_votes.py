@@ -13,7 +13,7 @@ from db.pool import Database
 from engine.chat import Answer
 from engine.search import Headline
 from tests.ages import say_years
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 
 
@@ -100,8 +100,7 @@ def test_page_of_a_hit_is_found_by_its_rank(size: int, hits: int, data: st.DataO
 )
 async def test_unknown_vote_button_is_too_old(bot: Bot, text: str) -> None:
     await bot.say("Coffee prices soar")
-    reply = await bot.hear(event(text or "::", trigger=Trigger.BUTTON))
-    assert reply
+    reply = await bot.say(text or "::", trigger=Trigger.BUTTON)
     assert (reply.toast, reply.text) == ("This button is too old.", None)
 
 
@@ -109,10 +108,9 @@ async def test_hostile_button_text_is_answered_with_a_toast(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     hostile = ["set::", "set::=", "set::language=xx", "set::corpus=\u202e", "up:1:" + "9" * 50]
     for text in hostile:
-        reply = await bot.hear(event(text, trigger=Trigger.BUTTON))
-        assert reply
-        assert reply.toast
-        assert "Sorry" not in reply.toast
+        toast = (await bot.say(text, trigger=Trigger.BUTTON)).toast
+        assert toast
+        assert "Sorry" not in toast
 
 
 async def test_the_best_voted_are_the_top(bot: Bot) -> None:
