@@ -148,6 +148,12 @@ async def test_import_stops_at_the_feed_limit(storage: Database) -> None:
         assert len(await feeds_of(news)) == 2
 
 
+async def test_a_feed_is_removed_by_its_number_once(news: News) -> None:
+    await news.bot.say(f"/feeds add {news.feed}")
+    assert await news.bot.told("/feeds remove 1") == "The feed was removed."
+    assert (await news.bot.told("/feeds remove 1")).startswith("This chat has no such feed;")
+
+
 async def test_failing_feeds_are_shown_and_no_jobs(news: News) -> None:
     await news.bot.say(f"/feeds add {news.feed}")
     (feed,) = await Feeds(news.database).claim_due(now=NOW, limit=1, lease=timedelta(minutes=1))
