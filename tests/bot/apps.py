@@ -27,7 +27,6 @@ class StandInCorpora(Corpora):
         self._listed, self._public = listed, public
 
     async def list(self) -> list[Corpus]:
-        """Return what is listed."""
         held = {corpus.name: corpus for corpus in await super().list()}
         listed = [held.get(corpus.name, corpus) for corpus in self._listed]
         return [corpus for corpus in listed if not (self._public and corpus.private)]
@@ -85,7 +84,6 @@ class ListedApp(App):
 
 
 def app_on(database: Database, listed: Sequence[Corpus] = (), **changes: Any) -> ListedApp:
-    """An App of these parts, and of the corpora that are listed."""
     known = list(listed)
     parts = app_parts(database, corpora=StandInCorpora(database, known)) | changes
     return ListedApp(**parts, listed=known)

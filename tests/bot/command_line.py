@@ -1,5 +1,6 @@
 """The `presagio` command as a process, for tests of exit codes, signals and pipes."""
 
+import io
 import subprocess
 import sysconfig
 from collections.abc import Mapping
@@ -34,7 +35,6 @@ class Done:
 
     @property
     def json_lines(self) -> list[Any]:
-        """The JSON objects that it printed, one a line."""
         return [orjson.loads(line) for line in self.out.splitlines()]
 
     def complaint(self, code: int = 1) -> str:
@@ -45,6 +45,13 @@ class Done:
         assert "Traceback" not in self.err
         assert not any(line.startswith("presagio: ") for line in before), self.err
         return last.removeprefix("presagio: ")
+
+
+class Terminal(io.StringIO):
+    """A stream at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def start(*arguments: str | bytes, **options: Any) -> "subprocess.Popen[bytes]":
@@ -58,7 +65,6 @@ def start(*arguments: str | bytes, **options: Any) -> "subprocess.Popen[bytes]":
 
 
 def finish(process: "subprocess.Popen[bytes]") -> Done:
-    """Wait for the end of a command."""
     try:
         out, err = process.communicate(timeout=SECONDS)
     finally:
@@ -96,7 +102,6 @@ def write_tweets(path: Path, ids: range, *, text: str = "Thought {} of rust and 
 
 
 def ask(url: str, query: str, *arguments: object) -> Any:
-    """Return the single value of a query."""
 
     async def fetch() -> Any:
         connection = await asyncpg.connect(url)

@@ -23,10 +23,12 @@ from bot.settings.model import ChatSettings
 from db.chat.compositions import KeptTask
 from db.chat.events import EventClaims
 from db.pool import Database
+from db.posting.subscriptions import Subscriptions
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError
+from engine.posting.delivery import Subscription
 from engine.prophecy.headline import read_headline
 from engine.query.results import QueryAnswer
 from engine.search import Headline, Prophecy, SearchRequest
@@ -150,32 +152,43 @@ class Bot:
         assert reply is not None, text
         return reply
 
+    async def told(self, text: str, **changes: object) -> str:
+        """Return the words of the reply to a message."""
+        return (await self.say(text, **changes)).text or ""
+
+    def begin(self, text: str | Request, **changes: object) -> "asyncio.Task[None]":
+        """Have an event answered meanwhile."""
+        request = event(text, **changes) if isinstance(text, str) else text
+        return asyncio.create_task(self.conversation.answer(request, self.adapter))
+
     async def press(self, reply: Reply, name: str, **changes: object) -> Reply:
-        """Press the first button of a reply whose action has this name."""
         actions = [button.action for row in reply.buttons for button in row]
         wanted = next(str(action) for action in actions if action.name == name)
         return await self.say(wanted, trigger=Trigger.BUTTON, **changes)
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
         return await self.app.chats.meet(
-            place.platform,
-            place.chat_id,
-            private=place.private,
-            title=place.title,
-            asked_in="en",
+            place.platform, place.chat_id, private=place.private, title=place.title, asked_in="en"
         )
 
+    async def subscription(self) -> Subscription:
+        """Return the subscription of the private chat, which must have one."""
+        subscription = await Subscriptions(self.app.database).get(await self.chat())
+        assert subscription is not None
+        return subscription
+
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
-        """Change the settings of a chat."""
         chat = await self.chat(place)
         await self.app.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
 
 
-async def until(holds: Callable[[], object]) -> None:
-    """Wait for something that other tasks bring about."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - many things may make it true
-            await asyncio.sleep(0.005)
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def yes() -> bool:
+    """Say what the platform is asked of an admin."""
+    return True
 
 
 async def read(text: str, *, now: datetime) -> Headline:
@@ -204,7 +217,6 @@ class StandInApp(ListedApp):
     compose: Compose | None
 
     async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Answer as the stand-in does."""
         return await self.engine(request, corpus=corpus)
 
 
@@ -224,7 +236,6 @@ async def _call(name: str, app: StandInApp, *values: object, **options: object) 
 async def answer_nothing(
     question: str, *, corpus: str, earlier: Sequence[str], now: datetime
 ) -> CitedAnswer:
-    """Answer that there is no source."""
     asked = Question(text=question, earlier=tuple(earlier))
     return CitedAnswer(question=asked, outcome=AnswerOutcome.NOTHING, corpora=(corpus,))
 

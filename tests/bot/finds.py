@@ -41,18 +41,10 @@ def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: obje
         engagement=3,
     )
     match = Match(
-        term="coffee",
-        alias_of=None,
-        lexemes=("coffe",),
-        count=2,
-        fields=("text",),
-        score=7.946,
+        term="coffee", alias_of=None, lexemes=("coffe",), count=2, fields=("text",), score=7.946
     )
     return FindHit(
-        rank=rank,
-        document=document,
-        score=score,
-        matched=() if score is None else (match,),
+        rank=rank, document=document, score=score, matched=() if score is None else (match,)
     )
 
 

@@ -29,7 +29,6 @@ async def fill(
     *,
     language: str = "english",
 ) -> Corpus:
-    """Store documents in a new corpus."""
     corpora = Corpora(database)
     corpus = await corpora.ensure(
         name, kind=kind, language=language, author=None, url_template=None
@@ -79,7 +78,6 @@ ARTICLES = [
 
 
 async def fill_all(database: Database) -> None:
-    """Store a corpus of each kind: chats, posts, articles."""
     await fill(database, "chats", Kind.PERSONAL, MESSAGES)
     await fill(database, "posts", Kind.SOCIAL, POSTS)
     await fill(database, "articles", Kind.PUBLISHED, ARTICLES)

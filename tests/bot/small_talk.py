@@ -238,5 +238,4 @@ La revisión tardó más de lo que pensaba
 
 
 def lines(text: str) -> list[str]:
-    """One message a line."""
     return text.splitlines()

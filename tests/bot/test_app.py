@@ -66,9 +66,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     return server
 
 
-async def test_lost_connection_is_explained_by_a_full_embedded_server(
-    server: SlowServer,
-) -> None:
+async def test_lost_connection_is_explained_by_a_full_embedded_server(server: SlowServer) -> None:
     server.allowed.set()
     server.full = StorageFull("The embedded database ended: no room.")
     lost = StorageInterrupted("The connection to the database was lost.")
@@ -142,24 +140,17 @@ class TestWhichCorpusIsMeant:
                 )
             return (await app.corpus("")).name
 
-    async def test_only_corpus_is_chosen(self, database_url: str) -> None:
-        assert await self.chosen(database_url, chats=Kind.PERSONAL) == "chats"
-
-    async def test_tweets_before_posts_and_chats(self, database_url: str) -> None:
-        meant = await self.chosen(
-            database_url, a_chats=Kind.PERSONAL, b_posts=Kind.SOCIAL, c_tweets=Kind.TWEETS
-        )
-        assert meant == "c_tweets"
-
-    async def test_not_the_demo_and_not_the_news(self, database_url: str) -> None:
-        meant = await self.chosen(
-            database_url, demo=Kind.TWEETS, news=Kind.PUBLISHED, chats=Kind.PERSONAL
-        )
-        assert meant == "chats"
-
-    async def test_two_corpora_of_a_kind_require_a_choice(self, database_url: str) -> None:
-        with pytest.raises(CorpusNotFound, match="There are several corpora: one, two"):
-            await self.chosen(database_url, one=Kind.TWEETS, two=Kind.TWEETS, chats=Kind.PERSONAL)
+    @pytest.mark.parametrize(
+        ("kinds", "chosen"),
+        [
+            ({"a": Kind.PERSONAL, "b": Kind.SOCIAL, "tweets": Kind.TWEETS}, "tweets"),
+            ({"demo": Kind.TWEETS, "news": Kind.PUBLISHED, "chats": Kind.PERSONAL}, "chats"),
+        ],
+    )
+    async def test_tweets_come_first_and_the_demo_and_the_news_last(
+        self, database_url: str, kinds: dict[str, Kind], chosen: str
+    ) -> None:
+        assert await self.chosen(database_url, **kinds) == chosen
 
 
 class TestSeveralArchives:

@@ -17,7 +17,6 @@ TOO_FAST = "That is too fast for me. Try again in a minute."
 
 
 def pressed(reply: Reply, name: str, **changes: object) -> Request:
-    """Return the press of a reply's button."""
     actions = [button.action for row in reply.buttons for button in row]
     wanted = next(str(action) for action in actions if action.name == name)
     return event(wanted, trigger=Trigger.BUTTON, **changes)

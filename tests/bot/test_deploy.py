@@ -243,8 +243,7 @@ class TestCompose:
         # By that name, where the port is open to other containers.
         written = self.SERVICES[name]["environment"]["PRESAGIO_WEB__HOSTS"]
         hosts = written.removeprefix("${PRESAGIO_WEB__HOSTS:-").removesuffix("}")
-        environ = {"DATABASE_URL": demo, "PRESAGIO_WEB__HOST": "0.0.0.0"}
-        async with web_stage(environ | {"PRESAGIO_WEB__HOSTS": hosts}) as web:
+        async with web_stage(demo, host="0.0.0.0", hosts=hosts) as web:
             for host, status in ((target, 200), ("evil.example", 400)):
                 answered = await web.client.get("/metrics", headers={"host": host})
                 assert answered.status_code == status

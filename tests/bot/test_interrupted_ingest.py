@@ -102,7 +102,6 @@ class TestSignals:
 
 
 def readers(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
-    """The processes in which a command reads files."""
     children = psutil.Process(process.pid).children()
     return [child for child in children if "engine.ingest.worker" in " ".join(child.cmdline())]
 
@@ -123,22 +122,6 @@ class TestReader:
         process.send_signal(number)
         finish(process)
         assert psutil.wait_procs([reader], timeout=PATIENCE)[1] == []
-
-    def test_killed_reader_loses_only_its_current_file(
-        self, invoke: Invoke, database: str, tmp_path: Path
-    ) -> None:
-        held = tmp_path / "held.jsonl.gz"
-        lines = write_tweets(tmp_path / "a", range(1_000)).read_bytes()
-        held.write_bytes(gzip.compress(lines * 400))  # takes a while
-        good = write_tweets(tmp_path / "good.jsonl", range(7_000, 7_005))
-        process = start("ingest", str(held), str(good), "--json")
-        until(lambda: ask(database, DOCUMENTS) > 0)
-        [reader] = readers(process)
-        reader.kill()
-        done = finish(process)
-        assert (done.json["inserted"], done.json["rejected"]) == (1_005, 1)
-        assert f"{held}:1: the process that read it was killed" in done.err
-        assert "records are stored" in done.err
 
 
 def test_a_killed_one_is_completed_by_the_next(invoke: Invoke, database: str, file: Path) -> None:
@@ -197,18 +180,6 @@ def test_full_disk_at_the_start_claims_no_stored_records(
     assert ask(database, DOCUMENTS) == 0
 
 
-@pytest.mark.slow
-def test_two_at_once_into_one_corpus_both_succeed(
-    invoke: Invoke, database: str, tmp_path: Path
-) -> None:
-    one = write_tweets(tmp_path / "one", range(6_000), text="The same {}")
-    other = write_tweets(tmp_path / "other", range(3_000, 9_000), text="The same {}")
-    done = [finish(p) for p in [start("ingest", str(f), "--json") for f in (one, other)]]
-    assert sum(each.json["inserted"] for each in done) == 9_000
-    assert [each.json["updated"] for each in done] == [0, 0]
-    assert_exact(invoke, 9_000)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs wait4")
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(database: str, tmp_path: Path) -> None:
@@ -255,7 +226,6 @@ def embedded(
 
 
 def embedded_url(place: Path) -> str:
-    """Where the running server of a data folder listens."""
     lines = (place / "postgres" / PID_FILE).read_text().splitlines()
     return f"postgresql://postgres@/presagio?host={lines[4]}&port={lines[3]}"
 

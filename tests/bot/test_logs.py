@@ -110,9 +110,7 @@ def test_libraries_log_only_warnings_and_above(
 FIELDS = {"feeds": 3, "to": "a b", "title": "", "chat": None, "corpus": 'say "x"'}
 
 
-def test_an_event_is_followed_by_its_fields(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_event_is_followed_by_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(LoggingSettings(level="info"))
     logging.getLogger("presagio.x").info("polled", extra={"fields": FIELDS})
     [line] = capsys.readouterr().err.splitlines()

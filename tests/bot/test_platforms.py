@@ -27,13 +27,7 @@ async def said(
     ownership = Ownership(app_on(storage))
     corpora = [corpus("ana")] if archive else []
     await tell_what_is_missing(
-        corpora,
-        platforms,
-        ownership,
-        lines.append,
-        open=everybody,
-        wants_chat=wants_chat,
-        now=NOW,
+        corpora, platforms, ownership, lines.append, open=everybody, wants_chat=wants_chat, now=NOW
     )
     return lines
 

@@ -82,7 +82,7 @@ async def ask_everywhere(stage: WebStage) -> dict[str, str]:
 
 
 async def test_no_word_of_a_private_archive_is_public(database: str, tmp_path: Path) -> None:
-    async with web_stage({"DATABASE_URL": database}) as stage:
+    async with web_stage(database) as stage:
         await ingest(stage.app, write_tweets(tmp_path / "public.jsonl", range(3)))
         for name, content in READ.items():
             (tmp_path / name).write_bytes(content)
@@ -96,10 +96,7 @@ async def test_no_word_of_a_private_archive_is_public(database: str, tmp_path: P
                 " FROM corpus LEFT JOIN document ON corpus_id = corpus.id GROUP BY kind",
                 f"%{WORD}%",
             )
-        assert {row["kind"]: row["number"] for row in kinds} == {
-            "tweets": 0,
-            "personal": len(READ),
-        }
+        assert {row["kind"]: row["number"] for row in kinds} == {"tweets": 0, "personal": len(READ)}
         for where, said in (await ask_everywhere(stage)).items():
             for telling in ("Ana:", "Ana Paz", "It may not", "Bob Boat", "personal:"):
                 assert telling not in said, where

@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import COMMANDS
-from bot.retired import (
-    RETIRED_COMMANDS,
-    RETIRED_SETTINGS,
-    explain_retired_setting,
-)
+from bot.retired import RETIRED_COMMANDS, RETIRED_SETTINGS, explain_retired_setting
 from bot.settings import load_settings
 from bot.settings.sources import section_fields
 from engine.errors import SettingsError

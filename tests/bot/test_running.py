@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapter import AdapterStatus
 from bot.serve import log_status_changes, wait_until_stopped
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 @dataclass
@@ -39,9 +39,7 @@ async def test_adapter_status_changes_are_logged_once(
     telling = asyncio.create_task(log_status_changes(adapters))
 
     async def logged(lines: int) -> list[tuple[str, str]]:
-        async with asyncio.timeout(PATIENCE):
-            while len(caplog.records) < lines:  # noqa: ASYNC110 - a log tells nobody
-                await asyncio.sleep(0.001)
+        await until(lambda: len(caplog.records) >= lines)
         await asyncio.sleep(0.01)
         return [(record.levelname, record.getMessage()) for record in caplog.records]
 

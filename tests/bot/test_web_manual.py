@@ -22,7 +22,7 @@ ROWS = dict(re.findall(r"^\| `\w+ (/\S+)` \| (.*) \|$", MANUAL, re.MULTILINE))
 
 @pytest.fixture
 async def web(demo: str) -> AsyncIterator[WebStage]:
-    async with web_stage({"DATABASE_URL": demo}) as stage:
+    async with web_stage(demo) as stage:
         yield stage
 
 

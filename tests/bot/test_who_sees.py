@@ -75,10 +75,7 @@ SEEN = [
 
 @pytest.mark.parametrize(("see", "settings", "archives"), SEEN)
 async def test_archives_that_are_seen(
-    see: Callable[[Environ], Awaitable[str]],
-    settings: Environ,
-    archives: set[str],
-    coffee_url: str,
+    see: Callable[[Environ], Awaitable[str]], settings: Environ, archives: set[str], coffee_url: str
 ) -> None:
     storage = await Database.open(coffee_url)
     diary = [text_of("d1", "My coffee, my secret", days_ago=900)]

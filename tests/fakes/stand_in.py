@@ -75,6 +75,16 @@ class StandIn(ABC):
         await self._runner.cleanup()
 
 
+@dataclass
+class Answering(StandIn):
+    """Answers whatever is asked in one way."""
+
+    step: Step
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [web.route("*", "/{path:.*}", self.step)]
+
+
 def answer(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
     """Any JSON under any status."""
 

@@ -1,5 +1,7 @@
 """`presagio doctor` asks each platform whether it accepts the tokens."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from bot.adapter import AdapterFailed
@@ -39,24 +41,27 @@ async def test_telegram_check_fails_if_telegram_cannot_be_reached(
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 
 
-async def test_slack_check_reports_socket_mode() -> None:
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackServer]:
+    """A workspace that grants what the manifest asks for."""
     app = App.from_manifest(build_manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
-        said = await check_slack(server.bot_token, server.app_token, "", server.base_url)
-        assert said.endswith("Socket Mode")
+        yield server
 
 
-async def test_slack_with_a_wrong_app_token() -> None:
-    async with SlackServer() as server:
-        with pytest.raises(AdapterFailed, match="Slack refuses"):
-            await check_slack(server.bot_token, "xapp-wrong", "", server.base_url)
+async def test_slack_check_reports_socket_mode(slack: SlackServer) -> None:
+    said = await check_slack(slack.bot_token, slack.app_token, "", slack.base_url)
+    assert said.endswith("Socket Mode")
 
 
-async def test_slack_check_requires_an_app_token() -> None:
-    app = App.from_manifest(build_manifest(standard_commands().commands))
-    async with SlackServer(app=app) as server:
-        with pytest.raises(AdapterFailed, match="SLACK_APP_TOKEN"):
-            await check_slack(server.bot_token, "", "", server.base_url)
+@pytest.mark.parametrize(
+    ("app_token", "said"), [("xapp-wrong", "Slack refuses"), ("", "SLACK_APP_TOKEN")]
+)
+async def test_slack_check_needs_a_valid_app_token(
+    slack: SlackServer, app_token: str, said: str
+) -> None:
+    with pytest.raises(AdapterFailed, match=said):
+        await check_slack(slack.bot_token, app_token, "", slack.base_url)
 
 
 async def test_slack_check_names_the_missing_scopes() -> None:

@@ -52,7 +52,6 @@ class Asking:
 
 
 async def ask(app: App, tool: str, **arguments: Any) -> Any:
-    """Return what a tool tells a model."""
     model = Asking(tool, arguments)
     await Agent(FunctionModel(model), toolsets=[search_tools(app)]).run("Search.")
     return model.results[-1]

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -37,7 +36,6 @@ def draw(card: Card) -> NDArray[np.int16]:
 
 
 def count_near(pixels: NDArray[np.int16], colour: tuple[int, int, int]) -> int:
-    """Return how many pixels have nearly a colour."""
     return int((np.abs(pixels - np.array(colour)).max(axis=2) < 10).sum())
 
 
@@ -104,15 +102,6 @@ def test_a_hundred_thousand_characters_cost_little_more_than_a_page() -> None:
 
     draw_card(small)
     assert cost(huge) < 3 * cost(small)
-
-
-def test_naming_a_card_loads_no_compiler() -> None:
-    code = (
-        "import sys, bot.cli.main, bot.card;"
-        "print(sorted({'typst', 'bot.card.typesetting'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 async def test_another_process_draws_the_same_picture() -> None:

@@ -71,9 +71,15 @@ def test_a_huge_text_is_not_read_to_its_end() -> None:
         ("See pic.twitter.com/abc…", "See "),
         ("https://t.co/abc https://t.co/d…", "https://t.co/abc https://t.co/d…"),
         ("", ""),
+        ("Tea &amp; coffee &lt;3", "Tea & coffee <3"),
+        ('"""Nobody knows"" @ana""', '"Nobody knows" @ana"'),
+        ('She said """never"""', 'She said "never"'),
+        ("mint.co/x costs", "mint.co/x costs"),
     ],
 )
-def test_readable_tweet_removes_short_and_truncated_links(tweet: str, read: str) -> None:
+def test_readable_tweet_decodes_and_removes_short_and_truncated_links(
+    tweet: str, read: str
+) -> None:
     assert readable_tweet(tweet) == read
 
 

@@ -81,22 +81,13 @@ def test_empty_result_is_reported_as_outcome_nothing(invoke: Invoke, demo: str) 
     ("arguments", "complaint"),
     [
         ((" ",), "There is no question. Write what you want to know."),
-        (("x", "--after", "soon"), "'soon' is not a date."),
-        (
-            ("x", "--corpus", "demo", "--kind", "library"),
-            "Corpus demo is of kind tweets,",
-        ),
+        (("x", "--corpus", "demo", "--kind", "library"), "Corpus demo is of kind tweets,"),
     ],
 )
 def test_empty_question_and_bad_options_are_usage_errors(
     invoke: Invoke, demo: str, arguments: tuple[str, ...], complaint: str
 ) -> None:
     assert invoke("ask", *arguments).complaint(2).startswith(complaint)
-
-
-@pytest.mark.parametrize("limit", ["0", "21", "x"])
-def test_the_limit_is_one_to_twenty(invoke: Invoke, demo: str, limit: str) -> None:
-    assert invoke("ask", "x", "--limit", limit).code == 2
 
 
 class TestFilters:

@@ -113,21 +113,6 @@ def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ((), "Missing argument 'prompt'"),
-        (("x", "--variants", "4"), "it must be 3 or less"),
-    ],
-)
-def test_conflicting_arguments_are_refused_with_a_message(
-    invoke: Invoke, arguments: tuple[str, ...], complaint: str
-) -> None:
-    done = invoke("compose", *arguments)
-    assert done.code in {1, 2} and complaint in done.err
-    assert "Traceback" not in done.err
-
-
 async def test_daily_quota_is_per_person_and_resets_the_next_day(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,8 +99,6 @@ class TestShow:
     @pytest.mark.parametrize(
         ("written", "said"),
         [
-            ("[serach]\nlimit = 3\n", 'there is no section "serach". Did you mean search?'),
-            ("[llm]\nmodle = 3\n", '[llm] has no key "modle". Did you mean model?'),
             ("[web]\ndaily_usd = 3\n", 'no key "daily_usd". Did you mean [llm] daily_usd?'),
             ("daily_usd = 3\n", 'no section "daily_usd". Did you mean [llm] daily_usd?'),
             (

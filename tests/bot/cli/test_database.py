@@ -19,7 +19,6 @@ from tests.fakes.pooler import pooler
 
 @pytest.fixture
 def backup(database: str, tmp_path: Path, invoke: Invoke) -> Path:
-    """A backup of this test's database."""
     tweets = str(write_tweets(tmp_path / "tweets.jsonl", range(30)))
     assert invoke("ingest", tweets, "--corpus", "kept").code == 0
     file = tmp_path / "presagio.dump"

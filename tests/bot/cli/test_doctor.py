@@ -23,6 +23,7 @@ from tests.bot.forking import forked
 from tests.database import execute, wait_for
 from tests.fakes.pooler import pooler
 from tests.fakes.search import Hit, SearchServer
+from tests.fakes.stand_in import Answering
 
 PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
 
@@ -192,13 +193,8 @@ async def endpoint() -> AsyncIterator[str]:
         text = f"no such key: {request.headers['Authorization']}"
         return web.json_response({"error": {"message": text}}, status=401)
 
-    app = web.Application()
-    app.router.add_route("*", "/{tail:.*}", refuse)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    await runner.cleanup()
+    async with Answering(refuse) as server:
+        yield f"{server.root}/v1"
 
 
 def with_password(url: str) -> str:
@@ -348,16 +344,10 @@ async def test_the_clock_is_compared_with_that_of_the_model(
         date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
         return web.json_response({"data": []}, headers={"Date": date})
 
-    app = web.Application()
-    app.router.add_get("/v1/models", tell_the_time)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", address)
     monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
-    done = await asyncio.to_thread(forked, "doctor")
-    await runner.cleanup()
+    async with Answering(tell_the_time) as server:
+        monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", f"{server.root}/v1")
+        done = await asyncio.to_thread(forked, "doctor")
     assert done.code == 1
     assert re.search(r"FAIL clock: like that of the database, 3,(599|600) s behind", done.out)
     assert "timedatectl set-ntp true" in done.out

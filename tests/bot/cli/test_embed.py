@@ -292,10 +292,7 @@ def test_ligatures_do_not_crash_embedding_or_search(
 
 
 def test_a_tweet_that_ends_the_model_is_set_aside_and_named(
-    tweets: Callable[..., None],
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    tweets: Callable[..., None], invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     library = put_library("model2vec", tmp_path, monkeypatch)
     tweets("Rain and rust", "A crash of rust", "Rust never sleeps", model="model2vec:tiny")
@@ -318,10 +315,7 @@ def test_a_tweet_that_ends_the_model_is_set_aside_and_named(
 
 
 def test_a_model_whose_process_dies_leaves_the_words(
-    tweets: Callable[..., None],
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    tweets: Callable[..., None], invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     put_library("model2vec", tmp_path, monkeypatch)
     tweets("Rain and rust", "Rust never sleeps", model="model2vec:tiny")

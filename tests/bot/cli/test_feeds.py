@@ -27,7 +27,6 @@ PAGE = """<html><head><title>x</title>
 async def run(
     room: Newsroom, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> Done:
-    """Run the command in a process of its own."""
     environ = {**os.environ, **room.environ, **(env or {})}
     return await asyncio.to_thread(partial(forked, *arguments, env=environ, stdin=stdin))
 
@@ -45,6 +44,15 @@ async def room(coffee_url: str) -> AsyncIterator[Newsroom]:
 
 async def add(room: Newsroom, *more: str) -> Done:
     return await run(room, "feeds", "add", room.web.url(FEED), *more)
+
+
+async def await_news(room: Newsroom) -> None:
+    """Subscribe a group to a feed that brings a headline by the next run."""
+    await room.subscribe(await room.process(), "telegram")
+    await add(room)
+    await run(room, "run-once")
+    room.publish(HEADLINE)
+    await half_an_hour_later(room)
 
 
 def shown(message: object) -> str:
@@ -89,12 +97,7 @@ async def test_overlapping_run_once_posts_once_per_platform(room: Newsroom) -> N
 async def test_what_could_not_be_sent_is_told_kept_and_sent_by_the_next_run(
     room: Newsroom, fault: dict[str, int | str]
 ) -> None:
-    process = await room.process()
-    await room.subscribe(process, "telegram")
-    await add(room)
-    await run(room, "run-once")
-    room.publish(HEADLINE)
-    await half_an_hour_later(room)
+    await await_news(room)
     room.telegram.fail("sendMessage", **fault)  # type: ignore[arg-type]  # a table of faults
     failed = await run(room, "run-once")
     assert failed.code == 1
@@ -108,12 +111,7 @@ async def test_what_could_not_be_sent_is_told_kept_and_sent_by_the_next_run(
 
 
 async def test_a_message_that_was_given_up_makes_the_run_fail(room: Newsroom) -> None:
-    process = await room.process()
-    await room.subscribe(process, "telegram")
-    await add(room)
-    await run(room, "run-once")
-    room.publish(HEADLINE)
-    await half_an_hour_later(room)
+    await await_news(room)
     room.telegram.fail("sendMessage", error=400, description="Bad Request: message is too long")
     failed = await run(room, "run-once")
     assert failed.code == 1
@@ -133,9 +131,7 @@ async def test_without_a_token_everything_but_sending_is_done(room: Newsroom) ->
 # What would be posted
 
 
-async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
-    room: Newsroom,
-) -> None:
+async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(room: Newsroom) -> None:
     process = await room.process()
     hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
     subscription = await room.subscribe(process, "slack", mode=PostingMode.DAILY, at=hour)

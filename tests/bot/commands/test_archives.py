@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.chat.chats import Forgetting
 from db.pool import Database
@@ -14,8 +13,9 @@ from db.posting.subscriptions import Subscriptions
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, until
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, labels, yes
 from tests.bot.prophecies import NOW, StandInEngine
+from tests.patience import until
 
 HEADLINE = "Coffee prices soar"
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
@@ -46,23 +46,6 @@ async def bot(storage: Database, engine: Choosing) -> AsyncIterator[Bot]:
         yield ready
 
 
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
-
-
-async def test_the_waiting_headline_is_answered_from_the_chosen_archive(
-    bot: Bot, engine: Choosing
-) -> None:
-    asked = await bot.say(HEADLINE)
-    assert asked.text == "Whose texts shall I search?"
-    assert labels(asked) == ["ana", "Luis Pérez", "All of them"]
-    answer = await bot.press(asked, "archive")
-    assert answer.hits
-    assert engine.searched == ["ana"]
-    assert (await bot.chat()).corpus == "ana"
-    assert (await bot.say("The budget passes")).hits
-
-
 @pytest.mark.parametrize("place", [PRIVATE, GROUP])
 async def test_one_question_is_open_at_a_time_and_answers_all_that_waits(
     bot: Bot, engine: Choosing, place: Place
@@ -91,10 +74,6 @@ async def test_one_question_is_open_at_a_time_and_answers_all_that_waits(
     assert "configured" in (later.text or "")
     again = await bot.say("/prophecy The budget passes", place=place, person=Person(id="y"))
     assert again.text == "Whose texts shall I search?", "what was answered does not wait"
-
-
-async def yes() -> bool:
-    return True
 
 
 async def test_the_answer_takes_the_place_of_the_question_and_repeats_the_headline(
@@ -137,7 +116,7 @@ async def test_a_choice_can_be_undone(bot: Bot) -> None:
     assert (await bot.chat()).corpus is None
     await bot.say("/corpus all")
     assert (await bot.chat()).corpus == "all"
-    assert ((await bot.say("/corpus")).text or "").endswith("All of them are searched here.")
+    assert (await bot.told("/corpus")).endswith("All of them are searched here.")
 
 
 async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Database) -> None:
@@ -145,13 +124,13 @@ async def test_subscribing_requires_one_chosen_archive(bot: Bot, storage: Databa
     assert asked.text == "Whose texts shall I search?"
     assert await Subscriptions(bot.app.database).get(await bot.chat()) is None
     assert "Every day at 9:00" in ((await bot.press(asked, "archive")).text or "")
-    assert await Subscriptions(bot.app.database).get(await bot.chat())
+    assert await bot.subscription()
     assert (await bot.say("/corpus all")).text == (
         "Posts come from one archive: /unsubscribe first, or choose one."
     )
     async with bot_on(storage, corpora=()) as empty:
         await empty.say("/unsubscribe")
-        said = (await empty.say("/subscribe daily 9:00")).text or ""
+        said = await empty.told("/subscribe daily 9:00")
         assert "There is no corpus" in said
 
 
@@ -179,4 +158,4 @@ async def test_settings_show_the_chosen_corpus(bot: Bot) -> None:
         ("default", "asked for each time; /corpus NAME chooses one"),
     ):
         await bot.say(f"/corpus {choice}")
-        assert ((await bot.say("/settings")).text or "").splitlines()[-1] == f"corpus: {said}"
+        assert (await bot.told("/settings")).splitlines()[-1] == f"corpus: {said}"

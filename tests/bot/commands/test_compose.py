@@ -26,9 +26,9 @@ from engine.compose.composition import (
 )
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.messages import Message
-from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, until
+from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, labels
 from tests.bot.prophecies import NOW
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 PASSAGE = SourcePassage(
     key="demo:1",
@@ -83,10 +83,6 @@ def composer() -> StandInComposer:
 async def bot(storage: Database, composer: StandInComposer) -> AsyncIterator[Bot]:
     async with bot_on(storage, compose=composer) as ready:
         yield ready
-
-
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
 
 
 async def outcome(bot: Bot) -> Reply:
@@ -161,13 +157,6 @@ class TestStopping:
         assert (await outcome(bot)).text == "Stopped."
 
 
-async def _stale(announced: Reply) -> Reply:
-    """The buttons that the outcome would have had."""
-    button = announced.buttons[0][0]
-    action = replace(button.action, name="next_tweet", value="1")
-    return replace(announced, buttons=((replace(button, action=action),),))
-
-
 async def left_for_others(storage: Database) -> list[KeptTask]:
     """What another process would take up now."""
     return await Compositions(storage).take_left(MemoryAdapter.platform, 0)
@@ -191,20 +180,6 @@ class TestRestart:
                                 for _, reply in bot.adapter.changed))  # fmt: skip
         await bot.conversation.wait_until_written()  # and noted as shown
         return bot.adapter.changed[-1][1]
-
-    async def test_the_next_process_finishes_it_in_the_same_message(
-        self, storage: Database, composer: StandInComposer
-    ) -> None:
-        await self.left(storage, composer)
-        assert composer.gate
-        composer.gate.set()
-        async with bot_on(storage, compose=composer) as bot:
-            shown = await self.taken_up(bot)
-            assert bot.adapter.changed[-1][0] == "m1"
-            assert "Dear. [1]" in (shown.text or "")
-            assert bot.adapter.delivered == []
-        assert len(composer.calls) == 2
-        assert await left_for_others(storage) == []
 
     async def test_composition_older_than_an_hour_is_given_up(
         self, storage: Database, composer: StandInComposer
@@ -278,7 +253,7 @@ class TestRefusals:
             assert [button.label for button in row] == ["More", "Why?", "Picture"]
 
     async def test_without_a_prompt(self, bot: Bot) -> None:
-        assert "such as: /compose Coffee prices" in ((await bot.say("/compose")).text or "")
+        assert "such as: /compose Coffee prices" in await bot.told("/compose")
 
     async def test_a_daily_quota_of_its_own(
         self, storage: Database, composer: StandInComposer
@@ -299,10 +274,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (
-                BudgetExhausted(Message("The budget is spent.")),
-                "My model has done all that it may",
-            ),
+            (BudgetExhausted(Message("The budget is spent.")), "My model has done all that it may"),
             (CorpusNotFound(Message("There is no corpus demo.")), "There is no corpus demo."),
             (RuntimeError("secret"), "Sorry, something went wrong."),
         ],
@@ -316,12 +288,6 @@ class TestRefusals:
         assert said in (shown.text or "")
         assert "secret" not in (shown.text or "")
         assert shown.buttons == ()
-
-    async def test_why_nothing_was_written(self, bot: Bot, composer: StandInComposer) -> None:
-        composer.outcome = replace(written(), notice=Message("Nothing was found about this."))
-        await bot.say("/compose Coffee prices")
-        shown = await outcome(bot)
-        assert (shown.text, shown.buttons) == ("Nothing was found about this.", ())
 
     async def test_compose_is_not_run_for_a_chat_that_is_gone(
         self, bot: Bot, composer: StandInComposer

@@ -54,16 +54,6 @@ async def test_author_date_and_link_of_an_answer_are_repeated(
     assert bot.engine.calls[1:] == []
 
 
-async def test_the_source_of_one_text_is_told_alone(bot: Bot) -> None:
-    answer = await bot.say(NEWS, place=GROUP)
-    said = await bot.say(
-        "link to the second one?", place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER
-    )
-    url = answer.hits[1].url
-    assert (said.text or "").startswith("2. ")
-    assert (said.text or "").endswith(url or "-")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -110,11 +100,6 @@ async def test_a_headline_after_words_that_point_at_it_is_searched_for_in_reply(
     await bot.say(NEWS, place=GROUP)
     await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
     assert len(bot.engine.calls) == 2
-
-
-async def test_the_source_of_the_last_answer_is_told_in_private(bot: Bot) -> None:
-    answer = await bot.say(NEWS)
-    assert (answer.hits[0].url or "-") in ((await bot.say("fuente?")).text or "")
 
 
 @pytest.mark.parametrize("text", ["Source?", "Show me more", "why?"])
@@ -167,17 +152,7 @@ async def test_of_an_answer_and_a_question_the_newer_is_followed(
     await bot.say(NEWS, now=NOW + timedelta(minutes=1))
     await bot.say("and in 2012?", now=NOW + timedelta(minutes=2))
     await bot.say("and in 2013?", now=NOW + timedelta(minutes=3))
-    assert [earlier for _, _, earlier in asked.calls[1:]] == [
-        (NEWS,),
-        (f"{NEWS}: and in 2012?",),
-    ]
-
-
-@pytest.mark.parametrize("text", ["Anything about Saudi Arabia?", "¿Algo sobre Saudi Arabia?"])
-async def test_texts_about_a_subject_are_found_in_reply_to_the_bot(bot: Bot, text: str) -> None:
-    await bot.say(NEWS, place=GROUP)
-    await bot.say(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
-    assert [call[0] for call in engine_of(bot).calls] == ["Saudi Arabia"]
+    assert [earlier for _, _, earlier in asked.calls[1:]] == [(NEWS,), (f"{NEWS}: and in 2012?",)]
 
 
 @pytest.mark.parametrize("text", ["anything?", "¿y esto?", "what about this one?", "thoughts?"])
@@ -344,6 +319,5 @@ async def test_short_news_in_lower_case_is_searched_for_in_private(bot: Bot, tex
 
 
 async def test_thanks_with_more_to_say_get_a_smiley(bot: Bot) -> None:
-    said = await bot.hear(event("thank you so much, made my morning", place=GROUP))
-    assert said
+    said = await bot.say("thank you so much, made my morning", place=GROUP)
     assert not said.text

@@ -24,7 +24,7 @@ def engine_of(bot: Bot) -> StandInFind:
 
 async def test_full_answer_shows_counts_scores_and_matched_terms(bot: Bot) -> None:
     await bot.say("/settings answers full")
-    lines = ((await bot.say("/find  coffee")).text or "").splitlines()
+    lines = (await bot.told("/find  coffee")).splitlines()
     assert lines[:3] == ["7 texts in demo: coffee", "Shown: 2.", ""]
     assert lines[3] == "1. March 1, 2014 · @ana · x · 7.95"
     assert lines[4:7] == [

@@ -4,13 +4,9 @@ from bot.request import Person
 from db.chat.answers import Answers
 from engine.chat import Listening
 from engine.search import HitKind
-from tests.bot.conversing import GROUP, Bot
+from tests.bot.conversing import GROUP, Bot, yes
 
 BOB = Person(id="bob")
-
-
-async def yes() -> bool:
-    return True
 
 
 async def test_forget_deletes_the_chat_and_votes_of_a_person_in_groups(bot: Bot) -> None:

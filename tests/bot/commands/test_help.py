@@ -34,18 +34,18 @@ SPANISH = Person(id="ana", language="es")
     ],
 )
 async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expected: str) -> None:
-    text = (await bot.say(f"/help {asked}")).text or ""
+    text = await bot.told(f"/help {asked}")
     assert expected in text
     assert len(text.splitlines()) <= 4
 
 
 async def test_help_on_slack_uses_the_prefixed_command_names(bot: Bot) -> None:
     place = replace(GROUP, platform="slack")
-    listed = (await bot.say("/help", place=place)).text or ""
+    listed = await bot.told("/help", place=place)
     assert "/presagio corpus, /presagio glossary, /presagio start, /presagio forget" in listed
     assert "/presagio forget, /presagio help" in listed
     assert "/presagio help NAME explains one of them." in listed
-    one = (await bot.say("/help help", place=place)).text or ""
+    one = await bot.told("/help help", place=place)
     assert one.splitlines()[1:] == ["For example: /presagio help why"]
     unknown = (await bot.say("/hepl", place=place)).text
     assert unknown == (
@@ -68,8 +68,8 @@ async def test_help_explains_what_the_bot_answers_in_this_chat(
     bot: Bot, listening: Listening, expected: str
 ) -> None:
     await bot.set_up(listening=listening)
-    assert expected in ((await bot.say("/help", place=GROUP)).text or "").splitlines()
-    private = (await bot.say("/help")).text or ""
+    assert expected in (await bot.told("/help", place=GROUP)).splitlines()
+    private = await bot.told("/help")
     assert "Here every message is taken for a headline." in private.splitlines()
 
 
@@ -117,17 +117,17 @@ def test_readme_and_platform_docs_link_to_the_page_of_rights(page: str) -> None:
 
 @pytest.mark.parametrize("word", ["close", "foretold", "cercano", "quizá"])
 async def test_help_explains_the_words_beside_a_text_in_both_languages(bot: Bot, word: str) -> None:
-    said = (await bot.say(f"/help {word}", person=SPANISH)).text or ""
+    said = await bot.told(f"/help {word}", person=SPANISH)
     assert said.startswith("/why [NÚMERO]\nanunciado: un tuit lo dijo antes")
     assert (await bot.say(f"what does {word} mean?", person=SPANISH)).text == said
 
 
 async def test_help_explains_every_option_and_setting(bot: Bot) -> None:
     listed = (await bot.say("/help")).text
-    refused = (await bot.say("/subscribe nonsense")).text or ""
+    refused = await bot.told("/subscribe nonsense")
     options = refused.partition("There are: ")[2].rstrip(".").split(", ")
     assert len(options) > 15
     for word in (*options, *SETTINGS_BY_NAME, "listening", "corpus", "topic", "any"):
-        said = (await bot.say(f"/help {word}")).text or ""
+        said = await bot.told(f"/help {word}")
         assert said != listed, word
         assert word in said

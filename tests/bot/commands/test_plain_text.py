@@ -1,8 +1,6 @@
 """A plain message is searched for only if it is a headline; the rest gets a hint."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -89,10 +87,7 @@ def test_headline_starting_like_talk_or_a_command_is_a_headline(text: str) -> No
     assert read_plain(text, NAMES).kind is Plain.HEADLINE
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
-def test_no_real_headline_is_taken_for_anything_else(language: str, shared_data: Path) -> None:
-    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
-        titles = [json.loads(row)["title"] for row in rows]
+def test_no_real_headline_is_taken_for_anything_else(titles: list[str]) -> None:
     taken = [
         title
         for title in titles
@@ -126,10 +121,7 @@ async def test_remarks_on_an_answer_are_not_searched_for(storage: Database, text
         assert (bot.engine.calls, bot.adapter.signs) == ([], 0)
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
-def test_real_headlines_in_reply_are_searched_for(language: str, shared_data: Path) -> None:
-    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
-        titles = [json.loads(row)["title"] for row in rows]
+def test_real_headlines_in_reply_are_searched_for(titles: list[str]) -> None:
     taken = [is_plain_news(title) for title in titles]
     assert sum(taken) / len(taken) >= 0.93
 
@@ -251,18 +243,12 @@ async def test_a_headline_about_tweets_is_no_request_for_them(bot: Bot) -> None:
     assert [call[0] for call in bot.engine.calls] == [headline]
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
-def test_hardly_a_real_headline_is_taken_for_a_request(language: str, shared_data: Path) -> None:
-    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
-        titles = [json.loads(row)["title"] for row in rows]
+def test_hardly_a_real_headline_is_taken_for_a_request(titles: list[str]) -> None:
     asking = [title for title in titles if read_meaning(title)]
     assert len(asking) / len(titles) < 0.005
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
-def test_no_real_headline_is_taken_for_talk(language: str, shared_data: Path) -> None:
-    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
-        titles = [json.loads(row)["title"] for row in rows]
+def test_no_real_headline_is_taken_for_talk(titles: list[str]) -> None:
     assert sum(map(talks_to_somebody, titles)) / len(titles) < 0.01
 
 
@@ -311,10 +297,8 @@ async def test_hint_costs_no_search_quota(storage: Database, text: str, said: st
 
 
 async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
-    for bare in (event(""), event("", place=GROUP)):
-        reply = await bot.hear(bare)
-        assert reply
-        assert (reply.text or "").startswith("Send me a headline, such as: ")
+    for place in (PRIVATE, GROUP):
+        assert (await bot.told("", place=place)).startswith("Send me a headline, such as: ")
     assert await bot.hear(event("", place=GROUP, trigger=Trigger.OVERHEARD)) is None
 
 

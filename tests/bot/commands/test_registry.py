@@ -7,7 +7,7 @@ import pytest
 from bot.commands import Registry, standard_commands
 from bot.commands.prophecy import PROPHECY, answer_plain_text
 from bot.i18n.words import LANGUAGES, words_for
-from tests.bot.conversing import GROUP, Bot
+from tests.bot.conversing import Bot
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ async def test_an_unknown_command_is_answered_kindly(bot: Bot, text: str, expect
 
 
 async def test_a_long_nonsense_is_cut(bot: Bot) -> None:
-    assert len((await bot.say("/" + "x" * 9000)).text or "") < 120
+    assert len(await bot.told("/" + "x" * 9000)) < 120
 
 
 def test_two_commands_of_one_name_are_refused() -> None:
@@ -48,10 +48,3 @@ async def test_every_example_is_understood(bot: Bot) -> None:
             assert not any(
                 word in said for word in ("I know no", "Ask /why", "There is no", "first")
             )
-
-
-@pytest.mark.parametrize("place", [GROUP])
-async def test_commands_of_everybody_work_in_a_group(bot: Bot, place: object) -> None:
-    await bot.say("/p Coffee prices soar", place=place)
-    for text in ("/more", "/why", "/top", "/help", "/start", "/corpus"):
-        assert "Only admins" not in ((await bot.say(text, place=place)).text or "")

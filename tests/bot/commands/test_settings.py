@@ -4,18 +4,11 @@ from datetime import time
 
 import pytest
 
-from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Listening, PostPicture
 from engine.search import HitKind
-from tests.bot.conversing import GROUP, Bot, bot_on, corpus
-
-ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
-
-
-async def yes() -> bool:
-    return True
+from tests.bot.conversing import GROUP, Bot, bot_on, corpus, yes
 
 
 @pytest.mark.parametrize(
@@ -103,11 +96,11 @@ async def test_settings_are_understood_in_both_languages(
 
 async def test_shown_settings_are_spanish_and_can_be_typed_back(bot: Bot) -> None:
     await bot.say("/settings idioma español")
-    before, shown = await bot.chat(), (await bot.say("/settings")).text or ""
+    before, shown = await bot.chat(), await bot.told("/settings")
     _, *lines, archive = [line.partition(" · ")[0] for line in shown.splitlines()]
     assert (lines[4], archive) == ("umbral: espejos", "archivo: demo")
     for line in lines:
-        assert ((await bot.say(f"/settings {line}")).text or "").startswith(line)
+        assert (await bot.told(f"/settings {line}")).startswith(line)
     assert await bot.chat() == before
 
 
@@ -124,13 +117,10 @@ async def test_setting_errors_name_words_of_the_language(bot: Bot) -> None:
 
 
 async def test_listening_to_all_warns_of_messages_telegram_hides(bot: Bot) -> None:
-    async def admin() -> bool:
-        return True
-
     async def hears_little() -> bool:
         return False
 
-    asked = {"place": GROUP, "is_admin": admin, "hears_all": hears_little}
+    asked = {"place": GROUP, "is_admin": yes, "hears_all": hears_little}
     for hears_all, typed in ((True, "listening all"), (False, "listening mentions")):
         reply = await bot.say(f"/settings {typed}", **asked)
         assert ("Telegram shows me every message only where" in (reply.text or "")) is hears_all
@@ -151,7 +141,7 @@ async def test_listening_word_sets_mentions_replies_and_headlines(
 ) -> None:
     for before in ("headlines on", "replies off", "mentions off"):
         await bot.say(f"/settings {before}")
-    said = (await bot.say(f"/settings listening {word}")).text or ""
+    said = await bot.told(f"/settings listening {word}")
     values = ["on" if kind else "off" for kind in (heard.mentions, heard.replies, heard.headlines)]
     names = ("mentions", "replies", "headlines")
     shown = [line.partition(" · ")[0] for line in said.splitlines()[:3]]
@@ -159,9 +149,7 @@ async def test_listening_word_sets_mentions_replies_and_headlines(
     assert (await bot.chat()).listening == heard
 
 
-async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
-    storage: Database,
-) -> None:
+async def test_without_a_model_the_rule_for_overheard_headlines_is_told(storage: Database) -> None:
     async with bot_on(storage, has_model=False) as bot:
         said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
         assert "shares four words with a headline" in (said.text or "")
@@ -219,44 +207,17 @@ async def test_every_button_changes_what_it_says(bot: Bot) -> None:
             assert str(button.action) not in [str(b.action) for r in reply.buttons for b in r]
 
 
-class TestAdmins:
-    """In groups; in private everybody is his own admin."""
-
-    async def refused(self, bot: Bot, text: str, **changes: object) -> Reply:
-        before = await bot.chat(GROUP)
-        reply = await bot.say(text, place=GROUP, **changes)
-        assert await bot.chat(GROUP) == before
-        return reply
-
-    async def test_platform_admin_can_change_settings(self, bot: Bot) -> None:
-        await bot.say("/settings threshold earlier", place=GROUP, is_admin=yes)
-        await bot.say("/corpus larga", place=GROUP, is_admin=yes)
-        await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
-        chat = await bot.chat(GROUP)
-        assert (chat.threshold, chat.corpus) == (HitKind.EARLIER_CASE, "larga")
-        assert chat.listening == Listening.parse("all")
-
-    async def test_configured_admin_can_change_settings(self, storage: Database) -> None:
-        async with bot_on(storage, admins=frozenset({"test:root"})) as bot:
-            root = Person(id="root")
-            await bot.say("/settings threshold earlier", place=GROUP, person=root)
-            assert (await bot.chat(GROUP)).threshold is HitKind.EARLIER_CASE
-            other = Person(id="root2")
-            reply = await bot.say("/settings threshold earlier", place=GROUP, person=other)
-            assert reply.text == ADMINS_ONLY.format("settings")
-
-
 class TestCorpus:
     async def test_the_list_marks_the_current_one(self, bot: Bot) -> None:
         reply = await bot.say("/corpus")
         assert reply.text == "I can search:\ndemo: 3 texts ✓\nlarga: 56,573 texts"
         await bot.press(reply, "corpus")
         await bot.say("/corpus larga")
-        assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 texts ✓")
+        assert (await bot.told("/corpus")).endswith("larga: 56,573 texts ✓")
 
     async def test_corpus_of_one_text_is_counted_in_the_singular(self, storage: Database) -> None:
         async with bot_on(storage, corpora=[corpus("one", 1)]) as bot:
-            assert ((await bot.say("/corpus")).text or "").endswith("one: 1 text")
+            assert (await bot.told("/corpus")).endswith("one: 1 text")
 
     async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:

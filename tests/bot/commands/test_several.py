@@ -3,13 +3,12 @@
 import pytest
 
 from bot.commands.plain_text import split_headlines
-from bot.reply import Reply
 from bot.request import RepliedMessage, Trigger
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message
 from engine.search import Headline
-from tests.bot.conversing import GROUP, Bot, bot_on
+from tests.bot.conversing import GROUP, Bot, bot_on, labels
 from tests.bot.conversing import read as read_written
 from tests.bot.prophecies import NOW
 
@@ -46,10 +45,6 @@ def test_split_headlines_on_known_messages(text: str, expected: tuple[str, ...])
 def test_forwarded_message_is_split_only_if_numbered() -> None:
     assert split_headlines(f"{COFFEE}\n{WIND}", forwarded=True) == ()
     assert split_headlines(f"1. {COFFEE}\n2. {WIND}", forwarded=True) == (COFFEE, WIND)
-
-
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
 
 
 async def test_each_headline_gets_one_line_and_a_more_button(bot: Bot) -> None:
@@ -90,7 +85,7 @@ async def test_why_number_means_the_headline_until_an_answer_is_expanded(bot: Bo
     below = tuple(str(button.action) for row in shown.buttons for button in row)
     in_reply = {"place": GROUP, "quoted": RepliedMessage(message="m1", buttons=below)}
     assert (await bot.say("/why 2", **in_reply)).text == (await bot.say("/why 2", place=GROUP)).text
-    assert ((await bot.say("/why 2", **in_reply)).text or "").startswith(f"{WIND}\n2. ")
+    assert (await bot.told("/why 2", **in_reply)).startswith(f"{WIND}\n2. ")
     assert (await bot.say("/why 3", **in_reply)).text == "I showed 1, 2. Ask /why or /why NUMBER."
     whole = await bot.say("more", trigger=Trigger.REPLY, **in_reply)
     assert (whole.headline, [hit.rank for hit in whole.hits]) == (COFFEE, [1, 2, 3])

@@ -12,12 +12,11 @@ from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.lookup import WELL_KNOWN, ReadableFeed, well_known
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, labels
 
 ANA = replace(corpus("ana"), author="ana_ruiz", display_name="Ana Ruiz")
 LUIS = replace(corpus("luis"), author="luis")
@@ -34,12 +33,7 @@ async def bot(storage: Database) -> AsyncIterator[Bot]:
         yield ready
 
 
-def labels(reply: Reply) -> list[str]:
-    return [button.label for row in reply.buttons for button in row]
-
-
 async def press(bot: Bot, reply: Reply, label: str) -> Reply:
-    """Press the button with that label."""
     found = next(b for row in reply.buttons for b in row if b.label == label)
     return await bot.say(str(found.action), trigger=Trigger.BUTTON)
 
@@ -54,8 +48,7 @@ async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "place", "corpora"),
-    list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
+    ("language", "place", "corpora"), list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY)))
 )
 async def test_greeting_is_short(
     storage: Database, language: str, place: Place, corpora: list[Corpus]
@@ -96,9 +89,7 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     assert [feed.url for feed in await Feeds(bot.app.database).of_chat(chat)] == [
         well_known("elpais").url  # type: ignore[union-attr]  # it is there
     ]
-    subscription = await Subscriptions(bot.app.database).get(chat)
-    assert subscription
-    assert subscription.mode is PostingMode.DAILY
+    assert (await bot.subscription()).mode is PostingMode.DAILY
 
 
 @pytest.mark.parametrize("choice", ["All of them", "Leave it as it is"])
@@ -119,8 +110,7 @@ async def test_where_several_archives_are_searched_the_set_up_asks_which_one_pos
     assert "Busco en los textos de @luis." in (done.text or "")
     assert "No hay ninguna fuente elegida" in (done.text or "")
     assert (await bot.chat()).corpus == "luis"
-    subscription = await Subscriptions(bot.app.database).get(await bot.chat())
-    assert subscription
+    subscription = await bot.subscription()
     assert (subscription.mode, subscription.at.hour) == (PostingMode.DAILY, 9)
     again = await press(bot, done, "Cambiar")
     assert (again.text or "").endswith("Lo que publico sale de un solo archivo.")

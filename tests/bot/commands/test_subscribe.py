@@ -11,15 +11,11 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed
-from engine.posting.delivery import PostingMode, Subscription
-from tests.bot.conversing import Bot, bot_on
+from engine.posting.delivery import PostingMode
+from tests.bot.conversing import Bot, bot_on, labels
 from tests.bot.prophecies import NOW
 
 TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
-
-
-async def wish_of(bot: Bot) -> Subscription | None:
-    return await Subscriptions(bot.app.database).get(await bot.chat())
 
 
 async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> None:
@@ -33,9 +29,8 @@ async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> N
     assert "best N: at most so many in a daily post (1 to 10)." in lines
     assert "/subscribe daily 8:30 weekdays mon-fri best 5" in lines
     for reply in (shown, explained):
-        labels = [button.label for row in reply.buttons for button in row]
-        assert labels == ["Every day at 9:00", "At once"]
-    assert await wish_of(bot) is None
+        assert labels(reply) == ["Every day at 9:00", "At once"]
+    assert await Subscriptions(bot.app.database).get(await bot.chat()) is None
 
 
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
@@ -49,8 +44,7 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
         "When nothing was foretold, I say nothing.",
         "Next post: June 2, 2024, 08:30 (Madrid).",
     ]
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert (subscription.mode, subscription.at, subscription.best, subscription.must) == (
         PostingMode.DAILY,
         time(8, 30),
@@ -64,12 +58,10 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
 async def test_here_option_posts_to_the_current_thread(bot: Bot) -> None:
     reply = await bot.say("/subscribe instant here", place=TOPIC)
     assert "Posts go to one thread" in (reply.text or "")
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert subscription.thread == "77"
     await bot.say("/subscribe chat", place=TOPIC)
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert (subscription.thread, subscription.mode) == (None, PostingMode.INSTANT)
 
 
@@ -84,21 +76,20 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
     assert (pressed.text or "").startswith("Every day at 9:00 (UTC) I post the best 3")
-    subscription = await wish_of(bot)
-    assert subscription is not None
+    subscription = await bot.subscription()
     assert subscription.must == ("tea",)
 
 
 async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:
     async with bot_on(storage, has_model=False) as bot:
-        text = (await bot.say("/subscribe daily")).text or ""
+        text = await bot.told("/subscribe daily")
         assert "This chat has no feed yet." in text
         assert (
             "Not judged: no language model is set up. So nothing is posted, unless:"
             " /subscribe unjudged on"
         ) in text
         await Feeds(storage).configure_feeds([ConfiguredFeed(url="https://e.org/x")], now=NOW)
-        text = (await bot.say("/subscribe unjudged on")).text or ""
+        text = await bot.told("/subscribe unjudged on")
         assert "no feed" not in text
         assert "no language model" not in text
 
@@ -110,7 +101,7 @@ async def test_the_examples_of_the_help_can_be_typed_in_its_language(
     ana = Person(id="ana", language=language)
 
     async def answer(text: str) -> str:
-        return (await bot.say(text, person=ana)).text or ""
+        return await bot.told(text, person=ana)
 
     lines = (await answer("/subscribe help")).splitlines()
     examples = [line for line in lines if line.startswith("/subscribe ")]

@@ -15,16 +15,12 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.commands.news import News, news_on
-from tests.bot.conversing import GROUP
+from tests.bot.conversing import GROUP, yes
 from tests.bot.prophecies import NOW
 
 DAY = timedelta(days=1)
 TOPIC = replace(GROUP, thread="77")
 ASIDE = replace(GROUP, thread="78")
-
-
-async def yes() -> bool:
-    return True
 
 
 @pytest.fixture

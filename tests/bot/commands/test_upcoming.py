@@ -1,6 +1,6 @@
 """/today, /preview and /history: what would be posted, is posted now, and was posted."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -108,7 +108,7 @@ class TestNumbers:
         (pictured,) = (await news.bot.say("/picture 2")).items
         assert (pictured.headline, pictured.hit.rank) == (f"{TEA}!", 2)
         await news.bot.say("/settings answers full")
-        assert "2. score" in ((await news.bot.say("/why 2")).text or "")
+        assert "2. score" in await news.bot.told("/why 2")
 
 
 class TestPreview:
@@ -116,7 +116,7 @@ class TestPreview:
         titles = [f"The minister of number {n} resigns over {n * 7} cows" for n in range(10, 23)]
         for story in await news.stories(*titles):
             await news.found(story, 1, text=f"Cow {story.id} will do it")
-        lines = ((await news.bot.say("/preview")).text or "").splitlines()
+        lines = (await news.bot.told("/preview")).splitlines()
         at = lines.index("Left out:")
         assert lines[at + 10].endswith(": judged too weak for a post")
         assert lines[at + 11] == "- 3 more: judged too weak for a post"
@@ -146,24 +146,24 @@ class TestPreview:
     async def test_news_from_before_the_chat_subscribed_is_left_out(self, news: News) -> None:
         await with_finds(news)
         await _subscribed(news)
-        text = (await news.bot.say("/preview")).text or ""
+        text = await news.bot.told("/preview")
         assert "As of now it would tell nothing." in text
         assert f"- {COFFEE}!: from before this chat subscribed" in text
 
     async def test_preview_reports_a_chat_without_feeds(self, news: News) -> None:
         await news.bot.say("/subscribe daily 9:00")
-        text = (await news.bot.say("/preview")).text or ""
+        text = await news.bot.told("/preview")
         assert "As of now it would tell nothing.\nThis chat has no feed yet." in text
 
     async def test_preview_reports_feeds_without_news(self, news: News) -> None:
         await news.bot.say(f"/feeds add {news.feed}")
         await news.bot.say("/subscribe daily 9:00")
-        text = (await news.bot.say("/preview")).text or ""
+        text = await news.bot.told("/preview")
         assert text.endswith("No news has come from the feeds in the last day.")
 
     async def test_stories_that_nothing_was_found_for_are_counted(self, news: News) -> None:
         await news.stories(COFFEE, TEA)
-        text = (await news.bot.say("/preview")).text or ""
+        text = await news.bot.told("/preview")
         assert "This chat is told nothing unasked; /subscribe changes that." in text
         assert "2 stories are not judged yet." in text
 
@@ -251,7 +251,7 @@ class TestHistory:
                 await owe_notices(connection, [notice], now=NOW)
         (refused,) = await leased(news)
         await outbox.fail(refused, as_message("It could not be sent for a day."), now=NOW)
-        assert ((await news.bot.say("/history")).text or "").splitlines() == [
+        assert (await news.bot.told("/history")).splitlines() == [
             "The last posts of this chat:",
             "June 1, 2024, 12:00 · not sent yet: …",
             "June 1, 2024, 12:00 · given up: No old tweet foretold the news since May 31, 2024.",
@@ -272,20 +272,24 @@ async def _from_before(news: News) -> None:
 
 async def _subscribed(news: News) -> Subscription:
     await news.bot.say("/subscribe daily 9:00")
-    subscription = await Subscriptions(news.bot.app.database).get(await news.bot.chat())
-    assert subscription is not None
-    return subscription
+    return await news.bot.subscription()
 
 
-async def test_why_and_picture_accept_the_item_numbers_of_a_post(news: News) -> None:
+async def find_three(news: News) -> Sequence[str]:
+    """Let three stories be foretold."""
     titles = ("Coffee prices soar", "Tea prices soar", "Milk prices soar")
     for title, story in zip(titles, await news.stories(*titles), strict=True):
         await news.found(story, 6, text=f"Mark my words: {title}")
+    return titles
+
+
+async def test_why_and_picture_accept_the_item_numbers_of_a_post(news: News) -> None:
+    titles = await find_three(news)
     assert await news.bot.hear(event("/today")) is None, "the post comes by itself"
     posted = [await news.bot.say(f"/why {number}") for number in (1, 2, 3)]
     headlines = [(reply.text or "").splitlines()[0] for reply in posted]
     assert sorted(headlines) == sorted(titles)
-    whole = (await news.bot.say("/why")).text or ""
+    whole = await news.bot.told("/why")
     assert [whole.index(headline) for headline in headlines] == sorted(map(whole.index, headlines))
     assert (await news.bot.say("/why 4")).text == "I showed 1, 2, 3. Ask /why or /why NUMBER."
     first, third = [(await news.bot.say(f"/picture {number}")).picture for number in (1, 3)]
@@ -297,9 +301,7 @@ async def test_why_and_picture_accept_the_item_numbers_of_a_post(news: News) -> 
 async def test_the_button_of_a_post_explains_all_stories_and_that_of_a_row_its_own(
     news: News,
 ) -> None:
-    titles = ("Coffee prices soar", "Tea prices soar", "Milk prices soar")
-    for title, story in zip(titles, await news.stories(*titles), strict=True):
-        await news.found(story, 6, text=f"Mark my words: {title}")
+    titles = await find_three(news)
     await news.bot.hear(event("/today"))
     answers, words = Answers(news.bot.app.database), words_for("en")
     last = await answers.last(await news.bot.chat(), None)

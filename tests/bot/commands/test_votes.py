@@ -1,6 +1,5 @@
 """One vote a person and hit, changeable; the counts on the buttons follow."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -14,7 +13,7 @@ from db.pool import Database
 from engine.chat import Answer
 from engine.search import Headline
 from tests.ages import say_years
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 
 
@@ -101,8 +100,7 @@ def test_page_of_a_hit_is_found_by_its_rank(size: int, hits: int, data: st.DataO
 )
 async def test_unknown_vote_button_is_too_old(bot: Bot, text: str) -> None:
     await bot.say("Coffee prices soar")
-    reply = await bot.hear(event(text or "::", trigger=Trigger.BUTTON))
-    assert reply
+    reply = await bot.say(text or "::", trigger=Trigger.BUTTON)
     assert (reply.toast, reply.text) == ("This button is too old.", None)
 
 
@@ -110,10 +108,9 @@ async def test_hostile_button_text_is_answered_with_a_toast(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     hostile = ["set::", "set::=", "set::language=xx", "set::corpus=\u202e", "up:1:" + "9" * 50]
     for text in hostile:
-        reply = await bot.hear(event(text, trigger=Trigger.BUTTON))
-        assert reply
-        assert reply.toast
-        assert "Sorry" not in reply.toast
+        toast = (await bot.say(text, trigger=Trigger.BUTTON)).toast
+        assert toast
+        assert "Sorry" not in toast
 
 
 async def test_the_best_voted_are_the_top(bot: Bot) -> None:
@@ -161,20 +158,6 @@ class TestShort:
             await bot.set_up(place, full_answers=False)
         return bot
 
-    async def test_a_vote_takes_one_tap(self, bot: Bot) -> None:
-        reply = await bot.say("Coffee prices soar")
-        assert row_of_votes(reply) == ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
-        voted = await bot.press(reply, "up")
-        assert (voted.replaces, voted.text, voted.toast) == (True, None, "Noted.")
-        assert row_of_votes(voted) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
-        third = str(voted.buttons[0][5].action)
-        again = await bot.say(third, trigger=Trigger.BUTTON, person=Person(id="ben"))
-        assert row_of_votes(again) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎 1"]
-        assert again.buttons[1] == reply.buttons[1], "it changes nothing else for others"
-        withdrawn = await bot.press(reply, "up")
-        assert withdrawn.toast == "Withdrawn."
-        assert row_of_votes(withdrawn)[0] == "👍"
-
     async def test_a_vote_on_a_later_page_keeps_that_page(self, bot: Bot) -> None:
         await bot.say("Coffee prices soar")
         second = await bot.say("/more")
@@ -188,25 +171,3 @@ class TestShort:
         first = reply.buttons[0][0].action
         old = f"votes:{first.answer_id}:{first.value}"
         assert (await bot.say(old, trigger=Trigger.BUTTON)).buttons == reply.buttons
-
-    async def test_votes_on_other_hits_open_a_private_ballot_on_slack(self, bot: Bot) -> None:
-        place = replace(GROUP, platform="slack")
-        reply = await bot.say("Coffee prices soar", place=place)
-        assert row_of_votes(reply) == ["👍", "👎", "2 … 3: 👍 👎"]
-        ballot = await bot.press(reply, "votes", place=place)
-        assert (ballot.ephemeral, ballot.replaces) == (True, False)
-        assert (ballot.text or "").splitlines() == [
-            "Your votes on the others:",
-            "2. Tweet number 2 about coffee",
-            "3. Tweet number 3 about coffee",
-        ]
-        assert [[button.label for button in row] for row in ballot.buttons] == [
-            ["2 👍", "2 👎"],
-            ["3 👍", "3 👎"],
-        ]
-        voted = await bot.press(ballot, "up", place=place)
-        assert (voted.ephemeral, voted.replaces, voted.text) == (True, True, ballot.text)
-        assert [[button.label for button in row] for row in voted.buttons] == [
-            ["2 👍 1", "2 👎"],
-            ["3 👍", "3 👎"],
-        ]

@@ -116,7 +116,7 @@ async def test_why_says_it_in_words(bot: Bot) -> None:
     ]
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
     await bot.say("Tea prices soar")
-    assert "No model read it; it was found by its words." in ((await bot.say("/why 1")).text or "")
+    assert "No model read it; it was found by its words." in await bot.told("/why 1")
 
 
 def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
@@ -153,29 +153,6 @@ async def test_the_why_button_pressed_by_two_tells_a_group_the_reasons_once(
     told, again = [await bot.press(first, "why", place=place, person=one) for one in people]
     assert told.text
     assert (again.toast, again.text) == ((said, None) if said else (None, told.text))
-
-
-async def test_why_as_a_reply_explains_the_answer_that_it_replies_to(bot: Bot) -> None:
-    coffee = await bot.say("Coffee prices soar")
-    bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
-    await bot.say("Tea prices soar")
-    said = await bot.say("/why 2", quoted=RepliedMessage(buttons=buttons(coffee)))
-    assert explained(said) == [2]
-    assert "same event" in (said.text or "")
-    assert "found by its words" in ((await bot.say("/why 2")).text or "")
-
-
-async def test_more_as_a_reply_goes_on_with_the_answer_that_it_replies_to(bot: Bot) -> None:
-    coffee = await bot.say("Coffee prices soar")
-    await bot.say("Tea prices soar")
-    said = await bot.say("/more", quoted=RepliedMessage(buttons=buttons(coffee)))
-    assert [hit.rank for hit in said.hits] == [4, 5]
-    assert [button.action.answer_id for button in said.buttons[-1]] == [
-        button.action.answer_id for button in coffee.buttons[-1]
-    ][: len(said.buttons[-1])]
-    assert (
-        await bot.say("/more", quoted=RepliedMessage(buttons=buttons(coffee)))
-    ).text == "That is all I found."
 
 
 @pytest.mark.parametrize("pressed", [None, "up"])
@@ -229,10 +206,8 @@ async def test_reply_to_a_message_without_buttons_finds_its_answer(
     await bot.say("/find tea", event_id="p:2")
     await bot.say("Tea prices soar", event_id="p:3")
     first, second = ("m1", "m2") if of_answer else ("1", "2")
-    assert "4 tweets" in ((await bot.say("/why", quoted=RepliedMessage(message=first))).text or "")
-    assert "Query: tea" in (
-        (await bot.say("/why", quoted=RepliedMessage(message=second))).text or ""
-    )
+    assert "4 tweets" in await bot.told("/why", quoted=RepliedMessage(message=first))
+    assert "Query: tea" in await bot.told("/why", quoted=RepliedMessage(message=second))
     assert explained(await bot.say("/why", quoted=RepliedMessage(message="something else"))) == [
         1,
         2,
@@ -259,12 +234,12 @@ async def test_thread_below_an_answer_prefers_later_answers_in_it(bot: Bot) -> N
     assert [hit.rank for hit in (await bot.say("/more", **below)).hits] == [4, 5]
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
     await bot.say("Tea prices soar", **thread)
-    assert "found by its words" in ((await bot.say("/why 1", **below)).text or "")
+    assert "found by its words" in await bot.told("/why 1", **below)
 
 
 async def test_a_query_is_explained_in_words(bot: Bot) -> None:
     await bot.say("/find coffee -tea before:2015")
-    assert ((await bot.say("/why")).text or "").splitlines() == [
+    assert (await bot.told("/why")).splitlines() == [
         "Query: coffee -tea before:2015",
         "Best first: rare words count more than frequent ones.",
         "Of 100 texts in demo, 7 hold the words and 7 of those meet the filters; 2 of the best 2"
@@ -277,7 +252,7 @@ async def test_a_query_is_explained_in_words(bot: Bot) -> None:
 async def test_a_query_is_explained_in_full(bot: Bot) -> None:
     await bot.say("/settings answers full")
     await bot.say("/find coffee -tea before:2015")
-    lines = ((await bot.say("/why")).text or "").splitlines()
+    lines = (await bot.told("/why")).splitlines()
     assert lines == [
         "Query: coffee -tea before:2015",
         "Filters: before:2015",
@@ -325,7 +300,7 @@ def test_a_receipt_holds_no_text_of_any_document() -> None:
 
 async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
     await bot.say("/find coffee")
-    text = (await bot.say("/why 2")).text or ""
+    text = await bot.told("/why 2")
     assert "2. coffee" in text
     assert "1. coffee" not in text
     assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."

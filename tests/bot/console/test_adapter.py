@@ -232,12 +232,7 @@ def test_control_d_and_control_c_end_it_at_once(
 ) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        script,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        env=environment,
+        script, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, env=environment
     ) as process:
         os.close(theirs)
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.console.screen import Output, progress_bar
-from tests.bot.command_line import finish, start, write_tweets
+from tests.bot.command_line import Terminal, finish, start, write_tweets
 
 
 def streams() -> tuple[Output, io.StringIO, io.StringIO]:
@@ -63,11 +63,6 @@ def test_progress_bar_is_silent_without_a_terminal() -> None:
     with progress_bar(stream, "ingest", 100) as tell:
         tell(50, "half")
     assert stream.getvalue() == ""
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("total", [100, None])

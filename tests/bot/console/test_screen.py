@@ -2,8 +2,6 @@
 
 import io
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -15,15 +13,11 @@ from bot.console.screen import Screen
 from bot.i18n.words import words_for
 from bot.reply import HitView, Reply
 from engine.prophecy.score import Sureness
+from tests.bot.command_line import Terminal
 
 WORDS = words_for("en")
 ESCAPES = re.compile(r"\x1b(\[[0-9;]*m|\]8;[^\x1b]*\x1b\\)")
 URL = "https://twitter.com/ana/status/" + "9" * 80
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)
@@ -125,10 +119,6 @@ def test_the_terminal_gets_the_same_words_with_colours() -> None:
     assert ESCAPES.sub("", on_terminal) == shown(reply, width=80)
 
 
-def test_plain_output_has_no_colours() -> None:
-    assert "\x1b" not in shown(Reply(words=WORDS, headline="Coffee", hits=(view(),)))
-
-
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     colours = re.compile(r"\x1b\[[0-9;]*3\d")
@@ -178,17 +168,6 @@ def test_a_stream_that_cannot_hold_a_character_gets_a_question_mark() -> None:
     stream = io.TextIOWrapper(raw, encoding="ascii")
     Screen(stream, width=80).show(Reply(words=WORDS, text="Café ☕"))
     assert raw.getvalue() == b"Caf? ?\n\n"
-
-
-def test_a_pipe_never_loads_the_terminal_library() -> None:
-    code = (
-        "import sys; from bot.console.screen import Screen; from bot.reply import Reply;"
-        " from bot.i18n.words import words_for;"
-        " Screen(sys.stdout).show(Reply(words=words_for('en'), text='x'));"
-        " sys.exit('rich' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, b"x\n\n")
 
 
 def test_a_text_without_a_date_shows_none() -> None:

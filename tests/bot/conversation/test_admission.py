@@ -15,8 +15,9 @@ from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
 from engine.messages import Message
-from tests.bot.conversing import GROUP, Bot, bot_on, event, until
+from tests.bot.conversing import GROUP, Bot, bot_on, event
 from tests.bot.prophecies import NOW
+from tests.patience import until
 
 HEADLINE = "Coffee prices soar"
 SECOND = timedelta(seconds=1)
@@ -73,8 +74,7 @@ async def test_advice_on_unjudged_answers_is_told_to_the_owner_once(
     async with bot_on(storage, access="owner", posters=[post], has_model=False) as bot:
         code = await Ownership(bot.app).code("test", now=NOW)
         greetings = [
-            (await bot.say(text, person=OWNER, place=HOME)).text or ""
-            for text in (f"/start {code}", "/start")
+            await bot.told(text, person=OWNER, place=HOME) for text in (f"/start {code}", "/start")
         ]
     assert [advice in greeting for greeting in greetings] == [True, False]
 
@@ -259,32 +259,12 @@ async def test_a_name_of_nobody_or_of_several_changes_nothing(
     assert await Access(asked.app.database).admissions("test") == before
 
 
-async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
-    await owned(bot)
-    await bot.say("/access allow test:b", person=OWNER, place=HOME)
-    refused = await bot.say(
-        "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
-    )
-    assert refused.toast == "Solo el dueño de este bot puede usar /access."
-    assert [admission.name for admission in await Access(bot.app.database).admissions("test")] == [
-        "test:b"
-    ]
-
-
-async def test_a_group_is_let_in_when_the_owner_brings_the_bot(bot: Bot) -> None:
-    await owned(bot)
-    assert await bot.hear(event(HEADLINE, person=BOB, place=GROUP))
-    assert bot.engine.calls == []
-    await bot.say("/start", person=OWNER, place=GROUP)
-    assert (await bot.say(HEADLINE, person=BOB, place=GROUP)).hits
-
-
 async def test_the_owner_is_asked_again_if_the_question_was_not_delivered(
     bot: Bot, post: Post
 ) -> None:
     await owned(bot)
     post.error = DeliveryError("away")
-    said = (await bot.say(HEADLINE, person=BOB, place=BOBS)).text or ""
+    said = await bot.told(HEADLINE, person=BOB, place=BOBS)
     assert "no puedo avisarle" in said
     post.error = None
     await bot.hear(event(HEADLINE, person=BOB, place=BOBS))
@@ -328,9 +308,7 @@ async def test_beyond_a_limit_strangers_are_told_that_nobody_was_asked(
 
 async def test_the_owner_sees_who_asked(bot: Bot) -> None:
     await owned(bot)
-    assert "Nobody has asked yet." in (
-        (await bot.say("/access", person=OWNER, place=HOME)).text or ""
-    )
+    assert "Nobody has asked yet." in await bot.told("/access", person=OWNER, place=HOME)
     await bot.say(HEADLINE, person=BOB, place=BOBS)
     listed = await bot.say("/access", person=OWNER, place=HOME)
     assert listed.text == "Who asked to use this bot:\n@bob (test:b): waits"

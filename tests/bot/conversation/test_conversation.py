@@ -15,18 +15,8 @@ from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, ExtraMissing, PresagioError
 from engine.messages import Message
-from engine.values import Kind
-from tests.bot.conversing import (
-    GROUP,
-    PRIVATE,
-    Bot,
-    MemoryAdapter,
-    bot_on,
-    corpus,
-    event,
-    until,
-)
-from tests.patience import PATIENCE
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event
+from tests.patience import PATIENCE, until
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 SECRET = "what-somebody-wrote"
@@ -88,13 +78,7 @@ class TestOrder:
     ) -> None:
         bot.engine.gate = asyncio.Event()
         places = [Place(platform="test", chat_id=str(n), private=True) for n in range(5)]
-        tasks = [
-            asyncio.create_task(
-                bot.conversation.answer(event(f"Coffee {turn}", place=place), bot.adapter)
-            )
-            for turn in range(4)
-            for place in places
-        ]
+        tasks = [bot.begin(f"Coffee {turn}", place=place) for turn in range(4) for place in places]
         await until(lambda: len(bot.engine.calls) >= len(places))
         await asyncio.sleep(0.05)
         # One of each chat is under way, and no second one.
@@ -115,11 +99,7 @@ class TestOrder:
         bot.engine.gate = asyncio.Event()
         places = [replace(GROUP, thread=thread) for thread in (None, "7", "7", None, None)]
         tasks = [
-            asyncio.create_task(
-                bot.conversation.answer(
-                    event(f"Coffee {n}", place=place, person=Person(id=f"p{n}")), bot.adapter
-                )
-            )
+            bot.begin(f"Coffee {n}", place=place, person=Person(id=f"p{n}"))
             for n, place in enumerate(places)
         ]
         await until(lambda: bot.adapter.signs == len(places) and len(bot.engine.calls) == 2)
@@ -135,14 +115,7 @@ class TestOrder:
         self, bot: Bot, place: Place, text: str
     ) -> None:
         bot.engine.gate = asyncio.Event()
-        slow = [
-            asyncio.create_task(
-                bot.conversation.answer(
-                    event("Coffee", place=place, person=Person(id=f"p{n}")), bot.adapter
-                )
-            )
-            for n in range(3)
-        ]
+        slow = [bot.begin("Coffee", place=place, person=Person(id=f"p{n}")) for n in range(3)]
         await until(lambda: bot.engine.calls)
         assert await bot.hear(event(text, place=place))
         bot.engine.gate.set()
@@ -157,10 +130,7 @@ class TestOrder:
         edit = replace(
             event("Tea", place=GROUP), revision=Revision(event_id=asked.event_id), now=asked.now
         )
-        tasks = [
-            asyncio.create_task(bot.conversation.answer(request, bot.adapter))
-            for request in (asked, edit)
-        ]
+        tasks = [bot.begin(request) for request in (asked, edit)]
         await until(lambda: bot.engine.calls)
         await asyncio.sleep(0.05)
         assert await bot.hear(event("/help", place=GROUP)), "an edit that waits holds nobody"
@@ -175,16 +145,11 @@ class TestOneAtATime:
         self, bot: Bot
     ) -> None:
         bot.engine.gate = asyncio.Event()
-        tasks = [
-            asyncio.create_task(
-                bot.conversation.answer(event(f"Coffee {n}", place=GROUP), bot.adapter)
-            )
-            for n in range(30)
-        ]
+        tasks = [bot.begin(f"Coffee {n}", place=GROUP) for n in range(30)]
         await until(lambda: sum(task.done() for task in tasks) == 29 and bot.engine.calls)
         assert bot.adapter.texts == ["One at a time, please. Send me the others later."]
         other = event("Tea", place=GROUP, person=Person(id="bob"))
-        waiting = asyncio.create_task(bot.conversation.answer(other, bot.adapter))
+        waiting = bot.begin(other)
         await until(lambda: len(bot.engine.calls) == 2)
         bot.engine.gate.set()
         await asyncio.gather(waiting, *tasks)
@@ -196,10 +161,7 @@ class TestQueue:
     async def test_full_queue_answers_that_the_bot_is_busy(self, storage: Database) -> None:
         async with bot_on(storage, maximum=3) as bot:
             bot.engine.gate = asyncio.Event()
-            waiting = [
-                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
-                for n in range(3)
-            ]
+            waiting = [bot.begin(f"Coffee {n}") for n in range(3)]
             await asyncio.sleep(0)
             reply = await bot.say("Tea")
             assert reply.text == BUSY
@@ -213,10 +175,7 @@ class TestQueue:
         async with bot_on(storage, maximum=2) as bot:
             bot.adapter.hold = asyncio.Event()
             requests = [event(f"Coffee {n}") for n in range(10)]
-            tasks = [
-                asyncio.create_task(bot.conversation.answer(request, bot.adapter))
-                for request in requests
-            ]
+            tasks = [bot.begin(request) for request in requests]
             await asyncio.sleep(0)
             bot.adapter.hold.set()
             await asyncio.gather(*tasks)
@@ -225,35 +184,12 @@ class TestQueue:
             # Nothing was noted of the others: they are answered when they come again.
             assert await bot.hear(requests[-1])
 
-    async def test_each_chat_turned_away_is_told_busy_once(self, storage: Database) -> None:
-        async with bot_on(storage, maximum=1) as bot:
-            bot.engine.gate = asyncio.Event()
-            bot.adapter.hold = asyncio.Event()
-            first = event("Coffee"), event("Tea", place=GROUP)
-            tasks = [asyncio.create_task(bot.conversation.answer(e, bot.adapter)) for e in first]
-            await asyncio.sleep(0)
-            places = [Place(platform="test", chat_id=str(n), private=True) for n in (1, 1, 2)]
-            tasks += [
-                asyncio.create_task(
-                    bot.conversation.answer(event("Milk", place=place), bot.adapter)
-                )
-                for place in places
-            ]
-            bot.engine.gate.set()
-            bot.adapter.hold.set()
-            await asyncio.gather(*tasks)
-            chats = [r.place.chat_id for r, reply in bot.adapter.delivered if reply.text == BUSY]
-            assert sorted(chats) == ["1", "2", "g"]
-
     async def test_a_chat_that_says_too_much_takes_no_room_from_others(
         self, storage: Database
     ) -> None:
         async with bot_on(storage, maximum=10, max_in_chat=2) as bot:
             bot.engine.gate = asyncio.Event()
-            tasks = [
-                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
-                for n in range(30)
-            ]
+            tasks = [bot.begin(f"Coffee {n}") for n in range(30)]
             await asyncio.sleep(0)
             tea = bot.conversation.answer(event("Tea", place=GROUP), bot.adapter)
             tasks.append(asyncio.create_task(tea))
@@ -294,7 +230,7 @@ class TestErrors:
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
         bot.engine.errors["Coffee"] = RuntimeError(f"token=123:ABC {SECRET}")
-        said = (await bot.say(f"/p Coffee {SECRET}")).text or ""
+        said = await bot.told(f"/p Coffee {SECRET}")
         assert said.startswith(APOLOGY)
         incident = said.removeprefix(APOLOGY).rstrip(".")
         [line] = [r.getMessage() for r in log.records if incident in r.getMessage()]
@@ -459,11 +395,3 @@ class TestHostileText:
     async def test_hostile_chat_title_is_cleaned_and_stored(self, bot: Bot) -> None:
         assert await bot.say("Coffee", place=replace(GROUP, title="A\0\ud800B"))
         assert (await bot.chat(replace(GROUP, title=None))).title == "AB"
-
-
-async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) -> None:
-    diary = replace(corpus("diary"), kind=Kind.PERSONAL)
-    corpora = [corpus("tweets"), diary]
-    async with bot_on(storage, corpora=corpora, private=["test:g"]) as bot:
-        seen = [await bot.hear(event("/corpus", place=place)) for place in (GROUP, PRIVATE)]
-    assert ["diary" in (reply.text or "") for reply in seen if reply] == [True, False]

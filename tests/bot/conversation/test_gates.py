@@ -16,9 +16,10 @@ from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.apps import app_on, change_settings
-from tests.bot.conversing import GROUP, event
+from tests.bot.conversing import GROUP, PRIVATE, event
 from tests.bot.prophecies import NOW
 
+INLINE = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
 HEADLINE = "Senate Passes The Budget After A Long Night"
 
 
@@ -75,50 +76,32 @@ class TestNotMeant:
 
 class TestAllowedChats:
     @pytest.mark.parametrize(
-        ("allow", "block", "expected"),
+        ("place", "allow", "block", "expected"),
         [
-            ((), (), ""),
-            (("test:p",), (), ""),
-            (("test:g", "other:p"), (), "chat not allowed"),
-            ((), ("test:p",), "chat not allowed"),
-            (("test:p",), ("test:p",), "chat not allowed"),
-            ((), ("test:g",), ""),
+            (PRIVATE, (), (), ""),
+            (PRIVATE, ("test:p",), (), ""),
+            (PRIVATE, ("test:g", "other:p"), (), "chat not allowed"),
+            (PRIVATE, (), ("test:p",), "chat not allowed"),
+            (PRIVATE, ("test:p",), ("test:p",), "chat not allowed"),
+            (PRIVATE, (), ("test:g",), ""),
+            (INLINE, (), (), ""),
+            (INLINE, ("test:ana",), (), ""),
+            (INLINE, ("test:g", "other:ana"), (), "chat not allowed"),
+            (INLINE, ("test:ana",), ("test:ana",), "chat not allowed"),
+            (INLINE, (), ("test:ben",), ""),
+            (GROUP, ("test:ana",), (), "chat not allowed"),
         ],
     )
-    async def test_allow_and_block_lists_apply_to_chats(
+    async def test_allow_and_block_lists_apply_to_chats_and_to_the_person_of_an_inline_query(
         self,
         storage: Database,
+        place: Place,
         allow: tuple[str, ...],
         block: tuple[str, ...],
         expected: str,
     ) -> None:
         chosen = gates(storage, allow=allow, block=block)
-        assert await why(chosen, event("Coffee"), crowded=False) == expected
-
-    @pytest.mark.parametrize(
-        ("allow", "block", "expected"),
-        [
-            ((), (), ""),
-            (("test:ana",), (), ""),
-            (("test:g", "other:ana"), (), "chat not allowed"),
-            (("test:ana",), ("test:ana",), "chat not allowed"),
-            ((), ("test:ben",), ""),
-        ],
-    )
-    async def test_allow_and_block_lists_apply_to_the_person_of_an_inline_query(
-        self,
-        storage: Database,
-        allow: tuple[str, ...],
-        block: tuple[str, ...],
-        expected: str,
-    ) -> None:
-        inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
-        chosen = gates(storage, allow=allow, block=block)
-        assert await why(chosen, event("Coffee", place=inline)) == expected
-
-    async def test_who_is_allowed_is_so_in_no_other_chat(self, storage: Database) -> None:
-        chosen = gates(storage, allow=("test:ana",))
-        assert await why(chosen, event("Coffee", place=GROUP)) == "chat not allowed"
+        assert await why(chosen, event("Coffee", place=place)) == expected
 
     async def test_blocked_chat_is_ignored_and_not_stored(self, storage: Database) -> None:
         chosen = gates(storage, block=("test:p",), user_daily=0)
@@ -139,12 +122,7 @@ class TestListening:
         ],
     )
     async def test_the_setting_of_a_group_decides(
-        self,
-        storage: Database,
-        listening: Listening,
-        overheard_: str,
-        mention: str,
-        command: str,
+        self, storage: Database, listening: Listening, overheard_: str, mention: str, command: str
     ) -> None:
         await set_up(storage, listening=listening)
         chosen = gates(storage)
@@ -196,16 +174,23 @@ class TestQuotas:
         assert "(2:00, Madrid)" in (stopped.reply.text or "")
 
     @pytest.mark.parametrize(
-        "text",
+        ("trigger", "text"),
         [
-            *("/unsubscribe", "/subscribe off", "/help", "/settings language es", "/history"),
-            *("/feeds", "/feeds remove 1", "/corpus demo", "/top", "/why", "/preview", "/today"),
-            *("/more", "/glossary list", "/nonsense"),
+            *((Trigger.COMMAND, text) for text in (
+                "/unsubscribe", "/subscribe off", "/help", "/settings language es", "/history",
+                "/feeds", "/feeds remove 1", "/corpus demo", "/top", "/why", "/preview",
+                "/today", "/more", "/glossary list", "/nonsense",
+            )),
+            *((Trigger.BUTTON, text) for text in (
+                "up:1:1", "more:1:3", "why:1:", "set::threshold=mirrors", "x",
+            )),
         ],
-    )
-    async def test_free_commands_work_over_quota(self, storage: Database, text: str) -> None:
+    )  # fmt: skip
+    async def test_what_searches_nothing_works_over_quota(
+        self, storage: Database, trigger: Trigger, text: str
+    ) -> None:
         chosen = gates(storage, user_daily=0, chat_daily=0)
-        assert await why(chosen, event(text, trigger=Trigger.COMMAND)) == ""
+        assert await why(chosen, event(text, trigger=trigger)) == ""
         assert await used(storage) == {}
 
     @pytest.mark.parametrize(
@@ -214,15 +199,6 @@ class TestQuotas:
     async def test_searches_are_refused_over_quota(self, storage: Database, text: str) -> None:
         chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text)) == "over quota"
-
-    @pytest.mark.parametrize(
-        "text", ["up:1:1", "more:1:3", "why:1:", "set::threshold=mirrors", "x"]
-    )
-    async def test_buttons_that_cost_nothing_are_not_counted(
-        self, storage: Database, text: str
-    ) -> None:
-        chosen = gates(storage, user_daily=0, chat_daily=0)
-        assert await why(chosen, event(text, trigger=Trigger.BUTTON)) == ""
 
     async def test_overheard_headline_uses_only_the_quota_of_the_chat(
         self, storage: Database
@@ -310,13 +286,12 @@ class TestBusy:
 async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_person(
     storage: Database,
 ) -> None:
-    inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
     chosen = gates(storage, user_daily=1, chat_daily=0)
-    admitted = await consider(chosen, event("Coffee", place=inline))
+    admitted = await consider(chosen, event("Coffee", place=INLINE))
     assert isinstance(admitted, Request)
     assert admitted.known_chat.external_id == "inline:ana"
     assert await used(storage) == {"user": 1}
-    assert await why(chosen, event("Coffee", place=inline)) == "over quota"
+    assert await why(chosen, event("Coffee", place=INLINE)) == "over quota"
     async with storage.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM chat") == 0
 

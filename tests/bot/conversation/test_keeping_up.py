@@ -10,14 +10,15 @@ import pytest
 
 from bot.adapter import DeliveryRefused
 from bot.conversation.sending import LatestShown, steps_shown
+from bot.reply import Reply
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound, ModelError
 from engine.search import Headline, HitKind
-from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read, until
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, read
 from tests.bot.prophecies import NOW
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -43,47 +44,34 @@ def deleted(request: Request) -> Request:
     return replace(edited(request, ""), event_id=f"{request.event_id}:deleted", revision=revision)
 
 
-async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None:
-    asked = event("Cofee prices soar")
-    await bot.hear(asked)
-    await bot.hear(edited(asked, "Coffee prices soar"))
-    ((message, reply),) = bot.adapter.changed
-    assert message == "m1"
-    assert reply.hits
-    assert [call[0] for call in bot.engine.calls] == ["Cofee prices soar", "Coffee prices soar"]
-    await bot.hear(edited(asked, "Coffee prices soar again"))
-    assert len(bot.adapter.changed) == 1
-
-
 class TestNotices:
     """An edited headline that is not answered keeps the answer that it had."""
+
+    async def edit(self, storage: Database, texts: tuple[str, str], error: Exception) -> Bot:
+        """Ask and edit a headline where one that tells of prices cannot be read."""
+
+        async def read_or_fail(text: str, *, now: datetime) -> Headline:
+            if "prices" in text:
+                raise error
+            return await read(text, now=now)
+
+        async with bot_on(storage, read_headline=read_or_fail) as bot:
+            asked = event(texts[0])
+            assert await bot.hear(asked)
+            await bot.hear(edited(asked, texts[1]))
+            return bot
 
     @pytest.mark.parametrize(
         "error", [CorpusNotFound("There is no corpus."), ModelError("It fails."), ValueError()]
     )
     async def test_an_error_replaces_no_answer(self, storage: Database, error: Exception) -> None:
-        async def read_or_fail(text: str, *, now: datetime) -> Headline:
-            if "soar" in text:
-                raise error
-            return await read(text, now=now)
-
-        async with bot_on(storage, read_headline=read_or_fail) as bot:
-            asked = event("Coffee prices fall")
-            assert await bot.hear(asked)
-            await bot.hear(edited(asked, "Coffee prices soar"))
-            assert bot.adapter.changed == []
+        bot = await self.edit(storage, ("Coffee costs fall", "Coffee prices soar"), error)
+        assert bot.adapter.changed == []
 
     async def test_an_answer_replaces_a_notice(self, storage: Database) -> None:
-        async def read_or_fail(text: str, *, now: datetime) -> Headline:
-            if "Cofee" in text:
-                raise CorpusNotFound("There is no corpus.")
-            return await read(text, now=now)
-
-        async with bot_on(storage, read_headline=read_or_fail) as bot:
-            asked = event("Cofee prices soar")
-            assert await bot.hear(asked)
-            await bot.hear(edited(asked, "Coffee prices soar"))
-            assert [reply.hits != () for _, reply in bot.adapter.changed] == [True]
+        gone = CorpusNotFound("There is no corpus.")
+        bot = await self.edit(storage, ("Coffee prices soar", "Coffee costs soar"), gone)
+        assert [reply.hits != () for _, reply in bot.adapter.changed] == [True]
 
 
 @pytest.mark.parametrize(
@@ -119,12 +107,16 @@ class TestSteps:
         async with bot_on(storage, step_after=0.0) as ready:
             yield ready
 
-    async def test_a_slow_answer_replaces_the_step_that_it_waited_for(self, bot: Bot) -> None:
+    async def hear_slowly(self, bot: Bot, request: Request | None = None) -> Reply | None:
+        """Answer a headline once a step was shown; return what was sent beside that."""
         bot.engine.gate = asyncio.Event()
-        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
+        asked = asyncio.create_task(bot.hear(request or event("Coffee prices soar")))
         await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
-        assert await asked is None, "nothing is sent beside the message of the step"
+        return await asked
+
+    async def test_a_slow_answer_replaces_the_step_that_it_waited_for(self, bot: Bot) -> None:
+        assert await self.hear_slowly(bot) is None, "nothing is sent beside the message of the step"
         assert bot.adapter.steps == ["Searching …"]
         ((message, reply),) = bot.adapter.changed
         assert (message, len(reply.hits)) == ("step", 3)
@@ -140,11 +132,7 @@ class TestSteps:
 
     async def test_a_step_that_cannot_be_changed_is_followed_by_the_answer(self, bot: Bot) -> None:
         bot.adapter.unchangeable = True
-        bot.engine.gate = asyncio.Event()
-        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
-        await until(lambda: bot.adapter.steps)
-        bot.engine.gate.set()
-        reply = await asked
+        reply = await self.hear_slowly(bot)
         assert reply
         assert len(reply.hits) == 3
         assert (bot.adapter.changed, bot.adapter.withdrawn) == ([], [])
@@ -156,21 +144,13 @@ class TestSteps:
             raise DeliveryRefused("There is no such message.")
 
         monkeypatch.setattr(bot.adapter, "change", gone)
-        bot.engine.gate = asyncio.Event()
-        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
-        await until(lambda: bot.adapter.steps)
-        bot.engine.gate.set()
-        reply = await asked
+        reply = await self.hear_slowly(bot)
         assert reply
         assert len(reply.hits) == 3
 
     async def test_step_message_is_withdrawn_with_the_deleted_headline(self, bot: Bot) -> None:
-        bot.engine.gate = asyncio.Event()
         asked = event("Coffee prices soar")
-        answering = asyncio.create_task(bot.hear(asked))
-        await until(lambda: bot.adapter.steps)
-        bot.engine.gate.set()
-        await answering
+        await self.hear_slowly(bot, asked)
         await bot.hear(deleted(asked))
         assert bot.adapter.withdrawn == ["step"]
 
@@ -178,12 +158,8 @@ class TestSteps:
     async def test_private_reply_does_not_replace_a_public_step(
         self, bot: Bot, place: Place
     ) -> None:
-        bot.engine.gate = asyncio.Event()
         bot.engine.errors["Coffee"] = CorpusNotFound("There is no corpus.")
-        asked = asyncio.create_task(bot.hear(event("Coffee prices soar", place=place)))
-        await until(lambda: bot.adapter.steps)
-        bot.engine.gate.set()
-        reply = await asked
+        reply = await self.hear_slowly(bot, event("Coffee prices soar", place=place))
         if place.private:
             assert reply is None
             assert [message for message, _ in bot.adapter.changed] == ["step"]

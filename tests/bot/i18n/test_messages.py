@@ -4,16 +4,10 @@ import ast
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from inspect import isclass
-from io import BytesIO
 from pathlib import Path
-from string import Formatter
 
-import httpx
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.pofile import read_po
 
 from bench import house
 from bot import adapter
@@ -21,9 +15,7 @@ from bot.i18n.words import words_for
 from bot.web import failures
 from engine import errors
 from engine.budget import Budget, BudgetSource, require_budget
-from engine.errors import BudgetExhausted, FetchStatus, PresagioError
-from engine.fetch.faults import require_usable
-from engine.llm.endpoint import Endpoint, status_fault
+from engine.errors import BudgetExhausted, PresagioError
 from engine.messages import (
     Message,
     as_message,
@@ -79,16 +71,6 @@ def templates() -> dict[str, str]:
     }
 
 
-@cache
-def catalogue() -> Catalog:
-    source = (files("bot.i18n") / "locale" / "es.po").read_bytes()
-    return read_po(BytesIO(source), locale="es")
-
-
-def places(template: str) -> list[str]:
-    return sorted(name for _, name, _, _ in Formatter().parse(template) if name)
-
-
 def test_enough_messages_are_found_in_the_sources() -> None:
     assert len(templates()) > 300
     assert len(list(calls(ERRORS))) > 200
@@ -97,27 +79,6 @@ def test_enough_messages_are_found_in_the_sources() -> None:
 def test_every_template_is_a_literal() -> None:
     other = [at for at, call in calls({"Message"}) if not isinstance(call.args[0], ast.Constant)]
     assert other == []
-
-
-def fault_of_spanish(template: str) -> str | None:
-    """Return what is wrong with the Spanish of a message, or None."""
-    entry = catalogue().get(template)
-    if entry is None:
-        return "run make words"
-    if not entry.string:
-        return "no Spanish"
-    if places(template) and places(str(entry.string)) != places(template):
-        return "other values in Spanish"
-    return None
-
-
-def test_every_message_has_spanish_with_the_same_values() -> None:
-    faults = {
-        f"{place}: {template}": fault
-        for template, place in templates().items()
-        if (fault := fault_of_spanish(template))
-    }
-    assert faults == {}
 
 
 def texts_of(call: ast.Call) -> Iterator[ast.expr]:
@@ -144,38 +105,6 @@ def test_errors_use_only_translatable_messages() -> None:
         if not isinstance(node, ast.Constant) or isinstance(node.value, str)
     ]
     assert plain == []
-
-
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (404, "news.example no tiene esa página (404). Mejor pegar el titular."),
-        (403, "news.example no muestra esa página (403). Mejor pegar el titular."),
-        (429, "news.example pide ir más despacio (429). Se puede probar más tarde."),
-        (500, "news.example falló (500). Se puede probar más tarde."),
-    ],
-)
-def test_page_errors_are_translated(status: int, expected: str) -> None:
-    with pytest.raises(FetchStatus) as caught:
-        require_usable(httpx.Response(status), "news.example")
-    assert SPANISH.render(caught.value.full_message) == expected
-
-
-@pytest.mark.parametrize(
-    ("status", "said", "expected"),
-    [
-        (429, "", "llm.example pide ir más despacio (429)."),
-        (401, "bad {key}", "llm.example rechaza la clave de la API (401): bad {key}."),
-        (503, "Not judged: {reason}", "llm.example falló (503): Not judged: {reason}."),
-    ],
-)
-def test_model_errors_are_translated(status: int, said: str, expected: str) -> None:
-    endpoint = Endpoint(
-        section="llm", base_url="https://llm.example/v1", model="m", api_key="k" * 20
-    )
-    fault = status_fault(status, said, endpoint, headers={"retry-after": "7"}, now=NOW)
-    notice = Message("Not judged: {reason}", reason=fault.error.message)
-    assert SPANISH.render(notice) == f"Sin evaluar: {expected}"
 
 
 def test_spent_budget_error_is_translated() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from babel.dates import format_date
 from babel.messages import Catalog
-from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 from jinja2 import Environment
 from jinja2.nodes import Call, Const, Name
@@ -24,11 +23,6 @@ from bot.i18n.words import LANGUAGES, words_for
 PACKAGES = [Path(__file__).resolve().parents[3] / package for package in ("bot", "engine", "db")]
 LOCALE = PACKAGES[0] / "i18n" / "locale"
 KEYWORDS = {"say": None, "marked": None, "Message": None, "count": (1, 2), "marked_plural": (1, 2)}
-METHODS = [
-    ("web/reference.py", "bench.words:extract_reference"),
-    ("**.py", "python"),
-    ("**/templates/**.html", "jinja2"),
-]
 REMEDY = "run: make words"
 Text = str | tuple[str, ...]
 
@@ -108,18 +102,9 @@ def said_in_the_templates() -> set[Text]:
     return {said.value for said in arguments if isinstance(said, Const)}
 
 
-def test_the_template_holds_what_babel_finds() -> None:
-    found = {
-        row[2]
-        for package in PACKAGES
-        for row in extract_from_dir(package, METHODS, keywords=KEYWORDS)
-    }
-    assert messages(template()) == found, REMEDY
-
-
 def test_template_contains_every_message_of_the_sources() -> None:
     said = said_in_the_sources() | said_in_the_templates() | list_api_prose()
-    assert said == messages(template()), "babel does not look into f-strings"
+    assert said == messages(template()), f"{REMEDY}; babel does not look into f-strings"
 
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != "en"])
@@ -168,7 +153,7 @@ def first(entry: Entry) -> str:
 
 
 def placeholders(text: str) -> set[str]:
-    return set(re.findall(r"{(\w+)}", text))
+    return set(re.findall(r"{(\w+)", text))
 
 
 def commands(text: str) -> list[str]:

@@ -152,17 +152,6 @@ async def lost() -> str:
     raise Unsure(Message("No answer."))
 
 
-async def test_delivery_of_unknown_outcome_is_not_sent_again(
-    storage: Database, outbox: Outbox
-) -> None:
-    await to(Poster(lost), storage, outbox).run(clock=lambda: NOW)
-    assert await lease(outbox, NOW + timedelta(seconds=29)) == []  # it may not be shown yet
-    silent = Poster(sent, found=DeliveryError(Message("No answer.")))
-    assert await to(silent, storage, outbox).run(clock=lambda: NOW + HOUR) == 1
-    (leased,) = await lease(outbox, NOW + 2 * HOUR)
-    assert leased.delivery.begun_before
-
-
 async def test_uncertain_delivery_is_looked_up_from_before_its_due_time(
     storage: Database, outbox: Outbox
 ) -> None:

@@ -81,9 +81,7 @@ async def test_a_chat_that_fails_does_not_hold_up_the_others(
     assert await decide_due_posts(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
 
 
-async def test_instant_find_is_posted_in_the_next_round_unless_quiet(
-    storage: Database,
-) -> None:
+async def test_instant_find_is_posted_in_the_next_round_unless_quiet(storage: Database) -> None:
     work = deciding(storage)
     subscription = await subscribed(storage, mode=PostingMode.INSTANT)
     assert await decide_due_posts(work, now=DUE) == 0
@@ -95,9 +93,7 @@ async def test_instant_find_is_posted_in_the_next_round_unless_quiet(
     assert await decide_due_posts(work, now=DUE + 3 * SECOND) == 0
 
 
-async def test_shared_finds_equal_the_finds_of_a_single_chat(
-    storage: Database,
-) -> None:
+async def test_shared_finds_equal_the_finds_of_a_single_chat(storage: Database) -> None:
     subscription = await subscribed(storage)
     for number, story in enumerate(await some_stories(storage, 3)):
         await found(storage, story, [tweet(number)])

@@ -66,15 +66,6 @@ async def test_repeated_headline_is_stored_once_and_updated(storage: Database, n
     assert [row["text"] for row in texts] == ["Headline number 1\n\nMore.", "Headline number 2"]
 
 
-async def test_headlines_of_a_feed_of_one_chat_are_not_stored_as_news(
-    storage: Database, news: News
-) -> None:
-    await news.keep(FEED, [headline(1)])
-    private = replace(FEED, id=2, url="https://private.example/?token=s3cret", configured=False)
-    await news.keep(private, [headline(2)])
-    assert (await Corpora(storage).get(NEWS_CORPUS)).documents == 1
-
-
 async def test_what_is_old_is_forgotten_and_the_statistics_stay_exact(
     storage: Database, news: News
 ) -> None:

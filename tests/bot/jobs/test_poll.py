@@ -22,9 +22,9 @@ from engine.feeds.read import FeedParser
 from engine.fetch import Fetched
 from engine.fetch.client import Fetcher
 from engine.values import Kind
-from tests.bot.conversing import until
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page, silent
+from tests.patience import until
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FEED = page(rss(item("The port is closed")), "application/rss+xml")
@@ -68,7 +68,6 @@ async def polling(database_url: str) -> AsyncIterator[tuple[FeedPoller, App]]:
 
 
 async def known(feeds: Feeds) -> dict[str, Feed]:
-    """The feeds by the last part of their address."""
     health = await feeds.health(now=NOW)
     return {one.feed.url.rpartition("/")[2]: one.feed for one in health}
 

@@ -12,8 +12,7 @@ from db.lease import Lease, LeaseTimes
 from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
 from engine.errors import StorageInterrupted
-from tests.bot.conversing import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -40,6 +39,17 @@ def job(work: Callable[[], Awaitable[int]], **changes: object) -> Job:
     return Job(**values | changes)  # type: ignore[arg-type]  # fields of Job
 
 
+class Work:
+    """What a job does: it counts its runs, and tells how much was done."""
+
+    def __init__(self, done: int = 1) -> None:
+        self.done, self.runs = done, 0
+
+    async def __call__(self) -> int:
+        self.runs += 1
+        return self.done
+
+
 async def counted(storage: Database) -> dict[RunOutcome, int]:
     found = await JobOutcomes(storage).summary(NOW - timedelta(days=1))
     return {one.outcome: one.times for one in found}
@@ -53,15 +63,9 @@ async def until_counted(storage: Database, outcome: RunOutcome, times: int = 1) 
 
 
 async def test_a_job_runs_at_once_and_again_and_again(storage: Database) -> None:
-    runs = 0
-
-    async def work() -> int:
-        nonlocal runs
-        runs += 1
-        return 1
-
+    work = Work()
     async with running(storage, job(work)):
-        await until(lambda: runs >= 3)
+        await until(lambda: work.runs >= 3)
     assert (await counted(storage))[RunOutcome.DONE] >= 2
 
 
@@ -140,45 +144,26 @@ async def test_a_run_that_fails_is_counted_and_repeated(
 async def test_the_jobs_of_the_leader_run_in_one_process_the_others_in_all(
     storage: Database,
 ) -> None:
-    led: set[str] = set()
-    done: set[str] = set()
-
-    def noting(seen: set[str], name: str) -> Callable[[], Awaitable[int]]:
-        async def work() -> int:
-            seen.add(name)
-            return 1
-
-        return work
-
-    def jobs(name: str) -> tuple[Job, ...]:
-        return (
-            job(noting(led, name), name="led"),
-            job(noting(done, name), name="everybody", leader=False),
-        )
-
-    async with running(storage, *jobs("one")):
-        await until(lambda: "one" in led)
-        async with running(storage, *jobs("other")):
-            await until(lambda: done == {"one", "other"})
-            assert led == {"one"}
+    led, done = (Work(), Work()), (Work(), Work())
+    one, other = (
+        (job(leading, name="led"), job(doing, name="everybody", leader=False))
+        for leading, doing in zip(led, done, strict=True)
+    )
+    async with running(storage, *one):
+        await until(lambda: led[0].runs)
+        async with running(storage, *other):
+            await until(lambda: all(work.runs for work in done))
+            assert not led[1].runs
 
 
 async def test_another_process_takes_the_jobs_over(storage: Database) -> None:
-    led: list[str] = []
-
-    def work(name: str) -> Callable[[], Awaitable[int]]:
-        async def note() -> int:
-            led.append(name)
-            return 1
-
-        return note
-
-    async with AsyncExitStack() as second:
-        async with running(storage, job(work("first"))):
-            await until(lambda: "first" in led)
-            await second.enter_async_context(running(storage, job(work("second"))))
-            assert "second" not in led
-        await until(lambda: "second" in led)
+    first, second = Work(), Work()
+    async with AsyncExitStack() as stack:
+        async with running(storage, job(first)):
+            await until(lambda: first.runs)
+            await stack.enter_async_context(running(storage, job(second)))
+            assert not second.runs
+        await until(lambda: second.runs)
 
 
 async def test_stop_waits_only_for_jobs_that_finish_on_stop(storage: Database) -> None:
@@ -205,31 +190,17 @@ async def test_stop_waits_only_for_jobs_that_finish_on_stop(storage: Database) -
 
 
 async def test_idle_run_is_not_counted_if_the_job_opts_out(storage: Database) -> None:
-    runs = 0
-
-    async def work() -> int:
-        nonlocal runs
-        runs += 1
-        return 0
-
+    work = Work(done=0)
     async with running(storage, job(work, counts_idle=False)):
-        await until(lambda: runs >= 3)
+        await until(lambda: work.runs >= 3)
     assert await counted(storage) == {}
 
 
-async def test_busy_run_is_counted_even_if_the_job_opts_out(storage: Database) -> None:
-    async def work() -> int:
-        return 1
-
-    async with running(storage, job(work, counts_idle=False)):
-        await until_counted(storage, RunOutcome.DONE)
-
-
-async def test_idle_run_is_counted_by_default(storage: Database) -> None:
-    async def work() -> int:
-        return 0
-
-    async with running(storage, job(work)):
+@pytest.mark.parametrize(
+    ("done", "counts_idle"), [(0, True), (1, False)], ids=["idle by default", "busy in any case"]
+)
+async def test_other_runs_are_counted(storage: Database, done: int, counts_idle: bool) -> None:
+    async with running(storage, job(Work(done), counts_idle=counts_idle)):
         await until_counted(storage, RunOutcome.DONE)
 
 
@@ -249,17 +220,11 @@ async def test_jobs_go_on_when_the_clock_is_set_back(
     for module in ("schedulers.base", "triggers.interval", "executors.base"):
         monkeypatch.setattr(f"apscheduler.{module}.datetime", WallClock)
     monkeypatch.setattr(WallClock, "set_by", timedelta())
-    runs = 0
-
-    async def work() -> int:
-        nonlocal runs
-        runs += 1
-        return 1
-
+    work = Work()
     async with running(storage, job(work), now=lambda: WallClock.now(UTC)) as scheduler:
-        await until(lambda: runs >= 2)
+        await until(lambda: work.runs >= 2)
         WallClock.set_by = -timedelta(hours=2)
-        before = runs
-        await until(lambda: runs >= before + 3)  # one may have been on its way
+        before = work.runs
+        await until(lambda: work.runs >= before + 3)  # one may have been on its way
         assert 0 <= scheduler.watchdog.ages()["job"] < 60
     assert "The clock was set back by 7200 s; jobs go on" in caplog.messages

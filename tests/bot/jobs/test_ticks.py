@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import cast
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from bot.jobs.scheduler import Job, Scheduler, Watchdog
 from db.lease import Lease
 from db.logs import JobOutcomes, RunOutcome
+from tests.bot.jobs import test_scheduler
 
 START = datetime(2026, 6, 1, tzinfo=UTC)
 TURNS = 30  # of the event loop, after which nothing more happens
@@ -96,9 +98,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         await stage.move(0)
 
 
-def job(work: Callable[[], Awaitable[int]], **changes: object) -> Job:
-    values: dict[str, object] = {"name": "job", "work": work, "every": 3600.0, "timeout": 1e6}
-    return Job(**values | changes)  # type: ignore[arg-type]  # fields of Job
+job = partial(test_scheduler.job, every=3600.0, timeout=1e6)
 
 
 async def one_thing() -> int:
@@ -134,9 +134,7 @@ async def test_clock_set_back_by_over_a_second_is_logged(
     assert [message[:22] for message in caplog.messages] == ["The clock was set back"] * warns
 
 
-async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(
-    stage: Stage,
-) -> None:
+async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(stage: Stage) -> None:
     before = asyncio.all_tasks()
     _, task = await stage.start(job(one_thing))
     task.cancel()
@@ -146,9 +144,7 @@ async def test_a_cancelled_scheduler_leaves_nothing_behind_and_ticks_no_more(
     assert stage.counted == [RunOutcome.DONE]
 
 
-async def test_stop_cancels_after_its_timeout_and_gives_up_two_seconds_later(
-    stage: Stage,
-) -> None:
+async def test_stop_cancels_after_its_timeout_and_gives_up_two_seconds_later(stage: Stage) -> None:
     cancelled_at: list[float] = []
     ended = asyncio.Event()
 

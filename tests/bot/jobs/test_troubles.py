@@ -24,8 +24,8 @@ from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import Message
 from engine.posting.delivery import LeasedDelivery
 from tests.bot.apps import app_on
-from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
+from tests.patience import until
 
 LEASE = timedelta(minutes=3)
 REFUSED = ModelRefused(
@@ -110,9 +110,7 @@ async def test_spent_credit_is_told_although_a_key_was_refused_just_before(
     assert "says that the credit is spent (402)" in notices[1]
 
 
-async def test_each_operator_is_told_once_on_their_platform(
-    storage: Database,
-) -> None:
+async def test_each_operator_is_told_once_on_their_platform(storage: Database) -> None:
     await own(storage, "es")
     admins = ("telegram:42", "slack:U1", "slack:U2", "console:x")
     desk = Desk(storage, *admins, platforms=("slack", "telegram"))

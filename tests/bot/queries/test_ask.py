@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bot.app import App, open_app
-from bot.queries.ask import ask, ask_one, corpora_for
+from bot.queries.ask import ask, corpora_for
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.answer.cited_answer import AnswerOutcome, CitedAnswer
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.answer.cited_answer import CitedAnswer
+from engine.errors import SeveralCorpora
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
 from engine.values import Kind
@@ -81,9 +81,7 @@ async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -
     assert ("harbour", "Tea is cheap.") in found(got)
 
 
-async def test_follow_up_without_a_subject_uses_the_last_named_one(
-    app: App,
-) -> None:
+async def test_follow_up_without_a_subject_uses_the_last_named_one(app: App) -> None:
     earlier = ["What did he say about gulls?", "And in 2013?"]
     got = await answer(app, "And later in 7?", "harbour", earlier=earlier, limit=2)
     assert {text for _, text in found(got)} == set(GULLS)
@@ -115,36 +113,7 @@ async def test_filters_and_the_mode_reach_the_search(app: App) -> None:
     assert (got.notice or "").startswith("Searched by words alone: ")
 
 
-async def test_unjudged_notice_is_not_shown_in_answers(app: App) -> None:
-    got = await answer(app, "the harbour", "harbour")
-    assert got.outcome is AnswerOutcome.EXTRACTED
-    assert got.notice == "Not answered by a model: no language model is set up."
-
-
-async def test_a_kind_means_all_its_corpora(app: App) -> None:
-    assert [one.name for one in await corpora_for(app, [], Kind.TWEETS)] == ["harbour", "inland"]
-    assert [one.name for one in await corpora_for(app, ["inland", "inland"])] == ["inland"]
-    with pytest.raises(UsageError, match="of kind personal, not tweets"):
-        await corpora_for(app, ["diary"], Kind.TWEETS)
-    with pytest.raises(CorpusNotFound, match="kind library"):
-        await corpora_for(app, [], Kind.LIBRARY)
-
-
 async def test_without_a_name_all_that_fit_are_asked(app: App) -> None:
     assert [one.name for one in await corpora_for(app, [])] == ["harbour", "inland"]
     with pytest.raises(SeveralCorpora):
         await corpora_for(app, [""])
-
-
-async def test_public_app_refuses_private_corpora(app: App) -> None:
-    async def asked(one: App) -> CitedAnswer:
-        return await ask_one(one, "the harbour tax", corpus="diary", earlier=(), now=NOW)
-
-    assert found(await asked(app)) == [("diary", "I fear the harbour tax.")]
-    with pytest.raises(CorpusNotFound):
-        await asked(app.public)
-
-
-async def test_empty_question_is_refused(app: App) -> None:
-    with pytest.raises(UsageError, match="no question"):
-        await answer(app, " \n", "harbour")

@@ -35,7 +35,7 @@ from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
 from tests.fakes.embeddings import EmbeddingServer, vectors
-from tests.patience import PATIENCE
+from tests.patience import until
 
 NOW = datetime.now(UTC)
 SAID = (
@@ -181,9 +181,7 @@ async def test_search_does_not_wait_for_an_embedding_job(
         await fill(app.database, "slow", Kind.TWEETS, slow)
         request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
         job = asyncio.create_task(embed_missing(app, open_keep_up(app), now=NOW))
-        async with asyncio.timeout(PATIENCE):
-            while [slow[0].text] not in map(first_of, library.calls("encode")):  # noqa: ASYNC110 - a file tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: [slow[0].text] in map(first_of, library.calls("encode")))
         retrieved = await build_finder(app)(request, NOW)
         assert retrieved.passages
         assert retrieved.notice is None
@@ -194,7 +192,6 @@ async def test_search_does_not_wait_for_an_embedding_job(
 
 
 def first_of(call: list[list[str]]) -> list[str]:
-    """Return the first text that was passed."""
     return call[0][:1]
 
 
@@ -303,10 +300,7 @@ async def test_embedding_job_skips_claimed_ranges_and_a_spent_budget(
 async def test_embedding_job_sends_an_endpoint_only_known_corpora(database_url: str) -> None:
     async with EmbeddingServer() as server:
         server.script = [vectors()] * 9
-        far = {
-            "PRESAGIO_EMBEDDINGS__BASE_URL": server.base_url,
-            "PRESAGIO_EMBEDDINGS__MODEL": "m",
-        }
+        far = {"PRESAGIO_EMBEDDINGS__BASE_URL": server.base_url, "PRESAGIO_EMBEDDINGS__MODEL": "m"}
         async with opened(database_url, "remote", **far) as app:
             keep_up = open_keep_up(app)
             assert (await embed_missing(app, keep_up, now=NOW), server.calls) == (0, 0)

@@ -1,6 +1,6 @@
 """Searches by kind find what they are asked for, and nothing else; snippets are the contract's."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +10,7 @@ from bot.queries.find import personal_search, published_search, social_search
 from bot.query_log import log_of
 from bot.settings import load_settings
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SocialSearch
-from engine.errors import CorpusNotFound, UsageError
+from engine.errors import CorpusNotFound
 from engine.values import Kind
 from tests.bot.kinds import LONG, POSTS, fill, fill_all, text_of
 
@@ -38,63 +38,44 @@ async def published(app: App, query: str = "coffee", **values: object) -> list[s
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("search", "values", "expected"),
     [
-        ({}, {"m1", "m2", "m3"}),
-        ({"role": "me"}, {"m2"}),
-        ({"role": "ME", "query": "is OR coffee"}, {"m2"}),
-        ({"source": "slack"}, {"m1", "m2"}),
-        ({"source": "chatgpt", "role": "user"}, {"m3"}),
-        ({"thread_id": "kitchen"}, {"m1", "m2"}),
-        ({"thread_id": "Kitchen"}, set()),
-        ({"tags": ["late"]}, {"m2"}),
-        ({"tags": ["late", "never"]}, set()),
-        ({"query": "", "thread_id": "kitchen"}, {"m1", "m2", "m5"}),
-        ({"query": "xylophone"}, set()),
+        (personal, {}, {"m1", "m2", "m3"}),
+        (personal, {"role": "me"}, {"m2"}),
+        (personal, {"role": "ME", "query": "is OR coffee"}, {"m2"}),
+        (personal, {"source": "slack"}, {"m1", "m2"}),
+        (personal, {"source": "chatgpt", "role": "user"}, {"m3"}),
+        (personal, {"thread_id": "kitchen"}, {"m1", "m2"}),
+        (personal, {"thread_id": "Kitchen"}, set()),
+        (personal, {"tags": ["late"]}, {"m2"}),
+        (personal, {"tags": ["late", "never"]}, set()),
+        (personal, {"query": "", "thread_id": "kitchen"}, {"m1", "m2", "m5"}),
+        (personal, {"query": "xylophone"}, set()),
+        (social, {}, {"p3"}),  # the best is of linkedin
+        (social, {"platform": "all"}, {"p1", "p2", "p3"}),  # p4 says what p3 says
+        (social, {"query": "coffee platform:mastodon platform:linkedin"}, {"p1", "p2", "p3"}),
+        (social, {"platform": "mastodon"}, {"p1", "p2"}),
+        (social, {"platform": "linkedin"}, {"p3"}),
+        (social, {"platform": "x"}, set()),
+        (social, {"hashtags": ["#Coffee"]}, {"p1"}),
+        (social, {"mentions": ["ben"]}, {"p2"}),
+        (social, {"min_engagement": 20, "platform": "All"}, {"p2", "p3"}),
+        (social, {"min_engagement": 20, "platform": "mastodon"}, {"p2"}),
+        (published, {}, {"a1", "a2", "a3"}),
+        (published, {"author": "ben lee"}, {"a2"}),
+        (published, {"domain": "example.org"}, {"a1"}),
+        (published, {"domain": "example.net"}, {"a2"}),
+        (published, {"domain": "ample.org"}, set()),
+        (published, {"tags": ["economy"]}, {"a1"}),
     ],
 )
-async def test_filters_of_messages_hold(
-    app: App, values: dict[str, object], expected: set[str]
+async def test_filters_hold(
+    app: App,
+    search: Callable[..., Awaitable[list[str]]],
+    values: dict[str, object],
+    expected: set[str],
 ) -> None:
-    assert set(await personal(app, **values)) == expected  # type: ignore[arg-type]  # one is the query
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({}, {"p3"}),  # the best is of linkedin
-        ({"platform": "all"}, {"p1", "p2", "p3"}),  # p4 says what p3 says
-        ({"query": "coffee platform:mastodon platform:linkedin"}, {"p1", "p2", "p3"}),
-        ({"platform": "mastodon"}, {"p1", "p2"}),
-        ({"platform": "linkedin"}, {"p3"}),
-        ({"platform": "x"}, set()),
-        ({"hashtags": ["#Coffee"]}, {"p1"}),
-        ({"mentions": ["ben"]}, {"p2"}),
-        ({"min_engagement": 20, "platform": "All"}, {"p2", "p3"}),
-        ({"min_engagement": 20, "platform": "mastodon"}, {"p2"}),
-    ],
-)
-async def test_filters_of_posts_hold(
-    app: App, values: dict[str, object], expected: set[str]
-) -> None:
-    assert set(await social(app, **values)) == expected  # type: ignore[arg-type]  # none is the query
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({}, {"a1", "a2", "a3"}),
-        ({"author": "ben lee"}, {"a2"}),
-        ({"domain": "example.org"}, {"a1"}),
-        ({"domain": "example.net"}, {"a2"}),
-        ({"domain": "ample.org"}, set()),
-        ({"tags": ["economy"]}, {"a1"}),
-    ],
-)
-async def test_filters_of_articles_hold(
-    app: App, values: dict[str, object], expected: set[str]
-) -> None:
-    assert set(await published(app, **values)) == expected  # type: ignore[arg-type]  # none is the query
+    assert set(await search(app, **values)) == expected
 
 
 async def test_date_bounds_are_inclusive(app: App) -> None:
@@ -219,8 +200,3 @@ async def test_tweets_are_searched_as_posts_only_if_named(app: App) -> None:
     await fill(app.database, "tweets", Kind.TWEETS, [text_of("t1", "Coffee!", platform="x")])
     assert "t1" not in await social(app)
     assert await social(app, corpus="tweets", platform="x") == ["t1"]
-
-
-async def test_a_corpus_of_another_kind_is_never_searched(app: App) -> None:
-    with pytest.raises(UsageError, match="of kind social, not personal"):
-        await personal(app, corpus="posts")

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
 from bot.replies.picture import PictureSubject, caption_picture, card_of, file_name, picture_answer
 from engine.chat import Answer
@@ -18,24 +17,6 @@ SHOWN = PictureSubject(
     date=datetime(2016, 5, 1, tzinfo=UTC),
     link="https://www.bbc.co.uk/news/1",
 )
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("Tea &amp; coffee &lt;3", "Tea & coffee <3"),
-        ('"""Nobody knows"" @ana""', '"Nobody knows" @ana"'),
-        ('She said """never"""', 'She said "never"'),
-        ("It rains https://t.co/AbC123", "It rains "),
-        ("It rains pic.twitter.com/AbC123 again", "It rains  again"),
-        ("It rains https://t.c…", "It rains "),
-        ("Read https://example.org/rain", "Read https://example.org/rain"),
-        ("https://t.co/AbC123", "https://t.co/AbC123"),
-        ("mint.co/x costs", "mint.co/x costs"),
-    ],
-)
-def test_readable_tweet_decodes_entities_and_quotes(written: str, read: str) -> None:
-    assert readable_tweet(written) == read
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,8 @@ def test_a_headline_without_words_gets_a_hint(text: str, original: str) -> None:
 @pytest.mark.parametrize(
     ("text", "candidates", "expected"),
     [
-        (
-            "covfefe",
-            (),
-            UNKNOWN,
-        ),
-        (
-            "Año 新聞",
-            (),
-            UNKNOWN,
-        ),
+        ("covfefe", (), UNKNOWN),
+        ("Año 新聞", (), UNKNOWN),
         (
             "Coffee prices soar",
             ("11", "12"),

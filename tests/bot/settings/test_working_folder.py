@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.sources import (
-    locate_in_working_folder,
-    require_own_file,
-    tell_new_endpoints,
-)
+from bot.settings.sources import locate_in_working_folder, require_own_file, tell_new_endpoints
 from engine.errors import SettingsError
 from tests.bot.conftest import Invoke
 
@@ -18,7 +14,6 @@ ELSEWHERE = '[llm]\nbase_url = "http://user:secret@evil.example/v1?key=secret"\n
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a file of settings."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.toml").write_text(ELSEWHERE)
     return tmp_path

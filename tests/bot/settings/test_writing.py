@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from bot.settings import load_settings
 from bot.settings.sources import read_variables, variables_in
-from bot.settings.writing import (
-    with_setting,
-    with_variable,
-    write_whole,
-)
+from bot.settings.writing import with_setting, with_variable, write_whole
 from engine.errors import SettingsError
 
 OWN = """\

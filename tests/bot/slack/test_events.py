@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.request import Revision, Trigger
+from bot.request import Request, Revision, Trigger
 from bot.slack.events import (
     SlackIdentity,
     SlackProfile,
@@ -78,6 +78,20 @@ SAID: Mapping[str, Any] = {
 }
 
 
+async def read(**changes: Any) -> Request:
+    """The request in a message of U1, which must be one."""
+    request = await read_message({**SAID, **changes}, {}, MYSELF, now=NOW)
+    assert request is not None
+    return request
+
+
+async def read_from_shortcut(message: Mapping[str, Any]) -> Request:
+    body = {"channel": {"id": "C1"}, "user": {"id": "U1"}, "trigger_id": "t", "message": message}
+    request = await read_shortcut(body, MYSELF, now=NOW)
+    assert request is not None
+    return request
+
+
 @pytest.mark.parametrize(
     ("wire", "plain"),
     [
@@ -119,10 +133,7 @@ RICH = {
     "elements": [
         {
             "type": "rich_text_section",
-            "elements": [
-                {"type": "emoji", "name": "eagle"},
-                {"type": "text", "text": f" {TITLE}"},
-            ],
+            "elements": [{"type": "emoji", "name": "eagle"}, {"type": "text", "text": f" {TITLE}"}],
         },
         {"type": "rich_text_section", "elements": [{"type": "text", "text": "The port said so."}]},
     ],
@@ -180,13 +191,9 @@ def test_of_the_post_of_an_app_the_title_is_read(message: Mapping[str, Any], sai
 async def test_message_trigger_thread_and_privacy_are_read(
     changes: dict[str, Any], trigger: Trigger, thread: str | None, private: bool
 ) -> None:
-    request = await read_message({**SAID, **changes}, {}, MYSELF, now=NOW)
-    assert request is not None
-    assert (request.trigger, request.place.thread, request.place.private) == (
-        trigger,
-        thread,
-        private,
-    )
+    request = await read(**changes)
+    place = request.place
+    assert (request.trigger, place.thread, place.private) == (trigger, thread, private)
     assert (request.text, request.person.language) == ("Coffee", "es")
     assert request.event_id == f"{request.place.chat_id}:1.1"
 
@@ -203,8 +210,7 @@ async def test_message_trigger_thread_and_privacy_are_read(
     ],
 )
 async def test_text_around_a_mention_is_split(text: str, around: tuple[str, str] | None) -> None:
-    request = await read_message({**SAID, "text": text}, {}, MYSELF, now=NOW)
-    assert request is not None
+    request = await read(text=text)
     assert request.around_name == around
 
 
@@ -230,9 +236,7 @@ async def test_events_without_a_sender_are_no_request(changes: dict[str, Any]) -
 async def test_a_bare_mention_in_a_thread_is_about_its_first_message(
     said: str, thread: str | None, text: str, quoted: str
 ) -> None:
-    event = {**SAID, "text": f"<@UBOT> {said}", "thread_ts": thread}
-    request = await read_message(event, {}, MYSELF, now=NOW)
-    assert request is not None
+    request = await read(text=f"<@UBOT> {said}", thread_ts=thread)
     assert (request.text, request.quoted.text) == (text, quoted)
     expected = datetime.fromtimestamp(float(thread), UTC) if quoted and thread else None
     assert (request.quoted.written_at, request.written_at) == (expected, None if said else expected)
@@ -252,9 +256,7 @@ async def test_a_bare_mention_in_a_thread_is_about_its_first_message(
 async def test_in_a_thread_a_command_replies_to_its_first_message(
     channel: str, said: str, thread: str | None, buttons: list[str]
 ) -> None:
-    event = {**SAID, "channel": channel, "text": said, "thread_ts": thread}
-    request = await read_message(event, {}, MYSELF, now=NOW)
-    assert request is not None
+    request = await read(channel=channel, text=said, thread_ts=thread)
     assert list(request.quoted.buttons) == buttons
     assert request.quoted.message == thread
     assert request.in_quoted_thread == (thread is not None)
@@ -262,22 +264,15 @@ async def test_in_a_thread_a_command_replies_to_its_first_message(
 
 
 async def test_the_first_message_of_a_thread_replies_to_none() -> None:
-    request = await read_message({**SAID, "thread_ts": "1.1"}, {}, MYSELF, now=NOW)
-    assert request is not None
-    assert request.quoted.message is None
+    assert (await read(thread_ts="1.1")).quoted.message is None
 
 
 async def test_a_message_without_a_mention_takes_nothing_from_its_thread() -> None:
-    request = await read_message({**SAID, "text": "/why", "thread_ts": "0.9"}, {}, MYSELF, now=NOW)
-    assert request is not None
-    assert not request.quoted.text
+    assert not (await read(text="/why", thread_ts="0.9")).quoted.text
 
 
 async def test_other_bots_and_the_bot_itself_are_recognised() -> None:
-    other = await read_message({**SAID, "bot_id": "B2"}, {}, MYSELF, now=NOW)
-    own = await read_message({**SAID, "user": "UBOT"}, {}, MYSELF, now=NOW)
-    assert other is not None
-    assert own is not None
+    other, own = await read(bot_id="B2"), await read(user="UBOT")
     assert (other.person.bot, other.person.myself, own.person.myself) == (True, False, True)
 
 
@@ -291,14 +286,8 @@ async def test_other_bots_and_the_bot_itself_are_recognised() -> None:
     ],
 )
 async def test_a_subcommand_is_a_command(command: str, text: str, expected: str) -> None:
-    body = {
-        "command": command,
-        "text": text,
-        "trigger_id": "t",
-        "user_id": "UADMIN",
-        "channel_id": "C1",
-    }
-    request = await read_command(body, MYSELF, now=NOW)
+    body = {"command": command, "text": text, "user_id": "UADMIN", "channel_id": "C1"}
+    request = await read_command(body | {"trigger_id": "t"}, MYSELF, now=NOW)
     assert (request.text, request.trigger) == (expected, Trigger.COMMAND)
     assert await request.inquiries.is_admin()
 
@@ -315,13 +304,8 @@ async def test_a_subcommand_is_a_command(command: str, text: str, expected: str)
 async def test_a_channel_is_no_direct_message_whatever_its_name(
     channel: str, name: str, private: bool
 ) -> None:
-    body = {
-        "command": "/why",
-        "trigger_id": "t",
-        "user_id": "U1",
-        "channel_id": channel,
-        "channel_name": name,
-    }
+    said = {"command": "/why", "trigger_id": "t", "user_id": "U1"}
+    body = said | {"channel_id": channel, "channel_name": name}
     place = (await read_command(body, MYSELF, now=NOW)).place
     assert place.private is private
     assert place.title == ("#general" if name == "general" else None)
@@ -334,14 +318,7 @@ async def test_a_button_of_another_app_is_no_request() -> None:
 
 async def test_a_shortcut_reads_what_a_message_shares() -> None:
     message = {"ts": "1.1", "text": "", "attachments": [{"id": 1}, {"text": "Coffee"}]}
-    body = {
-        "channel": {"id": "C1"},
-        "user": {"id": "U1"},
-        "trigger_id": "t",
-        "message": message,
-    }
-    request = await read_shortcut(body, MYSELF, now=NOW)
-    assert request is not None
+    request = await read_from_shortcut(message)
     assert (request.text, request.place.thread) == ("/prophecy Coffee", "1.1")
 
 
@@ -361,9 +338,7 @@ BODY = {"type": "section", "text": {"type": "mrkdwn", "text": "Growers say"}}
     ],
 )
 async def test_a_shortcut_reads_blocks(message: Mapping[str, Any]) -> None:
-    body = {"channel": {"id": "C1"}, "user": {"id": "U1"}, "trigger_id": "t"}
-    request = await read_shortcut({**body, "message": {**message, "ts": "1.1"}}, MYSELF, now=NOW)
-    assert request is not None
+    request = await read_from_shortcut({**message, "ts": "1.1"})
     assert request.text == "/prophecy Coffee soars"
     assert request.written_at == datetime(1970, 1, 1, 0, 0, 1, 100_000, tzinfo=UTC)
 
@@ -374,35 +349,25 @@ OF_2018 = datetime(2018, 12, 3, 9, tzinfo=UTC)
 
 @pytest.mark.parametrize("text", ["", "<@UBOT>", " <@UBOT> "])
 async def test_a_shared_message_is_as_old_as_its_original(text: str) -> None:
-    event = {**SAID, "text": text, "attachments": [{"ts": "1"}, SHARED]}
-    request = await read_message(event, {}, MYSELF, now=NOW)
-    assert request
+    request = await read(text=text, attachments=[{"ts": "1"}, SHARED])
     assert request.text == "Coffee & tea"
     assert request.written_at == OF_2018 + timedelta(microseconds=100)
 
 
 async def test_own_words_beside_a_shared_message_have_no_date() -> None:
-    request = await read_message({**SAID, "attachments": [SHARED]}, {}, MYSELF, now=NOW)
-    assert request
+    request = await read(attachments=[SHARED])
     assert (request.text, request.written_at) == ("Coffee", None)
 
 
 @pytest.mark.parametrize("ts", [1543827600, "1543827600"])
 async def test_the_shortcut_asks_about_the_time_of_its_message(ts: object) -> None:
     for message in ({"text": "Coffee", "ts": ts}, {"attachments": [{**SHARED, "ts": ts}]}):
-        body = {
-            "channel": {"id": "C1"}, "user": {"id": "U1"}, "trigger_id": "t", "message": message,
-        }  # fmt: skip
-        request = await read_shortcut(body, MYSELF, now=NOW)
-        assert request
-        assert request.written_at == OF_2018
+        assert (await read_from_shortcut(message)).written_at == OF_2018
 
 
 @pytest.mark.parametrize("ts", [None, "", "soon", "nan", "inf", "1e300", -1e300, []])
 async def test_shared_message_without_a_valid_time_has_no_date(ts: object) -> None:
-    event = {**SAID, "text": "", "attachments": [{"text": "Coffee", "ts": ts}]}
-    request = await read_message(event, {}, MYSELF, now=NOW)
-    assert request
+    request = await read(text="", attachments=[{"text": "Coffee", "ts": ts}])
     assert (request.text, request.written_at) == ("Coffee", None)
 
 

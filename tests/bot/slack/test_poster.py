@@ -70,28 +70,20 @@ async def test_a_post_is_one_message_that_is_found_by_its_key(
     assert await poster.find_posted(known(general), None, KEY + "1", lately()) is None
 
 
-@pytest.mark.parametrize("kind", ["channel", "group", "im"])
+@pytest.mark.parametrize(
+    ("kind", "in_thread"), [("channel", False), ("group", False), ("im", False), ("channel", True)]
+)
 async def test_post_with_a_lost_response_is_found_by_its_key(
-    slack: SlackServer, poster: SlackPoster, kind: str
+    slack: SlackServer, poster: SlackPoster, kind: str, in_thread: bool
 ) -> None:
-    place = slack.channel("place", [slack.user("alice")], kind=kind)  # type: ignore[arg-type]  # one of the kinds
+    place = known(slack.channel("place", [slack.user("alice")], kind=kind))  # type: ignore[arg-type]  # one of the kinds
+    thread = await poster.post(place, None, POST, key="other") if in_thread else None
     slack.fail("chat.postMessage", Fault(drop_after=True))
     with pytest.raises(Unsure):
-        await poster.post(known(place), None, POST, key=KEY)
-    (message,) = slack.bot_messages
-    assert await poster.find_posted(known(place), None, KEY, lately()) == message.ts
-
-
-async def test_thread_post_with_a_lost_response_is_found_by_its_key(
-    slack: SlackServer, poster: SlackPoster, general: Channel
-) -> None:
-    first = await poster.post(known(general), None, POST, key="other")
-    slack.fail("chat.postMessage", Fault(drop_after=True))
-    with pytest.raises(Unsure):
-        await poster.post(known(general), first, POST, key=KEY)
+        await poster.post(place, thread, POST, key=KEY)
     message = slack.bot_messages[-1]
-    assert message.thread_ts == first
-    assert await poster.find_posted(known(general), first, KEY, lately()) == message.ts
+    assert message.thread_ts == thread
+    assert await poster.find_posted(place, thread, KEY, lately()) == message.ts
 
 
 async def test_a_picture_is_one_message_with_its_text_and_its_buttons(
@@ -117,10 +109,7 @@ async def test_a_picture_waits_until_slack_has_read_its_file(
 
 
 async def test_picture_slack_never_reads_is_posted_as_a_file(
-    slack: SlackServer,
-    poster: SlackPoster,
-    general: Channel,
-    monkeypatch: pytest.MonkeyPatch,
+    slack: SlackServer, poster: SlackPoster, general: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures, "_PAUSES", (0.0,))
     slack.files.unread = 9

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -17,7 +17,7 @@ from engine.chat import Listening
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.fakes.slack import Fault, SlackServer, Timing, User
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 WATCH = 0.05
 SECRETS = ("bot_token", "app_token", "signing_secret")
@@ -247,12 +247,6 @@ async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_t
     (answer,) = slack.bot_messages
     assert answer.thread_ts == message.ts
     assert "Tweet number 1 about coffee" in answer.visible
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - the service has no event to wait for
-            await asyncio.sleep(0.01)
 
 
 async def test_an_invitation_makes_a_chat_active_again(

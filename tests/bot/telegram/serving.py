@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 from bot.adapter import AdapterFailed
 from bot.telegram.service import TelegramService
-from tests.patience import PATIENCE
+from tests.patience import until
 
 Start = Callable[..., TelegramService]
 
@@ -25,9 +25,3 @@ async def running(service: TelegramService) -> AsyncIterator[None]:
         with suppress(asyncio.CancelledError, AdapterFailed):
             await task
         await service.stop(2)
-
-
-async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - there is no event to wait for
-            await asyncio.sleep(0.01)

@@ -40,9 +40,8 @@ from bot.telegram.client import (
     map_telegram_errors,
 )
 from bot.telegram.receiving import pause_after
-from tests.bot.telegram.serving import until
 from tests.fakes.telegram import Chat, TelegramServer
-from tests.patience import PATIENCE, movable_time
+from tests.patience import PATIENCE, movable_time, until
 
 
 @pytest.fixture

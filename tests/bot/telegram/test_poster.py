@@ -53,13 +53,6 @@ def known(chat: Chat) -> KnownChat:
     return KnownChat(id=1, platform="telegram", external_id=str(chat.id), private=False)
 
 
-async def test_a_post_is_one_message_with_its_buttons(poster: TelegramPoster, group: Chat) -> None:
-    identity = await poster.post(known(group), None, POST, key="k")
-    (message,) = group.bot_messages
-    assert (identity, message.text) == (str(message.id), "News & more")
-    assert message.buttons
-
-
 async def test_a_post_longer_than_a_message_is_one_all_the_same(
     poster: TelegramPoster, group: Chat
 ) -> None:
@@ -68,12 +61,6 @@ async def test_a_post_longer_than_a_message_is_one_all_the_same(
     (message,) = group.bot_messages
     assert identity == str(message.id)
     assert message.buttons
-
-
-async def test_a_picture_is_posted_with_its_caption(poster: TelegramPoster, group: Chat) -> None:
-    await poster.post(known(group), None, Reply(words=WORDS, text="a < b", picture=PNG), key="k")
-    (message,) = group.bot_messages
-    assert (message.text, message.photo is not None) == ("a < b", True)
 
 
 async def test_a_post_goes_to_its_topic_and_without_it_to_the_chat(

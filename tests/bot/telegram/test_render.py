@@ -77,9 +77,7 @@ def test_small_hit_shows_its_flags() -> None:
 
 
 # What Telegram makes a link, a command or a mention of, where nothing invisible stands between.
-LINKED = re.compile(
-    r"://|(?<![\w/])/\w|(?<!\w)[@＠][A-Za-z0-9_]{2}|\w[.。．｡][^\W\d_]",
-)
+LINKED = re.compile(r"://|(?<![\w/])/\w|(?<!\w)[@＠][A-Za-z0-9_]{2}|\w[.。．｡][^\W\d_]")
 WRITTEN = (
     *("evil", ".", "。", "com", "/", "//", ":", "http", "https://", "www.", "mailto:", "tg:", "@"),
     *(" ", "\n", "a", "b", "1", "ab", "/start", "https://x.example/a\n"),
@@ -144,12 +142,7 @@ def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:
     )
 
 
-@given(
-    headline=TEXTS,
-    texts=st.lists(TEXTS, max_size=3),
-    notice=TEXTS,
-    times=st.integers(1, 300),
-)
+@given(headline=TEXTS, texts=st.lists(TEXTS, max_size=3), notice=TEXTS, times=st.integers(1, 300))
 def test_any_answer_is_one_message_that_telegram_takes(
     headline: str, texts: list[str], notice: str, times: int
 ) -> None:

@@ -10,8 +10,9 @@ from db.chat.events import Inbox
 from db.pool import Database
 from engine.errors import StorageError, StorageUnreachable
 from tests.bot.conversing import Bot
-from tests.bot.telegram.serving import Start, running, until
+from tests.bot.telegram.serving import Start, running
 from tests.fakes.telegram import Chat, TelegramServer, User
+from tests.patience import until
 
 
 def webhook() -> dict[str, object]:

@@ -61,7 +61,6 @@ class Browser:
             self.complaints.append(values["entry"]["text"])
 
     async def call(self, method: str, **values: object) -> Any:
-        """Call a method of the protocol."""
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": values})
@@ -170,7 +169,6 @@ async def browsing(program: str) -> AsyncIterator[Browser]:
 
 
 async def _tab(session: aiohttp.ClientSession, note: Path) -> str:
-    """Return the address of the first tab."""
     async with asyncio.timeout(PATIENCE):
         while not note.exists() or not (port := note.read_text().split("\n")[0]):  # noqa: ASYNC110 - a file tells nobody
             await asyncio.sleep(0.05)

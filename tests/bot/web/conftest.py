@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from tests.bot.web.browser import Visit, browsing
-from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.stage import WebStage, judging, web_stage
 from tests.bot.web.test_service import served
 from tests.fakes.model import ModelServer, scoring
 from tests.programs import require_program
@@ -34,26 +34,34 @@ def _routes_described_once() -> Iterator[None]:
 
 
 @pytest.fixture
+async def web(database_url: str) -> AsyncIterator[WebStage]:
+    """A page over a database without a corpus."""
+    async with web_stage(database_url) as stage:
+        yield stage
+
+
+@pytest.fixture
 async def demo_web(demo: str) -> AsyncIterator[WebStage]:
     """The bundled corpus."""
-    async with web_stage({"DATABASE_URL": demo}) as stage:
+    async with web_stage(demo) as stage:
         yield stage
 
 
 @pytest.fixture
 async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
     """Eight tweets about coffee."""
-    async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+    async with web_stage(coffee_url) as stage:
         yield stage
 
 
 @pytest.fixture
 async def judged_web(coffee_url: str) -> AsyncIterator[WebStage]:
     """Tweets about coffee, all of which foretold any headline."""
-    async with ModelServer([scoring(lambda _headline, _candidate: 6)]) as model:
-        environ = {"PRESAGIO_LLM__BASE_URL": model.base_url, "PRESAGIO_WEB__JUDGE": "true"}
-        async with web_stage(environ | {"DATABASE_URL": coffee_url}) as stage:
-            yield stage
+    async with (
+        ModelServer([scoring(lambda _headline, _candidate: 6)]) as model,
+        web_stage(judging(coffee_url, model)) as stage,
+    ):
+        yield stage
 
 
 @pytest.fixture
@@ -67,8 +75,7 @@ async def stage(coffee_url: str) -> AsyncIterator[Stage]:
 async def visit(coffee_url: str) -> AsyncIterator[Visit]:
     """A visit that ends without a complaint of the browser, and without another server asked."""
     program = require_program("chromium")
-    environ = {"DATABASE_URL": coffee_url}
-    async with served(environ) as one, browsing(program) as browser:
+    async with served(coffee_url) as one, browsing(program) as browser:
         await browser.look_like(width=1280, height=900)
         yield Visit(browser, one.service.address)
         own = (one.service.address, "data:", "about:")

@@ -20,6 +20,7 @@ from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
+from tests.fakes.model import ModelServer
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ADDRESS = "http://localhost:8080"
@@ -57,8 +58,17 @@ class WebStage:
         return " ".join(filter(None, (body["message"], body["fix"])))
 
 
+def judging(url: str, model: ModelServer) -> dict[str, str]:
+    """Settings by which everybody is judged for."""
+    return {
+        "DATABASE_URL": url,
+        "PRESAGIO_LLM__BASE_URL": model.base_url,
+        "PRESAGIO_LLM__RETRIES": "0",
+        "PRESAGIO_WEB__JUDGE": "true",
+    }
+
+
 def speaking(key: str) -> dict[str, str]:
-    """Headers that hold a key."""
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -71,17 +81,20 @@ async def read(app: App, text: str, *, now: datetime) -> Headline:
 
 @asynccontextmanager
 async def web_stage(
-    environ: Mapping[str, str],
+    environ: Mapping[str, str] | str,
     *,
     now: Callable[[], datetime] = lambda: NOW,
     client: tuple[str, int] = ("192.0.2.7", 4321),
     patience: float = 60.0,
+    **web: Any,
 ) -> AsyncIterator[WebStage]:
-    """Lend the web adapter of an app with these variables.
+    """Lend the web adapter of an app on a database or by variables, with these settings of it.
 
     Pages wait for a model for as long as `patience` says, so that what they show hangs on no clock.
     """
-    settings = load_settings(environ=environ)
+    variables = {"DATABASE_URL": environ} if isinstance(environ, str) else environ
+    named = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
+    settings = load_settings(environ={**variables, **named})
     async with open_app(settings, progress=print) as opened, AsyncExitStack() as stack:
         stack.enter_context(patch("bot.web.visitor.read_pasted", read))
         metrics = Metrics()

@@ -58,7 +58,7 @@ async def test_pages_being_judged_or_composed_have_no_accessibility_violation(
         for model, look in ((judge, _watch_judging), (writer, _have_written)):
             environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
             async with (
-                served(environ, patience="0.1", judge="true") as service,
+                served(environ, patience=0.1, judge="true") as service,
                 browsing(program) as browser,
             ):
                 visit = Visit(browser, service.service.address)

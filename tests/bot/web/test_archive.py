@@ -1,6 +1,5 @@
 """The pages of an archive: what they list, in which order, and how one leads to the next."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,11 +8,10 @@ import pytest
 
 from bot.web.browsing import ON_A_PAGE
 from bot.web.rendering import archived_address, link_pieces
-from db.pool import Database
 from engine.corpora import Document
 from engine.values import Flag, Kind
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.stage import WebStage
 from tests.bot.web.test_pages import one, read, texts
 from tests.db.loading import document, load
 
@@ -37,12 +35,9 @@ QUOTES = ".entries blockquote"
 
 
 @pytest.fixture
-async def archive(database_url: str) -> AsyncIterator[WebStage]:
-    database = await Database.open(database_url)
-    await load(database, "ana", DOCUMENTS)
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        yield stage
+async def archive(web: WebStage) -> WebStage:
+    await load(web.app.database, "ana", DOCUMENTS)
+    return web
 
 
 async def quotes(stage: WebStage, path: str, **asked: object) -> list[str]:
@@ -92,10 +87,9 @@ async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> No
     assert "90 reactions" in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
 
 
-async def test_this_day_shows_the_best_text_of_each_year(database_url: str) -> None:
+async def test_this_day_shows_the_best_text_of_each_year(web: WebStage) -> None:
     day, hour = datetime(2016, 6, 1, 8, tzinfo=UTC), timedelta(hours=1)
-    database = await Database.open(database_url)
-    await load(database, "ana", [
+    await load(web.app.database, "ana", [
         dated(1, "Quiet", day),
         dated(2, "Loud", day + hour, engagement=9),
         dated(3, "RT @bob: Louder", day + 2 * hour, engagement=99, flags=Flag.REPOST),
@@ -103,61 +97,50 @@ async def test_this_day_shows_the_best_text_of_each_year(database_url: str) -> N
         dated(5, "Alone", day.replace(year=2018)),
         dated(6, "Another day", day + 24 * hour),
     ])  # fmt: skip
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        page = read(await stage.get("/corpora/ana/on-this-day"))
-        for path in ("/", "/corpora/ana"):
-            assert "Loud" in texts(read(await stage.get(path)), "blockquote"), path
-        link = one(page, ".texts + .meta a")
-        rest = read(await stage.get(str(link.attributes["href"])))
+    page = read(await web.get("/corpora/ana/on-this-day"))
+    for path in ("/", "/corpora/ana"):
+        assert "Loud" in texts(read(await web.get(path)), "blockquote"), path
+    link = one(page, ".texts + .meta a")
+    rest = read(await web.get(str(link.attributes["href"])))
     assert texts(page, QUOTES) == ["Loud", "Alone"]
     assert texts(page, "h2.day") == ["2016", "2018"]
     assert link.text() == "3 more posts of that day"
     assert len(texts(rest, QUOTES)) == 4
 
 
-async def test_replies_to_others_are_folded_below_their_day(database_url: str) -> None:
-    database = await Database.open(database_url)
-    await load(database, "ana", [
+async def test_replies_to_others_are_folded_below_their_day(web: WebStage) -> None:
+    await load(web.app.database, "ana", [
         dated(1, "@bob No", JULY, flags=Flag.REPLY),
         dated(2, "To all", JULY + timedelta(hours=1)),
         dated(3, "@eve Yes", JULY + timedelta(hours=2), flags=Flag.REPLY),
     ])  # fmt: skip
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        page = read(await stage.get("/corpora/ana/2016/07"))
+    page = read(await web.get("/corpora/ana/2016/07"))
     assert texts(page, QUOTES) == ["To all", "@bob No", "@eve Yes"]
     assert texts(page, "details.replies:not([open]) > summary") == ["2 replies"]
     assert len(page.css("details.replies blockquote")) == 2
 
 
-async def test_years_without_texts_take_no_row(database_url: str) -> None:
-    database = await Database.open(database_url)
+async def test_years_without_texts_take_no_row(web: WebStage) -> None:
     years = [dated(year, "Something", JULY.replace(year=year)) for year in (1816, 2016)]
-    await load(database, "ana", years)
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        page = read(await stage.get("/corpora/ana"))
+    await load(web.app.database, "ana", years)
+    page = read(await web.get("/corpora/ana"))
     assert texts(page, ".months tbody th") == ["1816", "2016"]
 
 
-async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(database_url: str) -> None:
-    database = await Database.open(database_url)
-    await load(database, "ana", [
+async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(web: WebStage) -> None:
+    await load(web.app.database, "ana", [
         dated(number, f"Text {number}", JULY + timedelta(minutes=number))
         for number in range(ON_A_PAGE + 5)
     ])  # fmt: skip
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        first = read(await stage.get("/corpora/ana/2016/07"))
-        link = str(one(first, ".actions a[rel~=next]").attributes["href"])
-        second = read(await stage.get(link))
-        assert texts(first, QUOTES) == [f"Text {number}" for number in range(ON_A_PAGE)]
-        assert texts(second, QUOTES) == [f"Text {ON_A_PAGE + number}" for number in range(5)]
-        assert not second.css(".actions a[rel~=next]")
-        assert one(second, ".actions a[rel~=prev]").attributes["href"] == "/corpora/ana/2016/07"
-        for strange in ("0", "-1", "x", "99999", "9" * 40):
-            assert (await stage.get("/corpora/ana/2016/07", page=strange)).status_code == 200
+    first = read(await web.get("/corpora/ana/2016/07"))
+    link = str(one(first, ".actions a[rel~=next]").attributes["href"])
+    second = read(await web.get(link))
+    assert texts(first, QUOTES) == [f"Text {number}" for number in range(ON_A_PAGE)]
+    assert texts(second, QUOTES) == [f"Text {ON_A_PAGE + number}" for number in range(5)]
+    assert not second.css(".actions a[rel~=next]")
+    assert one(second, ".actions a[rel~=prev]").attributes["href"] == "/corpora/ana/2016/07"
+    for strange in ("0", "-1", "x", "99999", "9" * 40):
+        assert (await web.get("/corpora/ana/2016/07", page=strange)).status_code == 200
 
 
 async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebStage) -> None:
@@ -191,32 +174,19 @@ async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStag
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/2016",
-        "/2016/13",
-        "/2016/0",
-        "/2016/8",
-        "/2015/7",
-        "/0/1",
-        "/9999/1",
-        "/99999999999/1",
-        "/nothing",
-    ],
+    ["/2016", "/2016/13", "/2016/0", "/2016/8", "/0/1", "/9999/1", "/99999999999/1", "/nothing"],
 )
 async def test_invalid_month_is_not_found(archive: WebStage, path: str) -> None:
     assert (await archive.get(f"/corpora/ana{path}")).status_code == 404
 
 
-async def test_private_archives_are_not_walked_through(database_url: str) -> None:
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
-        await fill(stage.app.database, "open", Kind.TWEETS, [text_of("1", "tea")])
-        for path in ("", "/2012/3", "/on-this-day", "/most-liked"):
-            assert (await stage.get(f"/corpora/diary{path}")).status_code == 404, path
-        listed = await stage.get("/corpora")
-        assert "diary" not in listed.text
-        when = one(read(listed), ".voices .meta").text()
-        assert " – " not in when, "a single text has one date"
+async def test_private_archives_are_not_walked_through(web: WebStage) -> None:
+    await fill(web.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
+    await fill(web.app.database, "open", Kind.TWEETS, [text_of("1", "tea")])
+    for path in ("", "/2012/3", "/on-this-day", "/most-liked"):
+        assert (await web.get(f"/corpora/diary{path}")).status_code == 404, path
+    when = one(read(await web.get("/corpora")), ".voices .meta").text()
+    assert " – " not in when, "a single text has one date"
 
 
 X = "https://x.com/ana/status/1"

@@ -14,14 +14,13 @@ from bot.replies.find import brief_find_reply, find_reply
 from bot.replies.prophecy import prophecy_reply
 from bot.slack.render import render_blocks
 from bot.telegram.render import render_messages
-from db.pool import Database
 from engine.posting.delivery import SelectedFind
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 from engine.values import Flag, Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import NOW, WebStage, web_stage
+from tests.bot.web.stage import NOW, WebStage, judging, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
 from tests.db.loading import document, load
@@ -47,26 +46,25 @@ class TestCorpora:
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
     async def test_lately_foretold_lists_posts_newest_first_with_author_and_text(
-        self, database_url: str
+        self, web: WebStage
     ) -> None:
-        async with web_stage({"DATABASE_URL": database_url}) as stage:
-            chosen: Sequence[SelectedFind] = await posted(stage.app.database, 2)
-            await filled(stage.app.database, chosen, author="mara")
-            titles = [f"{pick.find.story.title}" for pick in reversed(chosen)]
-            for path in ("/", "/corpora/demo"):
-                page = read(await stage.get(path))
-                assert texts(page, "#lately") == ["Lately foretold"], path
-                assert texts(page, ".story") == titles
-                assert "@mara" in texts(page, ".leads .meta")[0]
-                assert say_years(10, 11) in " ".join(texts(page, ".lead-time"))
-                document = read(await stage.get(href(page, "a[href^='/documents/']")))
-                assert texts(document, ".alone h1") == texts(page, "blockquote")[:1]
-                assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
-            corpus = read(await stage.get("/corpora/demo"))
-            assert not corpus.css(".examples"), "what was foretold is example enough"
-            assert texts(read(await stage.get("/ask")), ".examples a") == [
-                f"What was said about “{pick.find.story.text}”?" for pick in reversed(chosen)
-            ]
+        chosen: Sequence[SelectedFind] = await posted(web.app.database, 2)
+        await filled(web.app.database, chosen, author="mara")
+        titles = [f"{pick.find.story.title}" for pick in reversed(chosen)]
+        for path in ("/", "/corpora/demo"):
+            page = read(await web.get(path))
+            assert texts(page, "#lately") == ["Lately foretold"], path
+            assert texts(page, ".story") == titles
+            assert "@mara" in texts(page, ".leads .meta")[0]
+            assert say_years(10, 11) in " ".join(texts(page, ".lead-time"))
+            document = read(await web.get(href(page, "a[href^='/documents/']")))
+            assert texts(document, ".alone h1") == texts(page, "blockquote")[:1]
+            assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
+        corpus = read(await web.get("/corpora/demo"))
+        assert not corpus.css(".examples"), "what was foretold is example enough"
+        assert texts(read(await web.get("/ask")), ".examples a") == [
+            f"What was said about “{pick.find.story.text}”?" for pick in reversed(chosen)
+        ]
 
 
 class TestDocuments:
@@ -84,34 +82,32 @@ class TestDocuments:
         assert not links
 
 
-async def test_quote_repost_and_reply_labels_are_shown_on_every_page(database_url: str) -> None:
+async def test_quote_repost_and_reply_labels_are_shown_on_every_page(web: WebStage) -> None:
     said = [
         text_of("1", '"@fan: The coffee is great!" Thanks.', days_ago=3003, flags=Flag.QUOTE),
         text_of("2", "RT @swan: Coffee for all.", days_ago=3002, flags=Flag.REPOST),
         text_of("3", "@bob No coffee today.", days_ago=3001, flags=Flag.REPLY),
     ]
     marks = ["quote", "repost", "reply"]
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        await fill(stage.app.database, "fans", Kind.TWEETS, said)
-        asked = read(await stage.get("/ask", question="What is said about coffee?"))
-        assert sorted(texts(asked, ".entries .label")) == sorted(marks)
-        listed = read(await stage.get("/search", q="coffee", sort="date"))
-        assert texts(listed, ".entries .label") == marks
-        page = read(await stage.get("/documents/fans/2"))
-        assert texts(page, ".alone .label") == ["repost"]
-        assert texts(page, ".neighbours .label") == ["quote", "reply"]
+    await fill(web.app.database, "fans", Kind.TWEETS, said)
+    asked = read(await web.get("/ask", question="What is said about coffee?"))
+    assert sorted(texts(asked, ".entries .label")) == sorted(marks)
+    listed = read(await web.get("/search", q="coffee", sort="date"))
+    assert texts(listed, ".entries .label") == marks
+    page = read(await web.get("/documents/fans/2"))
+    assert texts(page, ".alone .label") == ["repost"]
+    assert texts(page, ".neighbours .label") == ["quote", "reply"]
 
 
 @pytest.mark.parametrize("url", ["http://[bad", "https://a℀b.org/x", "http://a:99999/"])
-async def test_a_text_with_a_bad_address_is_shown_everywhere(database_url: str, url: str) -> None:
+async def test_a_text_with_a_bad_address_is_shown_everywhere(web: WebStage, url: str) -> None:
     """Which an older version stored."""
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        bad = text_of("1", "Coffee https://[ at @ana", days_ago=3000, url=url)
-        await fill(stage.app.database, "fans", Kind.SOCIAL, [bad])
-        for path in ("/documents/fans/1", "/corpora/fans", "/search", "/api/search"):
-            assert (await stage.get(path, q="coffee")).status_code == 200, path
-        answer = await stage.get("/ask", question="What about coffee?")
-        assert answer.status_code == 200 and "Coffee" in answer.text
+    bad = text_of("1", "Coffee https://[ at @ana", days_ago=3000, url=url)
+    await fill(web.app.database, "fans", Kind.SOCIAL, [bad])
+    for path in ("/documents/fans/1", "/corpora/fans", "/search", "/api/search"):
+        assert (await web.get(path, q="coffee")).status_code == 200, path
+    answer = await web.get("/ask", question="What about coffee?")
+    assert answer.status_code == 200 and "Coffee" in answer.text
 
 
 class TestExamples:
@@ -128,30 +124,28 @@ class TestExamples:
                 assert read(answered).css("#hit-1"), link
 
     async def test_page_does_not_wait_for_all_examples_to_be_tried(
-        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+        self, web: WebStage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("bot.web.examples._PATIENCE", 0.0)
-        async with web_stage({"DATABASE_URL": database_url}) as stage:
-            await fill(
-                stage.app.database,
-                "mine",
-                Kind.TWEETS,
-                [
-                    text_of("1", "Coffee prices hit a record high", days_ago=4000),
-                    text_of("2", "New tariffs raise prices for consumers", days_ago=4000),
-                ],
-            )
-            shown = [texts(read(await stage.get("/")), ".examples a") for _ in range(12)]
+        await fill(
+            web.app.database,
+            "mine",
+            Kind.TWEETS,
+            [
+                text_of("1", "Coffee prices hit a record high", days_ago=4000),
+                text_of("2", "New tariffs raise prices for consumers", days_ago=4000),
+            ],
+        )
+        shown = [texts(read(await web.get("/")), ".examples a") for _ in range(12)]
         assert [len(one) for one in shown] == sorted(len(one) for one in shown)
         assert shown[0] == ["Coffee prices hit a record high"]
         assert set(shown[-1][:2]) == {
             "Coffee prices hit a record high", "New tariffs raise prices for consumers"
         }  # fmt: skip
 
-    async def test_an_empty_corpus_has_none(self, database_url: str) -> None:
-        async with web_stage({"DATABASE_URL": database_url}) as stage:
-            await fill(stage.app.database, "demo", Kind.TWEETS, [])
-            assert not read(await stage.get("/")).css(".examples")
+    async def test_an_empty_corpus_has_none(self, web: WebStage) -> None:
+        await fill(web.app.database, "demo", Kind.TWEETS, [])
+        assert not read(await web.get("/")).css(".examples")
 
 
 class TestMore:
@@ -175,14 +169,11 @@ class TestQuestions:
 
     async def test_an_answer_of_a_model_cites_its_sources(self, coffee_url: str) -> None:
         said = '{"claims":[{"text":"It is dear.","sources":[1]}]}'
-        async with ModelServer([answer(said)]) as model:
-            environ = {
-                "DATABASE_URL": coffee_url,
-                "PRESAGIO_LLM__BASE_URL": model.base_url,
-                "PRESAGIO_WEB__JUDGE": "true",
-            }
-            async with web_stage(environ) as stage:
-                page = read(await stage.get("/ask", question="What was said about coffee?"))
+        async with (
+            ModelServer([answer(said)]) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+        ):
+            page = read(await stage.get("/ask", question="What was said about coffee?"))
         assert texts(page, ".answer p") == ["It is dear. [1]"]
         assert href(page, ".cite") == f"#{one(page, '.entries li').attributes['id']}"
 
@@ -226,43 +217,37 @@ async def test_pages_of_the_bundled_corpus_are_light(demo_web: WebStage, path: s
     assert 500 < int(answered.headers["content-length"]) < 60_000
 
 
-async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(database_url: str) -> None:
+async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(web: WebStage) -> None:
     said = [
         text_of("1", "The coffee was cold.", days_ago=3003),
         replace(text_of("2", "No coffee for the crew."), created_at=None),
     ]
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        await fill(stage.app.database, "books", Kind.PUBLISHED, said)
-        page = read(await stage.get("/documents/books/2"))
-        assert texts(page, ".alone .kick")[0].endswith("Without a date")
-        assert not page.css("time") and not page.css(".neighbours a")
-        listed = read(await stage.get("/search", q="coffee", sort="date"))
-        assert len(texts(listed, ".entries li")) == 2
-        assert texts(listed, ".entries .meta")[-1].startswith("Without a date")
-        asked = read(await stage.get("/ask", question="What about coffee for the crew?"))
-        assert "Without a date" in " ".join(texts(asked, ".entries .meta"))
-        assert (await stage.json("/api/documents/books/2"))["created_at"] is None
+    await fill(web.app.database, "books", Kind.PUBLISHED, said)
+    page = read(await web.get("/documents/books/2"))
+    assert texts(page, ".alone .kick")[0].endswith("Without a date")
+    assert not page.css("time") and not page.css(".neighbours a")
+    listed = read(await web.get("/search", q="coffee", sort="date"))
+    assert len(texts(listed, ".entries li")) == 2
+    assert texts(listed, ".entries .meta")[-1].startswith("Without a date")
+    asked = read(await web.get("/ask", question="What about coffee for the crew?"))
+    assert "Without a date" in " ".join(texts(asked, ".entries .meta"))
+    assert (await web.json("/api/documents/books/2"))["created_at"] is None
 
 
-async def test_a_text_that_is_found_by_its_picture_shows_the_description(
-    database_url: str,
-) -> None:
-    database = await Database.open(database_url)
+async def test_a_text_that_is_found_by_its_picture_shows_the_description(web: WebStage) -> None:
     seen = document("1", "Look at this. A grey heron on the quay", shown="Look at this.")
-    await load(database, "demo", [replace(seen, meta={"beside": ["image: A grey heron"]})])
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        [hit] = (await stage.json("/api/find", q="heron"))["hits"]
-        assert (hit["text"], hit["beside"]) == ("Look at this.", ["image: A grey heron"])
-        for language, said in (("en", "[picture: A grey heron]"), ("es", "[imagen: A grey heron]")):
-            page = read(await stage.get("/documents/demo/1", lang=language))
-            assert said in one(page, ".alone").text()
-            assert said not in one(page, ".alone h1").text()
-        found = await find(stage.app, "heron", corpus="demo")
-        prophecy = await stage.app.prophesy(
-            SearchRequest(headline=read_headline("Grey heron lands on quay"), limit=3, now=NOW),
-            corpus="demo",
-        )
+    await load(web.app.database, "demo", [replace(seen, meta={"beside": ["image: A grey heron"]})])
+    [hit] = (await web.json("/api/find", q="heron"))["hits"]
+    assert (hit["text"], hit["beside"]) == ("Look at this.", ["image: A grey heron"])
+    for language, said in (("en", "[picture: A grey heron]"), ("es", "[imagen: A grey heron]")):
+        page = read(await web.get("/documents/demo/1", lang=language))
+        assert said in one(page, ".alone").text()
+        assert said not in one(page, ".alone h1").text()
+    found = await find(web.app, "heron", corpus="demo")
+    prophecy = await web.app.prophesy(
+        SearchRequest(headline=read_headline("Grey heron lands on quay"), limit=3, now=NOW),
+        corpus="demo",
+    )
     for reply in (
         find_reply(found, words_for("en")),
         brief_find_reply(found, words_for("en"), longest=280),

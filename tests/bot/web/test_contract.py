@@ -4,6 +4,7 @@ import asyncio
 import os
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -61,6 +62,8 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
         *("search", "find", "prophecy", "ask", "compose", "corpora", "documents", "document"),
         *("clear_vectors", "reload_settings", "healthz", "readyz", "metrics"),
     }
+    composed = documented["/api/compose", "post"]["200"]["content"]
+    assert set(composed) == {"application/json", "text/event-stream"}
     for responses in documented.values():
         for status, response in responses.items():
             if status != "200":
@@ -96,7 +99,7 @@ async def test_fuzzed_requests_get_only_documented_responses(
     database = await Database.open(coffee_url)
     await load_texts(database, "second", ["coffee by the sea"])
     await database.close()
-    rates = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
+    rates: dict[str, Any] = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
     async with (
         ModelServer([JudgeAndWriter(scoring(judged_by_words))]) as model,
         served({**environ, "PRESAGIO_LLM__BASE_URL": model.base_url}, **rates) as one,

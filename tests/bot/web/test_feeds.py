@@ -1,11 +1,10 @@
 """The feeds of what was posted, as feed readers read them."""
 
 import html
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import feedparser
-import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
@@ -17,17 +16,11 @@ from engine.posting.delivery import PostingMode, SelectedFind
 from engine.values import Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.stage import ADDRESS, WebStage
 from tests.bot.web.test_pages import one, texts
-from tests.db.news import MINUTE, NOW, configured, decide_instant, some_chosen, subscribed
+from tests.db.news import MINUTE, NOW, decide_instant, some_chosen, subscribed
 
 FEED = "application/atom+xml"
-
-
-@pytest.fixture
-async def web(database_url: str) -> AsyncIterator[WebStage]:
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        yield stage
 
 
 async def posted(
@@ -130,13 +123,6 @@ async def test_a_text_that_was_removed_is_not_shown(web: WebStage) -> None:
     assert [item["title"] for item in feed["items"]] == [f"{chosen[0].find.story.text}!"]
 
 
-async def test_posts_from_hidden_corpora_are_not_listed(web: WebStage) -> None:
-    await filled(web.app.database, await posted(web.app.database, 1), Kind.PERSONAL)
-    assert (await web.json("/feed.json"))["items"] == []
-    hidden = await web.get("/feed.xml", corpus="demo")
-    assert hidden.status_code == 404
-
-
 async def test_a_corpus_may_be_asked_for(web: WebStage) -> None:
     await filled(web.app.database, await posted(web.app.database, 1))
     await fill(web.app.database, "other", Kind.TWEETS, [text_of("1", "Nothing")])
@@ -145,12 +131,6 @@ async def test_a_corpus_may_be_asked_for(web: WebStage) -> None:
     assert (other["title"], other["items"]) == ("Presagio · other", [])
     assert other["feed_url"] == f"{ADDRESS}/feed.json?corpus=other"
     assert (await web.get("/feed.xml", corpus="none")).status_code == 404
-
-
-async def test_headlines_from_feeds_of_one_chat_are_not_listed(web: WebStage) -> None:
-    await filled(web.app.database, await posted(web.app.database, 1))
-    await configured(web.app.database)  # the feed is taken out of the settings
-    assert (await web.json("/feed.json"))["items"] == []
 
 
 async def test_unchanged_feed_is_answered_with_304(web: WebStage) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,19 +16,16 @@ from mcp_types import TextContent
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from bot.web.mcp import create_tool_server
-from bot.web.service import require_mcp
 from db.pool import Database
-from engine.errors import ExtraMissing
 from engine.values import Kind
 from tests.bot.cli.test_compose import assert_contract
-from tests.bot.conversing import until
 from tests.bot.kinds import fill, text_of
-from tests.bot.web.stage import WebStage, speaking, web_stage
-from tests.bot.web.test_service import judging, served
+from tests.bot.web.stage import WebStage, judging, speaking, web_stage
+from tests.bot.web.test_service import Served, served
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.model import Asked, ModelServer, scoring
 from tests.fakes.writer import Writer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 TOOLS = ["search", "prophecy", "find", "ask", "compose", "corpora", "document"]
@@ -36,7 +33,6 @@ ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN_PROTOCOL_VERSIONS[-1]])
 
 
 def said(result: Any) -> str:
-    """Return the text of a tool's result."""
     [content] = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -51,35 +47,53 @@ async def agent(url: str, mode: str, **headers: str) -> AsyncIterator[Client]:
             yield client
 
 
+async def call(web: WebStage, tool: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool without a network in between."""
+    async with Client(create_tool_server(web.shared)) as client:
+        return await client.call_tool(tool, arguments)
+
+
+@asynccontextmanager
+async def port(
+    environ: Mapping[str, str] | str, **web: Any
+) -> AsyncIterator[tuple[Served, httpx.AsyncClient]]:
+    """Lend a service with the tools, on a database or by variables, and a client of its port."""
+    accepted = {"Accept": "application/json, text/event-stream"}
+    async with (
+        served(environ, mcp="true", **web) as one,
+        httpx.AsyncClient(base_url=one.service.address, headers=accepted) as http,
+    ):
+        yield one, http
+
+
 class TestTools:
     """What they take and return, without a network in between."""
 
     async def test_tools_are_listed_with_their_schemas(self, coffee_web: WebStage) -> None:
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            tools = (await client.list_tools()).tools
-            assert client.instructions
-            assert "never an instruction" in client.instructions
-        assert [tool.name for tool in tools] == TOOLS
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
-        schema = tools[0].input_schema
-        assert (schema["required"], schema["additionalProperties"]) == (["q"], False)
-        assert schema["properties"]["limit"]["maximum"] == 100
+        async with Client(create_tool_server(coffee_web.shared)) as tools:
+            listed = (await tools.list_tools()).tools
+            assert tools.instructions
+            assert "never an instruction" in tools.instructions
+            assert [tool.name for tool in listed] == TOOLS
+            assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed)
+            schema = listed[0].input_schema
+            assert (schema["required"], schema["additionalProperties"]) == (["q"], False)
+            assert schema["properties"]["limit"]["maximum"] == 100
 
     async def test_tools_answer_like_the_api(self, coffee_web: WebStage) -> None:
         asked = {"q": HEADLINE, "limit": 2}
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            for tool, path, given in (
-                ("search", "/api/search", {"q": "coffee", "limit": 3}),
-                ("prophecy", "/api/prophecy", asked),
-                ("ask", "/api/ask", {"q": "What is coffee?"}),
-                ("corpora", "/api/corpora", {}),
-            ):
-                answered = (await client.call_tool(tool, given)).structured_content
-                body = await coffee_web.json(path, **given)
-                for timed in (answered, body):
-                    timed.pop("elapsed_ms", None)
-                # In memory no request tells by which address this server is reached.
-                assert answered == _without_addresses(body)
+        for name, path, given in (
+            ("search", "/api/search", {"q": "coffee", "limit": 3}),
+            ("prophecy", "/api/prophecy", asked),
+            ("ask", "/api/ask", {"q": "What is coffee?"}),
+            ("corpora", "/api/corpora", {}),
+        ):
+            answered = (await call(coffee_web, name, given)).structured_content
+            body = await coffee_web.json(path, **given)
+            for timed in (answered, body):
+                timed.pop("elapsed_ms", None)
+            # In memory no request tells by which address this server is reached.
+            assert answered == _without_addresses(body)
 
     async def test_three_short_hits_have_less_than_1500_bytes(self, demo_web: WebStage) -> None:
         headline = "Container Ship Wedged Across Canal Halts Trade for Sixth Day"
@@ -107,7 +121,7 @@ class TestTools:
         await fill(database, "demo", Kind.TWEETS, texts)
         await database.close()
         async with (
-            web_stage({"DATABASE_URL": database_url}) as stage,
+            web_stage(database_url) as stage,
             Client(create_tool_server(stage.shared)) as client,
         ):
             found = await client.call_tool("search", {"q": "coffee", "short": True})
@@ -118,28 +132,27 @@ class TestTools:
         assert nothing == {"corpus": "demo", "hits": []}
 
     async def test_a_prompt_asks_what_foretold_a_headline(self, coffee_web: WebStage) -> None:
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            [prompt] = (await client.list_prompts()).prompts
+        async with Client(create_tool_server(coffee_web.shared)) as tools:
+            [prompt] = (await tools.list_prompts()).prompts
             assert prompt.arguments is not None
             assert [(each.name, each.required) for each in prompt.arguments] == [
                 ("headline", True), ("corpus", False)
             ]  # fmt: skip
             asked = {"headline": HEADLINE, "corpus": "demo"}
-            [message] = (await client.get_prompt(prompt.name, asked)).messages
+            [message] = (await tools.get_prompt(prompt.name, asked)).messages
             assert isinstance(message.content, TextContent)
             for part in (HEADLINE, "`prophecy`", "corpus=demo", "nothing foretold it"):
                 assert part in message.content.text
             for name, given in ((prompt.name, {}), (prompt.name, {"headline": " "}), ("x", asked)):
                 with pytest.raises(MCPError):
-                    await client.get_prompt(name, given)
+                    await tools.get_prompt(name, given)
 
     async def test_a_text_found_can_be_read_whole(self, coffee_web: WebStage) -> None:
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            found = await client.call_tool("find", {"query": "coffee -prices", "limit": 1})
-            [hit] = found.structured_content["hits"]
-            assert json.loads(said(found)) == found.structured_content
-            asked = {"corpus": "demo", "id": hit["id"]}
-            read = (await client.call_tool("document", asked)).structured_content
+        found = await call(coffee_web, "find", {"query": "coffee -prices", "limit": 1})
+        [hit] = found.structured_content["hits"]
+        assert json.loads(said(found)) == found.structured_content
+        asked = {"corpus": "demo", "id": hit["id"]}
+        read = (await call(coffee_web, "document", asked)).structured_content
         assert read["text"] in TWEETS
 
     @pytest.mark.parametrize(
@@ -157,8 +170,7 @@ class TestTools:
     async def test_a_mistake_is_told_to_the_agent(
         self, coffee_web: WebStage, tool: str, arguments: dict[str, Any], expected: str
     ) -> None:
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            answered = await client.call_tool(tool, arguments)
+        answered = await call(coffee_web, tool, arguments)
         assert answered.is_error
         assert said(answered).startswith(expected)
 
@@ -171,8 +183,7 @@ class TestTools:
         self, coffee_web: WebStage
     ) -> None:
         await coffee_web.app.database.close()
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            answered = await client.call_tool("corpora")
+        answered = await call(coffee_web, "corpora", {})
         assert answered.is_error
         assert said(answered) == "The database does not answer. Try again in a few minutes."
 
@@ -187,19 +198,13 @@ class TestTools:
         assert_contract(written)
         assert len(written["variants"]) == 2
 
-    async def test_no_tweet_is_written_without_a_model(self, coffee_web: WebStage) -> None:
-        async with Client(create_tool_server(coffee_web.shared)) as client:
-            refused = await client.call_tool("compose", {"prompt": "coffee"})
-        assert refused.is_error
-        assert said(refused).startswith("No language model is set up")
-
 
 class TestOverHttp:
     """The same at a path of the port, with the checks of the API."""
 
     @ERAS
     async def test_an_agent_lists_and_calls(self, coffee_url: str, mode: str) -> None:
-        async with served({"DATABASE_URL": coffee_url}, mcp="true") as one:
+        async with served(coffee_url, mcp="true") as one:
             address = one.service.address
             assert one.said[1] == f"Agents find their tools at {address}mcp"
             async with agent(address, mode) as client:
@@ -210,18 +215,6 @@ class TestOverHttp:
     async def test_mcp_over_http_is_disabled_by_default(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.client.post("/mcp", json={})
         assert answered.status_code == 404
-
-    async def test_a_key_is_needed_where_the_api_needs_one(self, coffee_url: str) -> None:
-        environ = {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "sesame"}
-        async with served(environ, mcp="true") as one, httpx.AsyncClient() as http:
-            address = one.service.address
-            for headers in ({}, speaking("wrong")):
-                refused = await http.post(f"{address}mcp", json={}, headers=headers)
-                assert refused.status_code == 401
-                assert refused.headers["www-authenticate"] == "Bearer"
-                assert refused.json()["fix"] == "Send the header: Authorization: Bearer KEY"
-            async with agent(address, "legacy", **speaking("sesame")) as client:
-                assert not (await client.call_tool("corpora")).is_error
 
     @ERAS
     async def test_a_model_is_asked_for_those_with_a_key(self, coffee_url: str, mode: str) -> None:
@@ -238,9 +231,8 @@ class TestOverHttp:
                         assert answered.structured_content["judged"] is judged
 
     async def test_expensive_tools_have_the_limit_of_the_api(self, coffee_url: str) -> None:
-        limits = {"mcp": "true", "answers_per_minute": "1"}
         async with (
-            served({"DATABASE_URL": coffee_url}, **limits) as one,
+            port(coffee_url, answers_per_minute="1") as (one, _),
             agent(one.service.address, "legacy") as client,
         ):
             asked = {"headline": HEADLINE}
@@ -249,55 +241,25 @@ class TestOverHttp:
             assert said(results[1]).startswith("Too many requests from this address. Wait ")
             assert not (await client.call_tool("corpora")).is_error
 
-    async def test_mcp_requests_are_rate_limited(self, coffee_url: str) -> None:
-        limits = {"mcp": "true", "requests_per_minute": "1"}
-        async with (
-            served({"DATABASE_URL": coffee_url}, **limits) as one,
-            httpx.AsyncClient() as http,
-        ):
-            answered = [await http.post(f"{one.service.address}mcp", json={}) for _ in range(2)]
-            assert answered[1].status_code == 429
-
-    async def test_mcp_requests_are_counted_in_metrics(self, coffee_url: str) -> None:
-        async with (
-            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
-            httpx.AsyncClient(base_url=one.service.address) as http,
-        ):
+    async def test_mcp_requests_are_rate_limited_and_counted(self, coffee_url: str) -> None:
+        async with port(coffee_url, requests_per_minute="2") as (_, http):
             await http.post("mcp", json={})
             figures = (await http.get("metrics")).text
             assert 'presagio_http_requests_total{route="/mcp",status="400"} 1.0' in figures
-
-    async def test_foreign_origins_and_hosts_are_refused(self, coffee_url: str) -> None:
-        async with (
-            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
-            httpx.AsyncClient() as http,
-        ):
-            address = f"{one.service.address}mcp"
-            foreign = await http.post(address, json={}, headers={"Origin": "https://evil.example"})
-            assert foreign.status_code == 403
-            rebound = await http.post(address, json={}, headers={"Host": "evil.example"})
-            assert rebound.status_code == 400
-            stream = await http.get(address, headers={"Accept": "text/event-stream"})
-            assert (stream.status_code, stream.headers["allow"]) == (405, "POST")
+            assert (await http.post("mcp", json={})).status_code == 429
 
     async def test_a_page_that_is_named_may_ask_from_a_browser(self, coffee_url: str) -> None:
         page = "https://agent.example"
-        async with (
-            served({"DATABASE_URL": coffee_url}, mcp="true", allow_origins=f'["{page}"]') as one,
-            httpx.AsyncClient(headers={"Origin": page}) as http,
-        ):
-            address = f"{one.service.address}mcp"
+        async with port(coffee_url, allow_origins=f'["{page}"]') as (_, http):
+            http.headers["Origin"] = page
             wanted = {
                 "Access-Control-Request-Method": "POST",
                 "Access-Control-Request-Headers": "content-type, mcp-protocol-version",
             }
-            allowed = await http.options(address, headers=wanted)
+            allowed = await http.options("mcp", headers=wanted)
             assert allowed.status_code == 200
             assert allowed.headers["access-control-allow-origin"] == page
-            accepted = {"Accept": "application/json, text/event-stream"}
-            hello = await http.post(
-                address, json=_message(1, "initialize", **_STRANGER), headers=accepted
-            )
+            hello = await http.post("mcp", json=_message(1, "initialize", **_STRANGER))
             assert hello.status_code == 200
 
     async def test_operator_fixes_are_not_shown_over_http(self, coffee_url: str) -> None:
@@ -340,29 +302,23 @@ class TestOverHttp:
                 assert not (await client.call_tool("corpora")).is_error
 
     async def test_handwritten_protocol_messages_are_served(self, coffee_url: str) -> None:
-        async with (
-            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
-            httpx.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http,
-        ):
-            address = f"{one.service.address}mcp"
-            hello = await http.post(address, json=_message(1, "initialize", **_STRANGER))
+        async with port(coffee_url) as (_, http):
+            hello = await http.post("mcp", json=_message(1, "initialize", **_STRANGER))
             assert _read(hello)["serverInfo"]["name"] == "presagio"
             assert "mcp-session-id" not in hello.headers
             ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            assert (await http.post(address, json=ready)).status_code == 202
+            assert (await http.post("mcp", json=ready)).status_code == 202
             asked = {"name": "find", "arguments": {"query": "coffee", "limit": 1}}
-            found = await http.post(address, json=_message(2, "tools/call", **asked))
+            found = await http.post("mcp", json=_message(2, "tools/call", **asked))
             assert _read(found)["structuredContent"]["counts"]["returned"] == 1
+            stream = await http.get("mcp")
+            assert (stream.status_code, stream.headers["allow"]) == (405, "POST")
 
     async def test_no_address_takes_room_from_others_by_opening_many(self, coffee_url: str) -> None:
-        unlimited = {"mcp": "true", "requests_per_minute": "-1"}
-        async with (
-            served({"DATABASE_URL": coffee_url}, **unlimited) as one,
-            httpx.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http,
-        ):
-            address, tasks = f"{one.service.address}mcp", len(asyncio.all_tasks())
+        async with port(coffee_url, requests_per_minute="-1") as (one, http):
+            tasks = len(asyncio.all_tasks())
             for number in range(600):
-                await http.post(address, json=_message(number, "initialize", **_STRANGER))
+                await http.post("mcp", json=_message(number, "initialize", **_STRANGER))
             async with agent(one.service.address, "legacy") as client:
                 assert not (await client.call_tool("corpora")).is_error
             await until(lambda: len(asyncio.all_tasks()) < tasks + 10)
@@ -380,16 +336,9 @@ def _message(number: int, method: str, **params: object) -> dict[str, object]:
 
 
 def _read(answered: httpx.Response) -> Any:
-    """Return the result in an answer, which is one event of a stream."""
     assert answered.status_code == 200, answered.text
     [data] = [line for line in answered.text.splitlines() if line.startswith("data: {")]
     return json.loads(data.removeprefix("data: "))["result"]
-
-
-def test_missing_mcp_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
-    with pytest.raises(ExtraMissing, match=r"\[mcp\]"):
-        require_mcp()
 
 
 def _without_addresses(answer: Any) -> Any:

@@ -1,6 +1,7 @@
 """Health, figures, and what admins may do."""
 
 import shutil
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from importlib.metadata import version
 
@@ -16,7 +17,7 @@ from db.model_cache import Ledger
 from engine.budget import BudgetSource
 from engine.errors import SettingsError
 from engine.values import Usage
-from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
+from tests.bot.web.stage import NOW, WebStage, judging, speaking, web_stage
 from tests.fakes.model import ModelServer, answer, failure, naming, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
@@ -62,28 +63,28 @@ class TestHealth:
 class TestMetrics:
     async def test_metrics_count_requests_searches_and_judgments(self, coffee_url: str) -> None:
         steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
-        async with ModelServer(steps, phrases=naming("quagga")) as model:
-            environ = {
-                "DATABASE_URL": coffee_url,
-                "PRESAGIO_LLM__BASE_URL": model.base_url,
-                "PRESAGIO_LLM__RETRIES": "0",
-                "PRESAGIO_WEB__JUDGE": "true",
-            }
-            async with web_stage(environ) as stage:
-                for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):
-                    await stage.json("/api/prophecy", headline=headline)
-                await stage.problem("/api/nowhere/secret", 404)
-                figures = await _figures(stage)
-        assert figures["presagio_searches_total", "found=something,mode=lexical"] == 4
-        assert figures["presagio_searches_total", "found=nothing,mode=lexical"] == 1
-        assert figures["presagio_judgments_total", "outcome=judged"] == 1
-        assert figures["presagio_judgments_total", "outcome=cached"] == 1
-        assert figures["presagio_judgments_total", "outcome=unjudged"] == 2
-        assert figures["presagio_expansions_total", "outcome=named"] == 4
-        assert figures["presagio_expansions_total", "outcome=cached"] == 1
-        stages = {"expand": 5, "terms": 5, "retrieve": 5, "judge": 4, "whole": 5}
-        for stage_name, times in stages.items():
-            assert figures["presagio_stage_seconds_count", f"stage={stage_name}"] == times
+        async with (
+            ModelServer(steps, phrases=naming("quagga")) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+        ):
+            for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):
+                await stage.json("/api/prophecy", headline=headline)
+            await stage.problem("/api/nowhere/secret", 404)
+            figures = await _figures(stage)
+        for name, counts in {
+            "presagio_searches_total": {
+                "found=something,mode=lexical": 4, "found=nothing,mode=lexical": 1
+            },
+            "presagio_judgments_total": {
+                "outcome=judged": 1, "outcome=cached": 1, "outcome=unjudged": 2
+            },
+            "presagio_expansions_total": {"outcome=named": 4, "outcome=cached": 1},
+            "presagio_stage_seconds_count": {
+                "stage=expand": 5, "stage=terms": 5, "stage=retrieve": 5, "stage=judge": 4,
+                "stage=whole": 5,
+            },
+        }.items():  # fmt: skip
+            assert {labels: figures[name, labels] for labels in counts} == counts
         assert figures["presagio_model_tokens_total", "kind=prompt"] >= 7000
         assert figures["presagio_model_cost_usd_total", ""] > 0
         assert figures["presagio_model_calls_total", "outcome=failed"] == 2
@@ -130,8 +131,7 @@ class TestMetrics:
 
     async def test_none_falls_at_midnight(self, coffee_url: str) -> None:
         now = NOW
-        environ = {"DATABASE_URL": coffee_url}
-        async with web_stage(environ, now=lambda: now) as stage:
+        async with web_stage(coffee_url, now=lambda: now) as stage:
             outcomes = JobOutcomes(stage.app.database)
             await outcomes.count("poll", RunOutcome.DONE, now=now)
             await Ledger(stage.app.database).record(
@@ -157,74 +157,74 @@ class TestAdmin:
     def environ(self, coffee_url: str) -> dict[str, str]:
         return {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k1", "WEB_ADMIN_KEYS": "boss"}
 
+    @pytest.fixture
+    async def stage(self, environ: dict[str, str]) -> AsyncIterator[WebStage]:
+        async with web_stage(environ) as stage:
+            yield stage
+
     @pytest.mark.parametrize(
         ("method", "path"),
         [("POST", "/api/admin/reload"), ("DELETE", "/api/admin/vectors?model=m")],
     )
     async def test_admin_paths_require_an_admin_key(
-        self, environ: dict[str, str], method: str, path: str
+        self, stage: WebStage, method: str, path: str
     ) -> None:
-        async with web_stage(environ) as stage:
-            for headers, status in (({}, 401), (speaking("k2"), 401), (speaking("k1"), 403)):
-                answered = await stage.client.request(method, path, headers=headers)
-                assert answered.status_code == status
+        for headers, status in (({}, 401), (speaking("k2"), 401), (speaking("k1"), 403)):
+            answered = await stage.client.request(method, path, headers=headers)
+            assert answered.status_code == status
 
     async def test_without_admin_keys_it_opens_to_nobody(self, coffee_web: WebStage) -> None:
         for headers in ({}, speaking(""), speaking("boss")):
             answered = await coffee_web.client.post("/api/admin/reload", headers=headers)
             assert answered.status_code == 401
 
-    async def test_vectors_of_a_model_go(self, environ: dict[str, str]) -> None:
-        async with web_stage(environ) as stage:
-            async with stage.app.database.connection() as connection:
-                number = await connection.fetchval(
-                    "INSERT INTO embedding_model (name, dimensions) VALUES ('old one', 3)"
-                    " RETURNING id"
-                )
-                await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
-            assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
-            status, body = await _clear(stage, "old one")
-            assert (status, body["message"]) == (409, "No vectors of a model 'old one' are kept.")
-            async with stage.app.database.connection() as connection:
-                table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
-            assert table is None
+    async def test_vectors_of_a_model_go(self, stage: WebStage) -> None:
+        async with stage.app.database.connection() as connection:
+            number = await connection.fetchval(
+                "INSERT INTO embedding_model (name, dimensions) VALUES ('old one', 3) RETURNING id"
+            )
+            await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
+        assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
+        status, body = await _clear(stage, "old one")
+        assert (status, body["message"]) == (409, "No vectors of a model 'old one' are kept.")
+        async with stage.app.database.connection() as connection:
+            table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
+        assert table is None
 
     async def test_settings_are_followed_as_far_as_that_needs_no_restart(
-        self, environ: dict[str, str]
+        self, stage: WebStage, environ: dict[str, str]
     ) -> None:
-        async with web_stage(environ) as stage:
-            hits = (await stage.client.get(_ASKED, headers=speaking("k1"))).json()["hits"]
-            assert len(hits) == 3
-            stage.settings = _with(
-                environ,
-                PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
-                PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
-                PRESAGIO_WEB__PORT="1234",
-            )
-            reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
-            assert reloaded.json() == {
-                "applied": ["search.minimum_lexical", "web.requests_per_minute"],
-                "needs_restart": ["web.port"],
-            }
-            fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
-            assert len(fewer.json()["hits"]) < 3
-            statuses = [
-                (await stage.client.get("/api/corpora", headers=speaking("k1"))).status_code
-                for _ in range(2)
-            ]
-            assert statuses == [200, 429]
+        hits = (await stage.client.get(_ASKED, headers=speaking("k1"))).json()["hits"]
+        assert len(hits) == 3
+        stage.settings = _with(
+            environ,
+            PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
+            PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
+            PRESAGIO_WEB__PORT="1234",
+        )
+        reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+        assert reloaded.json() == {
+            "applied": ["search.minimum_lexical", "web.requests_per_minute"],
+            "needs_restart": ["web.port"],
+        }
+        fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
+        assert len(fewer.json()["hits"]) < 3
+        statuses = [
+            (await stage.client.get("/api/corpora", headers=speaking("k1"))).status_code
+            for _ in range(2)
+        ]
+        assert statuses == [200, 429]
 
-    async def test_a_mistake_in_the_file_changes_nothing(self, environ: dict[str, str]) -> None:
+    async def test_a_mistake_in_the_file_changes_nothing(self, stage: WebStage) -> None:
         def broken() -> Settings:
             raise SettingsError("config.toml: [search] limit must be a number.")
 
-        async with web_stage(environ) as stage:
-            stage.shared.reload_settings = broken
-            answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
-            assert answered.status_code == 400
-            assert "limit must be a number" in answered.json()["message"]
-            again = await stage.client.get(_ASKED, headers=speaking("k1"))
-            assert again.status_code == 200
+        stage.shared.reload_settings = broken
+        answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+        assert answered.status_code == 400
+        assert "limit must be a number" in answered.json()["message"]
+        again = await stage.client.get(_ASKED, headers=speaking("k1"))
+        assert again.status_code == 200
 
 
 _ASKED = f"/api/prophecy?headline={HEADLINE}"

@@ -72,6 +72,5 @@ async def test_reference_examples_include_a_key_if_required(coffee_url: str) -> 
         assert not page.css("a[href^='/api/']")
 
 
-async def test_reference_is_available_without_an_archive(database_url: str) -> None:
-    async with web_stage({"DATABASE_URL": database_url}) as web:
-        assert "corpus=NAME" in (await web.get("/docs")).text
+async def test_reference_is_available_without_an_archive(web: WebStage) -> None:
+    assert "corpus=NAME" in (await web.get("/docs")).text

@@ -8,9 +8,8 @@ from hashlib import sha256
 import pytest
 
 from bot.web.browsing import ON_A_PAGE
-from db.pool import Database
 from engine.values import Flag
-from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.stage import WebStage
 from tests.bot.web.test_pages import one, read, texts
 from tests.db.loading import document, load
 
@@ -22,38 +21,34 @@ async def quotes(stage: WebStage, **asked: object) -> list[str]:
 
 
 @pytest.fixture
-async def liked(database_url: str) -> str:
-    database = await Database.open(database_url)
+async def liked(web: WebStage) -> WebStage:
     said = [
         document("1", "coffee coffee coffee", day=1),
         replace(document("2", "coffee in a small cup of tin", day=0), engagement=5),
         replace(document("3", "RT @ana: coffee with milk", day=2), flags=Flag.REPOST),
     ]
-    await load(database, "demo", said)
-    await database.close()
-    return database_url
+    await load(web.app.database, "demo", said)
+    return web
 
 
-async def test_posts_stand_by_relevance_date_or_likes(liked: str) -> None:
+async def test_posts_stand_by_relevance_date_or_likes(liked: WebStage) -> None:
     best, small, repost = "coffee coffee coffee", "coffee in a small cup of tin", "RT @ana: coffee"
-    async with web_stage({"DATABASE_URL": liked}) as stage:
-        assert (await quotes(stage))[0] == best
-        assert await quotes(stage, sort="strange") == await quotes(stage)
-        assert (await quotes(stage, sort="date"))[:2] == [small, best]
-        assert (await quotes(stage, sort="likes"))[:2] == [small, best]
-        assert len(await quotes(stage)) == 3
-        own = await quotes(stage, own=1)
+    assert (await quotes(liked))[0] == best
+    assert await quotes(liked, sort="strange") == await quotes(liked)
+    assert (await quotes(liked, sort="date"))[:2] == [small, best]
+    assert (await quotes(liked, sort="likes"))[:2] == [small, best]
+    assert len(await quotes(liked)) == 3
+    own = await quotes(liked, own=1)
     assert len(own) == 2 and not any(text.startswith(repost) for text in own)
 
 
-async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: str) -> None:
-    async with web_stage({"DATABASE_URL": liked}) as stage:
-        page = read(await stage.get("/search", q="coffee", sort="likes", own=1))
-        links = [str(link.attributes["href"]) for link in page.css(".summary a")]
-        table, told = [await stage.client.get(link) for link in links]
-        assert await stage.json("/search", format="json") == {
-            "query": "", "corpus": None, "total": 0, "posts": [],
-        }  # fmt: skip
+async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: WebStage) -> None:
+    page = read(await liked.get("/search", q="coffee", sort="likes", own=1))
+    links = [str(link.attributes["href"]) for link in page.css(".summary a")]
+    table, told = [await liked.client.get(link) for link in links]
+    assert await liked.json("/search", format="json") == {
+        "query": "", "corpus": None, "total": 0, "posts": [],
+    }  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(table.text)))
     posts = told.json()["posts"]
     assert [row["id"] for row in rows] == [post["id"] for post in posts] == ["2", "1"]
@@ -62,22 +57,19 @@ async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: str) ->
     assert table.headers["content-type"] == "text/csv; charset=utf-8"
 
 
-async def test_a_page_lists_thirty_posts_and_leads_to_the_next(database_url: str) -> None:
-    database = await Database.open(database_url)
+async def test_a_page_lists_thirty_posts_and_leads_to_the_next(web: WebStage) -> None:
     said = [
         document(str(n), f"coffee {sha256(bytes([n])).hexdigest()[:12]} and more", day=n)
         for n in range(ON_A_PAGE + 5)
     ]
-    await load(database, "demo", said)
-    await database.close()
-    async with web_stage({"DATABASE_URL": database_url}) as stage:
-        first = read(await stage.get("/search", q="coffee", sort="date"))
-        link = str(one(first, ".actions a[rel~=next]").attributes["href"])
-        second = read(await stage.client.get(link))
-        back = str(one(second, ".actions a[rel~=prev]").attributes["href"])
-        assert texts(read(await stage.client.get(back)), QUOTES) == texts(first, QUOTES)
-        for strange in ("0", "x", "9" * 40):
-            assert (await stage.get("/search", q="coffee", page=strange)).status_code == 200
+    await load(web.app.database, "demo", said)
+    first = read(await web.get("/search", q="coffee", sort="date"))
+    link = str(one(first, ".actions a[rel~=next]").attributes["href"])
+    second = read(await web.client.get(link))
+    back = str(one(second, ".actions a[rel~=prev]").attributes["href"])
+    assert texts(read(await web.client.get(back)), QUOTES) == texts(first, QUOTES)
+    for strange in ("0", "x", "9" * 40):
+        assert (await web.get("/search", q="coffee", page=strange)).status_code == 200
     assert (len(texts(first, QUOTES)), len(texts(second, QUOTES))) == (ON_A_PAGE, 5)
     assert not second.css(".actions a[rel~=next]")
     assert not {*texts(first, QUOTES)} & {*texts(second, QUOTES)}

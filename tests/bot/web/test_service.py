@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import httpx
 import pytest
@@ -13,10 +15,10 @@ from bot import listening as connections
 from bot.adapter import AdapterFailed
 from bot.listening import LARGEST, Connections
 from bot.web.service import WebService
-from tests.bot.web.stage import web_stage
+from tests.bot.web.stage import judging, web_stage
 from tests.fakes.model import ModelServer, scoring, slow
 from tests.network import find_free_port
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
 _SECONDS = PATIENCE
@@ -31,28 +33,16 @@ class Served:
     said: list[str] = field(default_factory=list)
 
 
-def judging(url: str, model: ModelServer) -> dict[str, str]:
-    """Settings by which everybody is judged for."""
-    return {
-        "DATABASE_URL": url,
-        "PRESAGIO_LLM__BASE_URL": model.base_url,
-        "PRESAGIO_WEB__JUDGE": "true",
-    }
-
-
 @asynccontextmanager
-async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
+async def served(
+    environ: Mapping[str, str] | str, *, patience: float = 60, port: str = "0", **web: Any
+) -> AsyncIterator[Served]:
     """Lend a service that listens on a free port of 127.0.0.1."""
-    patience = float(web.pop("patience", "60"))
-    settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
-    environ = {"PRESAGIO_WEB__PORT": "0", **environ, **settings}
-    async with web_stage(environ, patience=patience) as stage:
+    async with web_stage(environ, patience=patience, port=port, **web) as stage:
         said: list[str] = []
         service = WebService(stage.shared, tell=said.append)
         running = asyncio.create_task(service.run())
-        async with asyncio.timeout(_SECONDS):
-            while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: service.status().listening or running.done())
         try:
             yield Served(service, running, said)
         finally:
@@ -62,9 +52,21 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
             assert not service.status().listening
 
 
-async def test_service_prints_its_address_and_answers_there(coffee_url: str) -> None:
-    async with served({"DATABASE_URL": coffee_url}) as one, httpx.AsyncClient() as client:
-        assert one.said == [f"The web page is at {one.service.address}"]
+@pytest.fixture
+async def one(coffee_url: str) -> AsyncIterator[Served]:
+    async with served(coffee_url) as one:
+        yield one
+
+
+async def send(one: Served, said: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+    writer.write(said)
+    return reader, writer
+
+
+async def test_service_prints_its_address_and_answers_there(one: Served) -> None:
+    assert one.said == [f"The web page is at {one.service.address}"]
+    async with httpx.AsyncClient() as client:
         answered = await client.get(one.service.address)
         assert answered.status_code == 200
         assert "server" not in answered.headers
@@ -81,47 +83,52 @@ async def test_service_prints_its_access_rules_at_the_start(coffee_url: str) -> 
 async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        async with served({"DATABASE_URL": coffee_url}, port=port) as one:
+        async with served(coffee_url, port=port) as one:
             with pytest.raises(AdapterFailed, match=f"cannot listen on 127.0.0.1 port {port}"):
                 await one.running
 
 
+@asynccontextmanager
+async def asking(
+    coffee_url: str, seconds: float
+) -> AsyncIterator[tuple[Served, ModelServer, Callable[[], Awaitable[httpx.Response]]]]:
+    """Lend a service whose model answers after so many seconds, and what asks it for a prophecy."""
+    async with (
+        ModelServer([slow(seconds, scoring(judged_by_words))]) as model,
+        served(judging(coffee_url, model)) as one,
+        httpx.AsyncClient(timeout=600) as client,
+    ):
+        address = f"{one.service.address}api/prophecy"
+        yield one, model, partial(client.get, address, params={"headline": HEADLINE})
+
+
 async def test_shutdown_finishes_requests_under_way(coffee_url: str) -> None:
-    async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
-        environ = judging(coffee_url, model)
-        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
-            asking = asyncio.create_task(
-                client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
-            )
-            await model.until_asked(1)
-            one.running.cancel()
-            assert (await asking).json()["judged"]
-            with pytest.raises(httpx.ConnectError):
-                await client.get(one.service.address)
+    async with asking(coffee_url, 1.0) as (one, model, ask):
+        asked = asyncio.ensure_future(ask())
+        await model.until_asked(1)
+        one.running.cancel()
+        assert (await asked).json()["judged"]
+        with pytest.raises(httpx.ConnectError):
+            await ask()
 
 
 async def test_shutdown_cuts_off_hanging_requests(coffee_url: str) -> None:
-    async with ModelServer([slow(600.0, scoring(judged_by_words))]) as model:
-        environ = judging(coffee_url, model)
-        async with served(environ) as one, httpx.AsyncClient(timeout=600) as client:
-            asking = asyncio.create_task(
-                client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
-            )
-            await model.until_asked(1)
-            one.running.cancel()
-            async with asyncio.timeout(_SECONDS):
-                await asyncio.gather(one.running, return_exceptions=True)
-                await one.service.stop(0.5)
-            async with asyncio.timeout(_SECONDS):
-                with suppress(httpx.HTTPError):
-                    assert (await asking).status_code >= 500
+    async with asking(coffee_url, 600.0) as (one, model, ask):
+        asked = asyncio.ensure_future(ask())
+        await model.until_asked(1)
+        one.running.cancel()
+        async with asyncio.timeout(_SECONDS):
+            await asyncio.gather(one.running, return_exceptions=True)
+            await one.service.stop(0.5)
+        async with asyncio.timeout(_SECONDS):
+            with suppress(httpx.HTTPError):
+                assert (await asked).status_code >= 500
 
 
 async def test_forwarded_address_is_used_only_from_a_trusted_proxy(coffee_url: str) -> None:
-    limits = {"requests_per_minute": "1"}
     for proxies, statuses in (("[]", [200, 429]), ('["127.0.0.1"]', [200, 200])):
         async with (
-            served({"DATABASE_URL": coffee_url}, trusted_proxies=proxies, **limits) as one,
+            served(coffee_url, trusted_proxies=proxies, requests_per_minute="1") as one,
             httpx.AsyncClient() as client,
         ):
             answered = [
@@ -148,9 +155,7 @@ async def test_service_runs_beside_a_chat_and_counts_its_searches(stage: Stage) 
         assert 'presagio_searches_total{found="something",mode="lexical"} 1.0' in figures
 
 
-async def test_connections_set_tcp_nodelay(
-    coffee_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_set_tcp_nodelay(one: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a body waits for its head to be confirmed, that takes 40 ms each time."""
     enter, at_once = Connections.enter, list[int]()
 
@@ -160,7 +165,7 @@ async def test_connections_set_tcp_nodelay(
         enter(self, connection, address)
 
     monkeypatch.setattr(Connections, "enter", noting)
-    async with served({"DATABASE_URL": coffee_url}) as one, httpx.AsyncClient() as client:
+    async with httpx.AsyncClient() as client:
         await client.get(f"{one.service.address}healthz")
     assert at_once
     assert all(at_once)
@@ -184,39 +189,35 @@ async def until_closed(reader: asyncio.StreamReader) -> None:
     ids=["nothing", "half a head", "half a body"],
 )
 async def test_half_a_request_is_not_waited_for_for_ever(
-    coffee_url: str, monkeypatch: pytest.MonkeyPatch, said: bytes
+    one: Served, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
-    async with served({"DATABASE_URL": coffee_url}) as one:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-        writer.write(said)
-        await until_closed(reader)
-        writer.close()
-        async with httpx.AsyncClient() as client:
-            answered = await client.get(f"{one.service.address}healthz")
-            assert answered.status_code == 200
+    reader, writer = await send(one, said)
+    await until_closed(reader)
+    writer.close()
+    async with httpx.AsyncClient() as client:
+        answered = await client.get(f"{one.service.address}healthz")
+        assert answered.status_code == 200
 
 
 async def test_slow_bytes_do_not_extend_the_request_timeout(
-    coffee_url: str, monkeypatch: pytest.MonkeyPatch
+    one: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
-    async with served({"DATABASE_URL": coffee_url}) as one:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-        clock = asyncio.get_running_loop().time
-        begun, closed = clock(), asyncio.create_task(until_closed(reader))
-        while not closed.done():
-            with suppress(ConnectionError):
-                writer.write(b"G")
-                await writer.drain()
-            await asyncio.wait({closed}, timeout=0.05)
-        await closed
-        assert clock() - begun >= 0.5
-        writer.close()
+    reader, writer = await send(one, b"")
+    clock = asyncio.get_running_loop().time
+    begun, closed = clock(), asyncio.create_task(until_closed(reader))
+    while not closed.done():
+        with suppress(ConnectionError):
+            writer.write(b"G")
+            await writer.drain()
+        await asyncio.wait({closed}, timeout=0.05)
+    await closed
+    assert clock() - begun >= 0.5
+    writer.close()
 
 
 async def until_answered(reader: asyncio.StreamReader) -> bytes:
-    """Return the head of an answer."""
     async with asyncio.timeout(_SECONDS):
         return await reader.readuntil(b"\r\n\r\n")
 
@@ -234,91 +235,75 @@ class TestBodies:
                  "/metrics", "/static/page.css", "/nothing-here")  # fmt: skip
         async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as one:
             for path in paths:
-                reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-                writer.write(request_head(method, path, "Content-Length: 200000000"))
+                head = request_head(method, path, "Content-Length: 200000000")
+                reader, writer = await send(one, head)
                 answered = await until_answered(reader)
                 assert answered.startswith(b"HTTP/1.1 413 "), path
                 assert b"nosniff" in answered
                 writer.transport.abort()
 
-    async def test_a_body_of_unknown_length_is_read_up_to_the_limit(self, coffee_url: str) -> None:
-        async with served({"DATABASE_URL": coffee_url}) as one:
-            for path in ("/api/compose", "/compose"):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-                writer.write(request_head("POST", path, "Transfer-Encoding: chunked"))
-                answering = asyncio.create_task(until_answered(reader))
-                part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-                for _ in range(2 * LARGEST // len(part)):
-                    writer.write(part)
-                    await writer.drain()
-                assert (await answering).startswith(b"HTTP/1.1 413 "), path
-                writer.transport.abort()
+    @pytest.mark.parametrize("path", ["/api/compose", "/compose"])
+    async def test_a_body_of_unknown_length_is_read_up_to_the_limit(
+        self, one: Served, path: str
+    ) -> None:
+        reader, writer = await send(one, request_head("POST", path, "Transfer-Encoding: chunked"))
+        answering = asyncio.create_task(until_answered(reader))
+        part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        for _ in range(2 * LARGEST // len(part)):
+            writer.write(part)
+            await writer.drain()
+        assert (await answering).startswith(b"HTTP/1.1 413 ")
+        writer.transport.abort()
 
-    async def test_a_body_comes_in_no_more_than_some_pieces(self, coffee_url: str) -> None:
-        async with served({"DATABASE_URL": coffee_url}) as one:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-            writer.write(request_head("POST", "/api/compose", "Transfer-Encoding: chunked"))
-            writer.write(b"1\r\nx\r\n" * 20_000)
-            assert (await until_answered(reader)).startswith(b"HTTP/1.1 400 ")
-            await until_closed(reader)
-            writer.close()
+    async def test_a_body_comes_in_no_more_than_some_pieces(self, one: Served) -> None:
+        head = request_head("POST", "/api/compose", "Transfer-Encoding: chunked")
+        reader, writer = await send(one, head + b"1\r\nx\r\n" * 20_000)
+        assert (await until_answered(reader)).startswith(b"HTTP/1.1 400 ")
+        await until_closed(reader)
+        writer.close()
 
     @pytest.mark.parametrize("length", ["Content-Length: 900000", "Transfer-Encoding: chunked"])
     async def test_without_a_key_no_body_is_read(self, coffee_url: str, length: str) -> None:
         async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as one:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-            writer.write(request_head("POST", "/api/compose", length))
+            reader, writer = await send(one, request_head("POST", "/api/compose", length))
             assert (await until_answered(reader)).startswith(b"HTTP/1.1 401 ")
             writer.transport.abort()
 
     async def test_what_is_no_request_is_answered_with_the_headers_of_every_response(
-        self, coffee_url: str
+        self, one: Served
     ) -> None:
-        async with served({"DATABASE_URL": coffee_url}) as one:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-            writer.write(b"no HTTP at all\r\n\r\n")
-            answered = await until_answered(reader)
-            assert answered.startswith(b"HTTP/1.1 400 ")
-            assert b"nosniff" in answered
-            assert b"default-src 'none'" in answered
-            writer.close()
+        reader, writer = await send(one, b"no HTTP at all\r\n\r\n")
+        answered = await until_answered(reader)
+        assert answered.startswith(b"HTTP/1.1 400 ")
+        assert b"nosniff" in answered
+        assert b"default-src 'none'" in answered
+        writer.close()
 
 
 async def test_an_answer_that_takes_longer_than_a_request_may_is_given(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 1.0)
-    async with ModelServer([slow(1.5, scoring(judged_by_words))]) as model:
-        environ = judging(coffee_url, model)
-        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
-            answered = await client.get(
-                f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
-            )
-            assert answered.json()["judged"]
+    async with asking(coffee_url, 1.5) as (_, _, ask):
+        assert (await ask()).json()["judged"]
 
 
 async def test_a_visitor_who_leaves_is_no_error(
     coffee_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with ModelServer([slow(0.3, scoring(judged_by_words))]) as model:
-        environ = judging(coffee_url, model)
-        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
-            for request in (
-                b"POST /compose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
-                b"GET /api/prophecy?headline=coffee+prices HTTP/1.1\r\nHost: localhost\r\n\r\n",
-            ):
-                _, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-                writer.write(request)
-                await writer.drain()
-                if request.startswith(b"GET"):
-                    await model.until_asked(1)
-                else:
-                    await client.get(f"{one.service.address}healthz")  # it has been read by then
-                writer.transport.abort()
-            answered = await client.get(
-                f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
-            )
-            assert answered.json()["judged"]
+    async with asking(coffee_url, 0.3) as (one, model, ask), httpx.AsyncClient() as client:
+        for request in (
+            request_head("POST", "/compose", "Content-Length: 9") + b"a",
+            request_head("GET", "/api/prophecy?headline=coffee+prices"),
+        ):
+            _, writer = await send(one, request)
+            await writer.drain()
+            if request.startswith(b"GET"):
+                await model.until_asked(1)
+            else:
+                await client.get(f"{one.service.address}healthz")  # it has been read by then
+            writer.transport.abort()
+        assert (await ask()).json()["judged"]
     assert [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}] == []
 
 

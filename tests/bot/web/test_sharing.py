@@ -10,7 +10,6 @@ from bot.web.rendering import COLOURS, STATIC
 from tests.bot.web.stage import ADDRESS, NOW, WebStage, web_stage
 from tests.bot.web.test_access import IMAGE
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
-from tests.fakes.model import ModelServer, scoring
 from tests.fakes.web import HTML, WebServer, reply
 from tests.png import read_size
 from tests.scenarios.stage import HEADLINE
@@ -60,22 +59,6 @@ async def test_a_page_offers_its_picture_for_links_and_for_chats(judged_web: Web
         links = [str(link.attributes["href"]) for link in page.css(".share a[download]")]
         drawn = [(await judged_web.get(link)).content for link in links]
         assert [read_size(png) for png in drawn] == [(1200, 630), (1080, 1350)]
-
-
-async def test_doubtful_hits_cannot_be_shared(coffee_url: str) -> None:
-    async with ModelServer([scoring(lambda _headline, _candidate: 3)]) as model:
-        environ = {
-            "DATABASE_URL": coffee_url,
-            "PRESAGIO_LLM__BASE_URL": model.base_url,
-            "PRESAGIO_WEB__JUDGE": "true",
-        }
-        async with web_stage(environ) as web:
-            page = LexborHTMLParser((await web.get("/prophecy", **HEADLINE_AND_DATE)).text)
-            picture = await web.get("/picture.png", **HEADLINE_AND_DATE)
-    assert one(page, ".statement").text().startswith("Nobody saw this one coming")
-    assert page.css("main .hit")
-    assert not page.css(".share")
-    assert picture.status_code == 404
 
 
 async def test_text_card_accepts_no_headline_of_the_visitor(coffee_web: WebStage) -> None:

@@ -116,8 +116,7 @@ async def test_a_post_from_a_feed_of_one_chat_is_not_public(coffee_web: WebStage
 async def test_a_post_out_of_a_corpus_that_is_not_shown_is_not_public(
     coffee_url: str, corpora: str
 ) -> None:
-    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__CORPORA": corpora}
-    async with web_stage(environ) as web:
+    async with web_stage(coffee_url, corpora=corpora) as web:
         database = web.app.database
         kind = Kind.PERSONAL if corpora == "[]" else Kind.TWEETS
         await fill(database, "diary", kind, [text_of("1", f"Dear {WORD}", days_ago=4000)])
@@ -127,8 +126,7 @@ async def test_a_post_out_of_a_corpus_that_is_not_shown_is_not_public(
 
 
 async def test_configured_example_headlines_are_shown(coffee_url: str) -> None:
-    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__EXAMPLES": '["No coffee at high tide"]'}
-    async with web_stage(environ) as web:
+    async with web_stage(coffee_url, examples='["No coffee at high tide"]') as web:
         for path in ("/", "/corpora/demo"):
             page = LexborHTMLParser((await web.get(path)).text)
             assert [link.text() for link in page.css(".examples a")] == ["No coffee at high tide"]

@@ -12,12 +12,12 @@ import pytest
 from aiohttp import web
 
 from bot.web.streaming import SharedWork
-from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing
+from tests.bot.web.stage import judging as settings_of_judging
 from tests.bot.web.stage import web_stage
 from tests.bot.web.test_service import Served, served
 from tests.fakes.model import Asked, ModelServer, Step, failure, scoring
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.programs import require_program
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
@@ -64,7 +64,7 @@ async def slow() -> AsyncIterator[Slow]:
 @pytest.fixture
 async def judging(coffee_url: str, slow: Slow) -> AsyncIterator[Served]:
     environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": slow.server.base_url}
-    async with served(environ, patience="0.1", judge="true", answers_per_minute="3") as service:
+    async with served(environ, patience=0.1, judge="true", answers_per_minute="3") as service:
         yield service
 
 
@@ -133,10 +133,16 @@ async def shows(visit: Visit, expression: str, said: str) -> None:
 async def hastening(address: str) -> AsyncIterator[Visit]:
     """Lend a browser on whose pages no wait is long: `waits` notes how long each should have been,
     `skip` lets that many milliseconds pass, `heard` counts events of streams."""
-    program = require_program("chromium")
-    async with browsing(program) as browser:
+    async with browsing(require_program("chromium")) as browser:
         await browser.call("Page.addScriptToEvaluateOnNewDocument", source=_HASTE)
         yield Visit(browser, address)
+
+
+@asynccontextmanager
+async def hastening_over_cuts(judging: Served) -> AsyncIterator[tuple[Cut, Visit]]:
+    """Lend such a browser, whose connections may be cut."""
+    async with cutting_streams(judging.service.address) as cut, hastening(cut.address) as visit:
+        yield cut, visit
 
 
 async def read_event(lines: AsyncIterator[str]) -> tuple[str, dict[str, str]]:
@@ -187,15 +193,11 @@ class TestPage:
     async def test_the_outcome_is_not_called_a_find_unless_it_is_one(
         self, coffee_url: str, judge: Step, said: str
     ) -> None:
-        async with ModelServer([judge]) as model:
-            environ = {
-                "DATABASE_URL": coffee_url,
-                "PRESAGIO_LLM__BASE_URL": model.base_url,
-                "PRESAGIO_LLM__RETRIES": "0",
-                "PRESAGIO_WEB__JUDGE": "true",
-            }
-            async with web_stage(environ) as stage:
-                page = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
+        async with (
+            ModelServer([judge]) as model,
+            web_stage(settings_of_judging(coffee_url, model)) as stage,
+        ):
+            page = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
         assert said in page.text.partition("event: done")[2]
 
     async def test_page_without_scripts_reloads_for_the_same_judgment(
@@ -273,18 +275,6 @@ class TestPage:
             assert "Being judged" not in str(await visit.read("document.body.textContent"))
         assert slow.server.calls == 1  # for the stream that broke and for the one after it
 
-    async def test_reconnecting_joins_the_same_judgment(self, judging: Served, slow: Slow) -> None:
-        async with asyncio.timeout(PATIENCE), visiting(judging) as client:
-            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
-                await read_event(stream.aiter_lines())
-                await slow.asked.wait()
-            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
-                lines = stream.aiter_lines()
-                await read_event(lines)
-                slow.go.set()
-                assert (await read_event(lines))[0] == "done"
-        assert (slow.server.calls, count_jobs()) == (1, 0)
-
     async def test_refused_stream_ends_the_being_judged_state(self, judging: Served) -> None:
         program = require_program("chromium")
         async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
@@ -298,10 +288,7 @@ class TestPage:
     async def test_a_page_that_gets_no_answer_gives_up_and_offers_to_ask_again(
         self, judging: Served, status: int
     ) -> None:
-        async with (
-            cutting_streams(judging.service.address) as cut,
-            hastening(cut.address) as visit,
-        ):
+        async with hastening_over_cuts(judging) as (cut, visit):
             cut.instead = REFUSED % status
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             await shows(visit, STATUS, "The answer did not come. Ask again")
@@ -322,10 +309,7 @@ class TestPage:
     async def test_returning_to_the_page_reconnects_at_once(
         self, judging: Served, slow: Slow, event: str
     ) -> None:
-        async with (
-            cutting_streams(judging.service.address) as cut,
-            hastening(cut.address) as visit,
-        ):
+        async with hastening_over_cuts(judging) as (cut, visit):
             await visit.browser.call(
                 "Page.addScriptToEvaluateOnNewDocument", source="patient = true"
             )
@@ -342,10 +326,7 @@ class TestPage:
     async def test_a_stream_that_says_nothing_for_long_is_asked_for_again(
         self, judging: Served, slow: Slow
     ) -> None:
-        async with (
-            cutting_streams(judging.service.address) as cut,
-            hastening(cut.address) as visit,
-        ):
+        async with hastening_over_cuts(judging) as (cut, visit):
             cut.streams = 1  # none is cut
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             await until(lambda: cut.streams == 2)
@@ -373,46 +354,6 @@ class TestPage:
 
 
 class TestSharedWork:
-    async def test_work_runs_once_for_all_waiters_and_ends_with_the_last(self) -> None:
-        begun, gate, shared = list[str](), asyncio.Event(), SharedWork[str]()
-
-        async def work() -> str:
-            begun.append("work")
-            await gate.wait()
-            return "done"
-
-        async with shared.join("key", work) as first:
-            async with shared.join("key", work) as second:
-                assert second is first
-            await asyncio.sleep(0)
-            assert not first.cancelled()
-        assert "key" not in shared
-        await asyncio.wait([first])
-        assert (first.cancelled(), begun) == (True, ["work"])
-
-    async def test_work_is_kept_for_a_page_expected_to_return(self) -> None:
-        shared = SharedWork[str]()
-
-        async def work() -> str:
-            return "done"
-
-        async with shared.join("key", work):
-            shared.expect_return("key")
-        async with shared.join("key", work) as task:
-            assert await task == "done"
-        assert "key" not in shared
-
-    async def test_work_is_cancelled_if_no_page_returns(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("bot.web.streaming.RETURN_SECONDS", 0)
-        shared = SharedWork[None]()
-        async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # what it returns does not matter
-            shared.expect_return("key")
-        await asyncio.wait([task])
-        assert task.cancelled()
-        assert "key" not in shared
-
     async def test_closing_ends_what_is_under_way(self) -> None:
         shared = SharedWork[None]()
         async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # as above

@@ -41,16 +41,6 @@ async def asking(
         yield client
 
 
-async def test_a_webhook_is_reached_by_the_public_name_and_the_page_is_not(
-    demo_web: WebStage,
-) -> None:
-    async with asking(demo_web, [webhook()], host="bot.example.org") as client:
-        pushed = await client.post(PATH, content=b"news")
-        assert (pushed.status_code, pushed.content) == (202, b"news")
-        assert (await client.get("/")).status_code == 400
-        assert (await client.post(f"{PATH}/else", content=b"news")).status_code == 400
-
-
 async def test_a_webhook_at_the_root_opens_no_page_to_other_names(demo_web: WebStage) -> None:
     root = replace(webhook(), path="/")
     async with asking(demo_web, [root], host="bot.example.org") as client:
