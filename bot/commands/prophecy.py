@@ -74,20 +74,10 @@ async def _answer_overheard(request: Request, app: App) -> Reply | None:
     answered = await Answers(app.database).headlines(chat, since=request.now - _SAME_NEWS)
     if any(repeats_headline(search.request.headline.text, headline) for headline in answered):
         return None
-    search = _leave_out_recent(search, app.settings.posting.minimum_age_days)
     prophecy = await _run_search(search, request, app)
     if not worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
         return None
     return await _show_prophecy(request, app, prophecy)
-
-
-def _leave_out_recent(search: _Search, days: int) -> _Search:
-    """Return the search for texts so many days older than the headline, as in posts: what was
-    written just before it may be about it."""
-    request = search.request
-    latest = (request.headline.date or request.now) - timedelta(days=days)
-    filters = replace(request.filters, before=min(request.filters.before or latest, latest))
-    return replace(search, request=replace(request, filters=filters))
 
 
 async def _answer_addressed(commands: frozenset[str], request: Request, app: App) -> Reply | None:
@@ -168,12 +158,15 @@ async def _read_search(request: Request, app: App) -> _Search:
         request.step(request.words.say("Reading the page …"))
     read = await read_pasted(app, typed.text, now=request.now)
     headline = _date_by_message(replace(read, date=typed.date or read.date), request)
+    # What was written just before the news is about them.
+    latest = (headline.date or request.now) - timedelta(days=app.settings.posting.minimum_age_days)
+    before = min(typed.filters.before or latest, latest)
     return _Search(
         SearchRequest(
             headline=headline,
             limit=app.settings.search.limit * _PAGES,
             now=request.now,
-            filters=typed.filters,
+            filters=replace(typed.filters, before=before),
             exclude_recent=typed.exclude_recent,
             patience=request.patience,
         ),

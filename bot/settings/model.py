@@ -254,11 +254,7 @@ class PostingSettings(Section):
     """What is posted without being asked for. Each chat chooses the rest with /subscribe."""
 
     minimum_age_days: int = Field(
-        30,
-        ge=0,
-        le=36_500,
-        description="Only tweets so many days older than the news count, in posts and in answers to"
-        " overheard headlines.",
+        30, ge=0, le=36_500, description="Only tweets so many days older than the news count."
     )
     repeat_after_days: int = Field(
         180, ge=0, le=36_500, description="Days for which a chat is not told of the same tweet."

@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.replies.dates import TypedHeadline, read_typed
-from bot.request import Trigger
-from engine.chat import Listening
 from engine.search import Filters
-from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 
 
@@ -65,16 +63,10 @@ async def test_the_last_months_are_left_out_on_request(bot: Bot) -> None:
     assert bot.engine.excluded == [12, None]
 
 
-async def test_the_age_of_posts_is_required_only_of_what_is_said_unasked(bot: Bot) -> None:
+async def test_minimum_age_limits_the_before_filter(bot: Bot) -> None:
     async with bot_on(bot.claims._database, minimum_age=timedelta(days=30)) as careful:
-        await careful.set_up(listening=Listening.parse("all"))
+        await careful.say("Coffee prices soar (2018)")
         await careful.say("Coffee prices soar before:2014")
         await careful.say("Coffee prices soar")
-        for text in (
-            "Global Coffee Prices Soar To A Record High (2018)",
-            "Senate Passes The Budget After A Long Night",
-        ):
-            await careful.hear(event(text, place=GROUP, trigger=Trigger.OVERHEARD))
         befores = [filters.before for filters in careful.engine.filters]
-    month = timedelta(days=30)
-    assert befores == [day(2014), None, day(2018) - month, NOW - month]
+    assert befores == [day(2018) - timedelta(days=30), day(2014), NOW - timedelta(days=30)]
