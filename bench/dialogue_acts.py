@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from bench.timing import Output, progress
-from bot.commands.dialogue_acts import read_meaning
+from bot.commands.dialogue_acts import interpret_text
 from bot.commands.headline_detection import is_plain_news
 from bot.commands.intents import DialogueAct, Intent, IntentClassifier
 from engine.page.article import first_link
@@ -75,13 +75,13 @@ def _read_rows(text: str) -> Iterator[dict[str, str]]:
 
 
 def _read_act(row: dict[str, str]) -> DialogueAct:
-    meaning = read_meaning(row["text"], in_reply=row["place"] == "reply")
-    return meaning.intent.act if meaning else _take_for_news(row["text"])
+    interpretation = interpret_text(row["text"], in_reply=row["place"] == "reply")
+    return interpretation.intent.act if interpretation else _take_for_news(row["text"])
 
 
 def _take(text: str, classifier: IntentClassifier) -> DialogueAct:
-    meaning = read_meaning(text, in_reply=True, classifier=classifier)
-    return meaning.intent.act if meaning else _take_for_news(text)
+    interpretation = interpret_text(text, in_reply=True, classifier=classifier)
+    return interpretation.intent.act if interpretation else _take_for_news(text)
 
 
 def _take_for_news(text: str) -> DialogueAct:

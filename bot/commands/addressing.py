@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.commands.dialogue_acts import Meaning, follows_up, read_meaning
+from bot.commands.dialogue_acts import Interpretation, follows_up, interpret_text
 from bot.commands.headline_detection import (
     TALK,
     fold_words,
@@ -13,13 +13,14 @@ from bot.commands.headline_detection import (
     talks_to_somebody,
 )
 from bot.commands.intents import DialogueAct, Intent
-from bot.commands.plain_text import SHOWN_BY, find_telling_words, is_remark, read_request
+from bot.commands.plain_text import SHOWN_BY, find_telling_words, interpret_request, is_remark
 from bot.request import Request, Trigger
 from engine.page.article import first_link
 
 # Commands that are written without a slash, in English or Spanish.
 _BARE_COMMANDS: Mapping[str, str] = {
-    "picture": "picture", "imagen": "picture", "help": "help", "ayuda": "help",
+    "picture": "picture", "imagen": "picture", "help": "help", "ayuda": "help", "more": "more",
+    "más": "more", "mas": "more",
 }  # fmt: skip
 _BARE_COMMAND = re.compile(
     rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
@@ -53,21 +54,23 @@ def read_address(request: Request) -> Request:
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
         return replace(request, text=command.rstrip())
-    meaning = read_request(request)
-    return _carry_out(meaning, request) if meaning else request
+    interpretation = interpret_request(request)
+    return _carry_out(interpretation, request) if interpretation else request
 
 
-def _carry_out(meaning: Meaning, request: Request) -> Request:
+def _carry_out(interpretation: Interpretation, request: Request) -> Request:
     """Return a request for what a question wants, if a command or a search finds it."""
     quoted = request.quoted
-    if meaning.intent is Intent.QUOTED and quoted.text and not quoted.mine:
+    if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
-    is_question = meaning.intent.act is DialogueAct.QUESTION
-    if not is_question or meaning.intent in SHOWN_BY | {Intent.PRIVACY}:
+    is_question = interpretation.intent.act is DialogueAct.QUESTION
+    if not is_question or interpretation.intent in SHOWN_BY | {Intent.PRIVACY}:
         return request
-    if meaning.intent is Intent.ARCHIVE and not request.place.kept:  # inline, texts are asked for
+    if (
+        interpretation.intent is Intent.ARCHIVE and not request.place.kept
+    ):  # inline, texts are asked for
         return request
-    return replace(request, text=meaning.command or request.text)
+    return replace(request, text=interpretation.command or request.text)
 
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
@@ -80,9 +83,9 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    meaning = read_meaning(f"{before} {after}") if after.endswith("?") else None
-    if meaning and meaning.intent is Intent.TEXTS and meaning.command:
-        return replace(request, text=meaning.command, around_name=None)
+    interpretation = interpret_text(f"{before} {after}") if after.endswith("?") else None
+    if interpretation and interpretation.intent is Intent.TEXTS and interpretation.command:
+        return replace(request, text=interpretation.command, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request
@@ -102,5 +105,5 @@ def goes_on_asking(request: Request) -> bool:
         return False
     if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
         return True
-    meaning = read_meaning(text) if request.trigger is Trigger.ADDRESSED else None
-    return meaning is not None and meaning.intent.act is DialogueAct.QUESTION
+    interpretation = interpret_text(text) if request.trigger is Trigger.ADDRESSED else None
+    return interpretation is not None and interpretation.intent.act is DialogueAct.QUESTION

@@ -14,12 +14,12 @@ from engine.text.terms import FUNCTION_WORDS, folded_words
 
 # How certain a question or an instruction must be. By the bot's name somebody waits for an answer;
 # below its answers people talk to one another, and each word more makes chance more certain.
-_LEAST_CERTAIN = 4.0
-_LEAST_IN_REPLY = (1.0, 2.0, 12.0)  # at least, for each word more, at most
+_LEAST_BY_NAME = (1.0, 1.0, 4.0)  # at least, for each word more, at most
+_LEAST_IN_REPLY = (1.0, 2.0, 12.0)
 _LEAST_OF_LOWER_NEWS, _LEAST_OF_NEWS = 10.0, 35.0  # what has the form of news
 
 _MAX_SUBJECT = 6  # words
-_FILLS_GAP = 3  # words without a meaning of their own, within a subject
+_FILLS_GAP = 3  # words of no meaning of their own, within a subject
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
 _RANKED = re.compile(
     rf"(?:{'|'.join(f'(?P<{stem}>{stem})' for stem in _RANKS)})(?:er)?[oa]?"
@@ -74,7 +74,7 @@ _NOBODY = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class Interpretation:
     """What a message asks or tells the bot. `command` is the command line that does it, if there
     is one; `rank` the number of the text that is meant, if one is named."""
 
@@ -83,9 +83,9 @@ class Meaning:
     rank: int | None = None
 
 
-def read_meaning(
+def interpret_text(
     text: str, *, in_reply: bool = False, classifier: IntentClassifier | None = None
-) -> Meaning | None:
+) -> Interpretation | None:
     """Return what a text asks or tells the bot, or None if it is a remark or something to search
     for. Below an answer (`in_reply`) people talk to one another, so it must be plainer there.
 
@@ -102,18 +102,16 @@ def read_meaning(
         return None
     if links:
         adds = intent is Intent.ADD_FEED
-        return Meaning(intent, f"/feeds add {links[-1]}") if adds else None
+        return Interpretation(intent, f"/feeds add {links[-1]}") if adds else None
     write = _COMMANDS.get(intent)
     command = write(text) if callable(write) else write or ""
-    return Meaning(intent, command, _read_rank(text))
+    return Interpretation(intent, command, _read_rank(text))
 
 
 def _require_certainty(text: str, *, in_reply: bool) -> float:
     """Return how certain an intent must be that is read from a text."""
-    least = _LEAST_CERTAIN
-    if in_reply:
-        start, each, most = _LEAST_IN_REPLY
-        least = min(start + each * count_words(text), most)
+    start, each, most = _LEAST_IN_REPLY if in_reply else _LEAST_BY_NAME
+    least = min(start + each * count_words(text), most)
     if looks_like_headline(text):
         return max(least, _LEAST_OF_LOWER_NEWS if text[:1].islower() else _LEAST_OF_NEWS)
     return least

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.commands.dialogue_acts import Meaning, read_meaning
+from bot.commands.dialogue_acts import Interpretation, interpret_text
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
@@ -280,7 +280,7 @@ class PlainAnswer:
     with no more than a reaction, which may be none."""
 
     searches: bool = False
-    sources: Meaning | None = None
+    sources: Interpretation | None = None
     hint: str = ""
     reaction: str = ""
 
@@ -294,36 +294,39 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     plain = read_plain(request.text, commands)
     if request.around_name and not request.place.private:
         return _decide_without_act(plain, request)
-    if plain.kind is not Plain.COMMAND and (meaning := read_request(request)):
-        return _answer_meaning(meaning, request)
+    if plain.kind is not Plain.COMMAND and (interpretation := interpret_request(request)):
+        return _answer_interpreted(interpretation, request)
     return _decide_without_act(plain, request)
 
 
-def read_request(request: Request) -> Meaning | None:
+def interpret_request(request: Request) -> Interpretation | None:
     """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
     if _read_talk(fold_words(request.text)) or request.written_at is not None:
         return None
-    return read_meaning(request.text, in_reply=request.trigger is Trigger.REPLY)
+    return interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
 
 
-def _answer_meaning(meaning: Meaning, request: Request) -> PlainAnswer:
+def _answer_interpreted(interpretation: Interpretation, request: Request) -> PlainAnswer:
     """Return the answer to what a message asks or tells the bot, if that is no command that was
     carried out at once."""
-    words = request.words
-    match meaning.intent:
+    words, intent = request.words, interpretation.intent
+    match intent:
         case Intent.SOURCE:
-            return PlainAnswer(sources=meaning)
+            return PlainAnswer(sources=interpretation)
         case Intent.BOT:
             return PlainAnswer(hint=_hint_for(PlainText(Plain.HELP), request))
         case Intent.PRIVACY:
             hint = words.say(
                 "I keep what I was asked and what I answered; {command} deletes it.",
-                command=words.write_commands(meaning.command),
+                command=words.write_commands(interpretation.command),
             )
         case Intent.DELETE:
             hint = words.say("I cannot delete what I said; an admin of this chat can.")
-        case _ if meaning.intent.act is DialogueAct.INSTRUCTION or meaning.intent in SHOWN_BY:
-            written = words.write_commands(meaning.command)
+        case _ if (
+            interpretation.intent.act is DialogueAct.INSTRUCTION
+            or interpretation.intent in SHOWN_BY
+        ):
+            written = words.write_commands(interpretation.command)
             hint = words.say("This does it: {command}", command=written)
         case _:  # about a message, but none is replied to
             replies = request.trigger is Trigger.REPLY

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.commands.dialogue_acts import read_meaning
+from bot.commands.dialogue_acts import interpret_text
 from bot.commands.intents import Intent
 from bot.request import (
     Inquiries,
@@ -212,8 +212,8 @@ async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> P
     thread = event.get("thread_ts")
     if not thread or thread == event["ts"]:
         return {}
-    meaning = read_meaning(written, in_reply=True)
-    asks = meaning is not None and meaning.intent in {Intent.QUOTED, Intent.ARCHIVE}
+    interpretation = interpret_text(written, in_reply=True)
+    asks = interpretation is not None and interpretation.intent in {Intent.QUOTED, Intent.ARCHIVE}
     if not (asks or _ABOUT_THREAD.fullmatch(written)):
         return {}
     return await myself.message(event["channel"], thread)

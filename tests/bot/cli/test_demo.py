@@ -111,7 +111,7 @@ class TestChat:
         assert answers(done.out)[0] in EXPECTED[HEADLINES[0]]
 
     def test_chat_continues_after_an_error(self, database: str) -> None:
-        done = forked("chat", stdin=b"a headline\n/help\n")
+        done = forked("chat", stdin=b"Coffee prices hit a record\n/help\n")
         assert done.code == 0
         assert "There is no corpus yet." in done.out
         assert "The last answer: /why" in done.out

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.commands.dialogue_acts import read_meaning
+from bot.commands.dialogue_acts import interpret_text
 from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
 from engine.chat import Listening
@@ -292,9 +292,9 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
     ],
 )
 def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) -> None:
-    meaning = read_meaning(text)
-    assert meaning
-    assert meaning.command == command
+    interpretation = interpret_text(text)
+    assert interpretation
+    assert interpretation.command == command
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) 
     ],
 )
 def test_what_others_are_told_and_what_is_news_asks_nothing_of_the_bot(text: str) -> None:
-    assert read_meaning(text) is None
+    assert interpret_text(text) is None
 
 
 @pytest.mark.parametrize("text", ["stock market falls again", "se cae el peso otra vez"])

@@ -6,7 +6,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.addressing import read_address
-from bot.commands.dialogue_acts import read_meaning
+from bot.commands.dialogue_acts import interpret_text
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Place, RepliedMessage, Trigger, split_around
@@ -244,7 +244,7 @@ async def test_a_headline_about_tweets_is_no_request_for_them(bot: Bot) -> None:
 
 
 def test_hardly_a_real_headline_is_taken_for_a_request(titles: list[str]) -> None:
-    asking = [title for title in titles if read_meaning(title)]
+    asking = [title for title in titles if interpret_text(title)]
     assert len(asking) / len(titles) < 0.005
 
 
