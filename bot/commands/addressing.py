@@ -83,9 +83,9 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    interpretation = interpret_text(f"{before} {after}") if after.endswith("?") else None
-    if interpretation and interpretation.intent is Intent.TEXTS and interpretation.command:
-        return replace(request, text=interpretation.command, around_name=None)
+    asked = interpret_text(f"{before} {after}") if after.endswith("?") else None
+    if asked and asked.intent is Intent.TEXTS and asked.command:
+        return replace(request, text=asked.command, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request

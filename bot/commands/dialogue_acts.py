@@ -4,6 +4,7 @@ text, subject, time, feed or person that it names."""
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import dropwhile
 
 from bot.commands.headline_detection import is_in_title_case, is_laughter, looks_like_headline
@@ -37,6 +38,10 @@ _BEFORE_SUBJECT = re.compile(
 )
 _JOINS = frozenset(
     ("and", "but", "so", "ok", "wait", "well", "y", "e", "pero", "bueno", "oye", "hey")
+)
+_OTHER_LANGUAGES = re.compile(
+    r"\b(?:german|french|portuguese|catalan|italian|galician|basque|dutch|polish|russian|arabic|chinese"
+    r"|japanese|aleman|frances|portugues|italiano|gallego|euskera|vasco|ruso|arabe|chino|japones)\b"
 )
 _LABELS = re.compile(r"foretold|close|perhaps|score|anunciado|cercano|quiza|puntaje|puntuacion")
 _TIME = re.compile(  # "7:30", "8 am", "22h"
@@ -181,6 +186,11 @@ def _read_rank(text: str) -> int | None:
     return int(match["number"]) if match["number"] else _RANKS[str(match.lastgroup)]
 
 
+def _write_language(code: str, text: str) -> str:
+    other = _OTHER_LANGUAGES.search(" ".join(folded_words(text)))
+    return "/settings language" if other else f"/settings language {code}"
+
+
 def _write_reason(text: str) -> str:
     return f"/why {_read_rank(text) or ''}".rstrip()
 
@@ -254,8 +264,8 @@ _COMMANDS: Mapping[Intent, str | Callable[[str], str]] = {
     Intent.SETTINGS: "/settings",
     Intent.FEEDS: "/feeds",
     Intent.COMPOSE: "/compose",
-    Intent.ENGLISH: "/settings language en",
-    Intent.SPANISH: "/settings language es",
+    Intent.ENGLISH: partial(_write_language, "en"),
+    Intent.SPANISH: partial(_write_language, "es"),
     Intent.PICTURE: "/picture",
     Intent.NO_PICTURES: "/settings picture off",
     Intent.UNSUBSCRIBE: _write_unsubscribe,
@@ -271,6 +281,6 @@ _COMMANDS: Mapping[Intent, str | Callable[[str], str]] = {
     Intent.THRESHOLD: "/settings threshold",
     Intent.ADD_FEED: _write_add_feed,
     Intent.REMOVE_FEED: "/feeds remove",
-    Intent.ALLOW: lambda text: _write_access("allow", text),
-    Intent.REFUSE: lambda text: _write_access("refuse", text),
+    Intent.ALLOW: partial(_write_access, "allow"),
+    Intent.REFUSE: partial(_write_access, "refuse"),
 }

@@ -104,7 +104,7 @@ _LENGTHS = (1, 2, 3, 4, 5, 8, 11, 16)  # words
 _PREFIX, _STEM = 4, 5  # letters
 # Said beside anything: what stands around them is read as if they were not there.
 _COURTESIES = frozenset(
-    ("please", "pls", "plz", "thanks", "por", "favor", "porfa", "porfi", "gracias")
+    ("please", "pls", "plz", "thanks", "por", "favor", "porfa", "porfi", "gracias", "#laughter")
 )
 _COMMON, _MAX_RARE = 2, 4
 _FEWEST_KINDS, _TIMES_AS_OFTEN = 5, 2  # of a word that belongs to questions
