@@ -14,6 +14,7 @@ from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.checks import tell_what_is_missing
 from bot.commands import Registry, standard_commands
+from bot.commands.intents import load_classifier
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
@@ -205,7 +206,7 @@ async def _listen_until_stopped(
     jobs: Scheduler,
 ) -> None:
     """Listen until all adapters have stopped or one of `watching` fails; then stop everything."""
-    aside = [asyncio.create_task(freeze_what_stays())]
+    aside = [asyncio.create_task(load_what_stays(classifies=services.keys() != {"web"}))]
     listening = [
         asyncio.create_task(report_failure(name, run_adapter(service, port), tell))
         for name, service in services.items()
@@ -333,13 +334,16 @@ async def _delete_expired(app: App, claims: EventClaims, now: Callable[[], datet
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-async def freeze_what_stays() -> None:
-    """Exclude everything loaded so far from garbage collection, once startup has settled.
+async def load_what_stays(*, classifies: bool) -> None:
+    """Load what classifies messages, and exclude everything loaded from garbage collection, once
+    startup has settled.
 
     The platform libraries create some hundred thousand objects that live as long as the process.
     Scanning them all stops every thread for up to a tenth of a second.
     """
     await asyncio.sleep(_SETTLED_SECONDS)
+    if classifies:
+        await asyncio.to_thread(load_classifier)
     gc.freeze()
 
 

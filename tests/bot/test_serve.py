@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from bot.reply import MAX_HITS
-from bot.serve import freeze_what_stays
+from bot.serve import load_what_stays
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged
 from tests.scenarios.stage import load_tweets
@@ -35,6 +35,6 @@ async def test_loaded_objects_are_frozen_for_the_garbage_collector(
     monkeypatch.setattr("bot.serve._SETTLED_SECONDS", 0)
     loaded = [object()]
     frozen = gc.get_freeze_count()
-    await freeze_what_stays()
+    await load_what_stays(classifies=True)
     assert gc.get_freeze_count() > frozen
     assert not any(one is loaded for one in gc.get_objects())
