@@ -19,6 +19,7 @@ _LEAST_BY_NAME = (1.0, 1.0, 4.0)  # at least, for each word more, at most
 _LEAST_IN_REPLY = (1.0, 2.0, 12.0)
 _LEAST_OF_LOWER_NEWS, _LEAST_OF_NEWS = 10.0, 35.0  # what has the form of news
 
+_LONGEST = 1000  # characters of a question
 _MAX_SUBJECT = 6  # words
 _FILLS_GAP = 3  # words of no meaning of their own, within a subject
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
@@ -96,6 +97,7 @@ def interpret_text(
 
     `classifier` takes the place of the one that has learned from all examples.
     """
+    text = text[:_LONGEST]
     links = [*find_links(text)]
     for link in links:
         text = text.replace(link, " ")
@@ -136,6 +138,7 @@ def names_another_subject(text: str) -> bool:
 def find_subject(text: str) -> str:
     """Return the subject of a question: what is quoted, or what follows a word like "about", or
     else the longest run of words that do not belong to questions; or ""."""
+    text = text[:_LONGEST]
     if quoted := _QUOTED.search(text):
         return quoted[1]
     pieces = [text[match.end() - 1 :] for match in _BEFORE_SUBJECT.finditer(text)]
