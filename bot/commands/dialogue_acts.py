@@ -25,7 +25,7 @@ _FILLS_GAP = 3  # words of no meaning of their own, within a subject
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
 _RANKED = re.compile(
     rf"(?:{'|'.join(f'(?P<{stem}>{stem})' for stem in _RANKS)})(?:er)?[oa]?"
-    r"|(?P<number>\d{1,2})(?:st|nd|rd|th)?"
+    r"|(?P<number>\d{1,2})(?:st|nd|rd|th|[rd][oa])?"
 )
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 _LETTER = re.compile(r"[^\W\d_]")

@@ -109,6 +109,10 @@ _COURTESIES = frozenset(
 _COMMON, _MAX_RARE = 2, 4
 _FEWEST_KINDS, _TIMES_AS_OFTEN = 5, 2  # of a word that belongs to questions
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_NUMBER = re.compile(  # of a text; years are none
+    r"(?!(?:19|20)\d\d\Z)\d+(?:st|nd|rd|th|r[oa]|d[oa])?|first|second|third|primer[oa]?|segund[oa]"
+    r"|tercer[oa]?"
+)
 _Class = TypeVar("_Class", bound=StrEnum)
 
 
@@ -223,8 +227,10 @@ def list_features(text: str) -> set[str]:
 
 def _name_word(word: str) -> str:
     """Return what stands for a word: years, other numbers and laughter are all alike."""
+    if _NUMBER.fullmatch(word):
+        return "#number"
     if word[0].isdigit():
-        return "#year" if _YEAR.fullmatch(word) else "#number" if word.isdigit() else "#time"
+        return "#year" if _YEAR.fullmatch(word) else "#time"
     return "#laughter" if is_laughter(word) else word
 
 
