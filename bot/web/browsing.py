@@ -31,7 +31,7 @@ from db.corpus.health import Neighbour, Overview
 from db.search.shown import ArchiveText, DayOfYear, DocumentLookup
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.values import Corpus, Flag
+from engine.values import Corpus, CorpusRole, Flag
 
 ON_A_PAGE = 30
 _FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
@@ -348,6 +348,7 @@ async def _show_document(
 ) -> Response:
     corpus, document = address
     found, words = address_candidate(document.candidate, corpus), visitor.words
+    url = None if corpus.role is CorpusRole.DEMONSTRATION else web_address(found.url)
     reader = Overview(shared.app.database)
     before, after = None, None
     if found.created_at:
@@ -364,14 +365,14 @@ async def _show_document(
         has_media=Flag.MEDIA in found.flags,
         labels=name_flags(found.flags.names, words),
         likes=_say_likes(document.engagement, words),
-        url=web_address(found.url),
+        url=url,
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
         pieces=name_links(
             link_pieces(found.text, found.url), words, has_media=Flag.MEDIA in found.flags
         ),
         beside=name_beside(found, words),
-        archived=archived_address(web_address(found.url), found.created_at),
+        archived=archived_address(url, found.created_at),
         thread=[
             (member.external_id, words.date(member.created_at.astimezone(UTC)), member.text)
             for member in thread
