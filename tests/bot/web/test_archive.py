@@ -165,7 +165,7 @@ async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebSta
 async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStage) -> None:
     page = read(await archive.get("/documents/ana/3"))
     assert texts(page, QUOTES) == ["The thread begins", "and goes on", "and ends"]
-    assert texts(page, ".entries [aria-current]") == ["July 1, 2016 · this post"]
+    assert texts(page, ".entries [aria-current]") == ["and goes on July 1, 2016 · this post"]
     assert not page.css(".context"), "as the thread shows what it answers"
     assert texts(page, ".neighbours q") == ["Something else"]
     assert one(page, ".actions a").attributes["href"] == "/corpora/ana/2016/07"
