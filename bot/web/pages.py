@@ -1,6 +1,7 @@
 """The pages for people. Everything works without scripts."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -69,6 +70,8 @@ _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
 _LONGEST_SOURCE = 600  # characters that are shown
 _FOR_A_DAY = "public, max-age=86400"
+_IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
+_MONTH_PATH = re.compile(r"/corpora/[^/]+/(?P<year>\d{4})(?:/(?P<month>\d{1,2}))?/?\Z", re.ASCII)
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -188,20 +191,56 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     form = recover_asked(request, failure.status)
     corpora, selected = await _list_found(request, failure.status, form)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
+    archive = _find_archive(request.url.path, corpora)
+    message, fix = _explain_failure(request.url.path, failure, archive, words)
     page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
-        missing=failure.message == nothing_here().message,
-        message=words.render(failure.message),
-        fix=words.render(failure.fix) if failure.fix else None,
+        message=message,
+        fix=fix,
+        archive=archive,
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=given_date if form and not form.date else "",
-        elsewhere=ProphecyForm(headline="", date=None, corpus=selected),
+        elsewhere=ProphecyForm(
+            headline="", date=None, corpus=archive.name if archive else selected
+        ),
         corpora=corpora,
     )
     page.headers.update(failure.headers)
     return page
+
+
+def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
+    """Return the archive below whose address nothing is found, or None."""
+    match = _IN_ARCHIVE.match(path)
+    return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
+
+
+def _explain_failure(
+    path: str, failure: Refusal, archive: Corpus | None, words: Words
+) -> tuple[str, str | None]:
+    """Return what failed, and what to do about it, in the words of pages: by names of archives,
+    not of corpora."""
+    if failure.unknown:
+        said = words.say("There is no archive “{name}”.", name=failure.unknown)
+        return said, words.say("Choose one of those that are here.")
+    if archive and failure.status is HTTPStatus.NOT_FOUND:
+        fix = words.say("The archive shows what there is.")
+        if path.startswith("/documents/"):
+            return words.say("There is no such post in this archive."), fix
+        if match := _MONTH_PATH.match(path):
+            when = _say_span(match["year"], match["month"], words)
+            return words.say("There are no posts of {when} in this archive.", when=when), fix
+    if failure.message == nothing_here().message:
+        return words.say("There is no such page."), None
+    return words.render(failure.message), words.render(failure.fix) if failure.fix else None
+
+
+def _say_span(year: str, month: str | None, words: Words) -> str:
+    """Return a month as people write it, or a year, where the month is none."""
+    number = int(month or 0)
+    return words.month(int(year), number) if 1 <= number <= 12 else year
 
 
 async def _list_found(

@@ -333,7 +333,14 @@ class TestEveryPage:
         assert texts(page, ".actions [href='/']") == ["Ask for a headline"]
         answered = await coffee_web.get("/documents/nowhere/1", lang="es")
         assert answered.status_code == 404
-        assert texts(LexborHTMLParser(answered.text), "h1") == ["No existe el corpus 'nowhere'."]
+        assert texts(LexborHTMLParser(answered.text), "h1") == ["No existe el archivo «nowhere»."]
+        answered = await coffee_web.get("/documents/demo/none")
+        page = LexborHTMLParser(answered.text)
+        assert texts(page, "h1") == ["There is no such post in this archive."]
+        assert page.css(".actions [href='/corpora/demo']")
+        answered = await coffee_web.get("/corpora/demo/1999")
+        page = LexborHTMLParser(answered.text)
+        assert texts(page, "h1") == ["There are no posts of 1999 in this archive."]
 
     @pytest.mark.parametrize(
         ("method", "path"),
@@ -367,8 +374,8 @@ class TestEveryPage:
         ("sent", "said", "day"),
         [
             ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "2015-02-30"),
-            ({"corpus": "gone"}, "There is no corpus 'gone'", "2023-05-04"),
-            ({"headline": "coffee " * 2000}, "no more than 2000", "2023-05-04"),
+            ({"corpus": "gone"}, "There is no archive “gone”", "2023-05-04"),
+            ({"headline": "coffee " * 2000}, "has 13999 characters", "2023-05-04"),
             ({"headline": "https://paid.example/1"}, "paid.example has", "2023-05-04"),
         ],
         ids=["date", "corpus", "length", "link"],
