@@ -63,11 +63,14 @@ from engine.answer.passages import extract_subject
 from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
-from engine.search import Hit, Prophecy, SearchRequest
+from engine.ranking import idf
+from engine.search import Hit, Prophecy, SearchRequest, Term
 from engine.values import Corpus, Flag
 
 _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
+_FEW_TEXTS = 1000
+_LEAST_TELLING = 0.5  # of the idf of the rarest word in common, for a word to be marked
 _LONGEST_SOURCE = 600  # characters that are shown
 _FOR_A_DAY = "public, max-age=86400"
 _IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
@@ -292,7 +295,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     form = read_asked(request.query_params)
     if form not in shared.prophecies:
         await limit_answers(request, shared)
-    corpora, selected = await list_choices(shared, form.corpus, may_be_all=True)
+    _, selected = await list_choices(shared, form.corpus, may_be_all=True)
     if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if form.date is None or form.corpus != selected or "://" in form.headline:
@@ -310,7 +313,6 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     return render_template(
         request,
         "prophecy.html",
-        corpora=corpora,
         date_text=visitor.words.date(form.date),
         refresh=REFRESH_SECONDS,
         **await _describe_findings(shared, form, prophecy, visitor.words, judging=judging),
@@ -380,8 +382,10 @@ async def _describe_findings(
         )
 
     together = form.corpus == ALL
+    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
     return {
         "asked": form,
+        "corpora": corpora,
         "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
@@ -391,6 +395,7 @@ async def _describe_findings(
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
         "unlike": bool(prophecy.near),
+        "shares_words": any(term.document_frequency for term in prophecy.terms),
         "more": not form.more and not judging and len(hits or near) >= usual,
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
@@ -405,15 +410,28 @@ async def _mark_words(
 
     A word that is only spelt like one is marked where a notice names it: not of near texts.
     """
-    own = (t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None)
-    lexemes = {lexeme for term in own for lexeme in term.lexemes}
+    own = [t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None]
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
+    corpora = {name: await shared.app.corpus(name) for name in ids}
+    texts = sum(corpus.searchable for corpus in corpora.values())
+    lexemes = {lexeme for term in _leave_out_common(own, hits, texts) for lexeme in term.lexemes}
     shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():
-        marked |= await shown.mark_words(await shared.app.corpus(name), listed, lexemes)
+        marked |= await shown.mark_words(corpora[name], listed, lexemes)
     return marked
+
+
+def _leave_out_common(terms: Sequence[Term], hits: Sequence[Hit], texts: int) -> Sequence[Term]:
+    """Return the terms without those that tell little beside the rarest one that a hit has: of few
+    texts, how many have a word does not tell that."""
+    if texts < _FEW_TEXTS:
+        return terms
+    matched = {word for hit in hits for word in hit.matched}
+    weights = {term: idf(texts, term.document_frequency) for term in terms}
+    rarest = max((weights[t] for t in terms if matched & {t.word, t.shown}), default=0.0)
+    return [term for term in terms if weights[term] >= _LEAST_TELLING * rarest]
 
 
 @router.get("/robots.txt")
