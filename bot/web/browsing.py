@@ -209,7 +209,7 @@ async def _show_liked(
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
     texts = [(_describe_archived(text, corpus, words), False) for text in liked]
     days = [ArchiveDay(texts=texts)] if texts else []
-    return _render_texts(request, corpus, days, heading=words.say("Most liked"), years=years)
+    return _render_texts(request, corpus, days, heading=words.say("Most reactions"), years=years)
 
 
 @browsing.get("/corpora/{name}/on-this-day")

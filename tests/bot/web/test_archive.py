@@ -92,7 +92,7 @@ async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
 
 async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana/most-liked"))
-    assert texts(page, "h1") == ["Most liked"]
+    assert texts(page, "h1") == ["Most reactions"]
     assert texts(page, "h2.day") == []
     assert texts(page, QUOTES)[:3] == ["Of June", "A year on", "The thread begins"]
     assert page.css(".ranked li")
