@@ -280,12 +280,9 @@ async def _show_month(
         _group_by_day(texts[:ON_A_PAGE], corpus, words),
         heading=words.month(year, month),
         month=months[at],
-        beside=tuple(
-            view and _Beside(path=_link_month(visitor, corpus, view), name=view.name)
-            for view in (
-                months[at - 1] if at else None,
-                months[at + 1] if months[at + 1 :] else None,
-            )
+        beside=(
+            _link_month(visitor, corpus, months[at - 1]) if at else None,
+            _link_month(visitor, corpus, months[at + 1]) if months[at + 1 :] else None,
         ),
         years=years,
         month_days=month_days,
@@ -296,8 +293,9 @@ async def _show_month(
     )
 
 
-def _link_month(visitor: Visitor, corpus: Corpus, month: MonthView) -> str:
-    return visitor.link(f"/corpora/{corpus.name}/{month.when.replace('-', '/')}")
+def _link_month(visitor: Visitor, corpus: Corpus, month: MonthView) -> _Beside:
+    path = visitor.link(f"/corpora/{corpus.name}/{month.when.replace('-', '/')}")
+    return _Beside(path=path, name=month.name)
 
 
 def _render_texts(

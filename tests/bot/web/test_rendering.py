@@ -90,7 +90,7 @@ def test_marks_of_a_time_axis_neither_overlap_nor_hide_its_ends(
 
 
 def test_texts_part_where_the_line_of_time_is_wide() -> None:
-    moments = [EARLIEST, UNTIL - YEAR, UNTIL - YEAR * 0.7]
+    moments: list[datetime | None] = [EARLIEST, UNTIL - YEAR, UNTIL - YEAR * 0.7]
     axis = draw_axis(make_hits(moments), UNTIL, words_for("en"))
     assert axis
     assert [mark.label for mark in axis.marks] == ["1", "2, 3"]
