@@ -65,7 +65,7 @@ from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
 from engine.ranking import idf
 from engine.search import Hit, Prophecy, SearchRequest, Term
-from engine.values import Corpus, Flag
+from engine.values import Corpus, CorpusRole, Flag
 
 _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
@@ -370,8 +370,11 @@ async def _describe_findings(
     # A near text that shares no word with the headline would only puzzle.
     near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
 
+    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
+    invented = {corpus.name for corpus in corpora if corpus.role is CorpusRole.DEMONSTRATION}
+
     def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
-        return build_card(
+        card = build_card(
             hit,
             corpus=prophecy.corpus,
             until=until,
@@ -380,9 +383,9 @@ async def _describe_findings(
             near=near,
             judged=prophecy.judged,
         )
+        return replace(card, url=None) if card.corpus in invented else card
 
     together = form.corpus == ALL
-    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
     return {
         "asked": form,
         "corpora": corpora,
