@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from math import ceil, sqrt
 
@@ -26,16 +26,17 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, find_visitor, format_day, list_choices
+from bot.web.visitor import ProphecyForm, Visitor, VisitorOf, find_visitor, format_day, list_choices
 from db.corpus.health import Neighbour, Overview
 from db.search.shown import ArchiveText, DayOfYear, DocumentLookup
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.values import Corpus, Flag
+from engine.values import Corpus, CorpusRole, Flag
 
 ON_A_PAGE = 30
 _FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
 LEVELS = 5
+_LEAP_YEAR = 2024  # which has every day
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 
@@ -65,6 +66,14 @@ class MonthView:
     name: str  # as people write it
     posts: int
     level: int  # how many that is beside the busiest month, 1 to LEVELS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Beside:
+    """A link to the month or the day before or after."""
+
+    path: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,18 +187,17 @@ async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequen
 
 async def find_this_day(shared: SharedState, corpus: Corpus, words: Words) -> ArchiveEntry | None:
     """Return the best text of this day of any year. Raises StorageError."""
-    days = await _list_this_day(shared, corpus)
+    days = await _list_day(shared, corpus, shared.now().astimezone(UTC))
     if not days:
         return None
     best = max(days, key=lambda day: day.best.engagement).best
     return _describe_archived(best, corpus, words)
 
 
-async def _list_this_day(shared: SharedState, corpus: Corpus) -> Sequence[DayOfYear]:
-    today = shared.now().astimezone(UTC)
+async def _list_day(shared: SharedState, corpus: Corpus, day: datetime) -> Sequence[DayOfYear]:
     lookup = DocumentLookup(shared.app.database)
-    read = partial(lookup.list_on_day, corpus, today.month, today.day)
-    return await shared.kept.get(("day", corpus.id, corpus.documents, today.date()), read)
+    read = partial(lookup.list_on_day, corpus, day.month, day.day)
+    return await shared.kept.get(("day", corpus.id, corpus.documents, day.month, day.day), read)
 
 
 @browsing.get("/corpora/{name}/most-liked")
@@ -197,18 +205,40 @@ async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
+    years = await _list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
     texts = [(_describe_archived(text, corpus, words), False) for text in liked]
     days = [ArchiveDay(texts=texts)] if texts else []
-    return _render_texts(request, corpus, days, heading=words.say("Most liked"))
+    return _render_texts(request, corpus, days, heading=words.say("Most reactions"), years=years)
 
 
 @browsing.get("/corpora/{name}/on-this-day")
 async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    heading = f"{words.say('On this day')}: {words.day(shared.now().astimezone(UTC))}"
-    days = [_view_day(day, corpus, words) for day in await _list_this_day(shared, corpus)]
-    return _render_texts(request, corpus, days, heading=heading)
+    day = _read_day(request.query_params.get("day", ""), shared.now())
+    listed = await _list_day(shared, corpus, day)
+    return _render_texts(
+        request,
+        corpus,
+        [_view_day(text, corpus, words) for text in listed],
+        heading=f"{words.say('On this day')}: {words.day(day)}",
+        beside=tuple(
+            _Beside(
+                path=visitor.link(request.url.path, day=f"{other:%m-%d}"), name=words.day(other)
+            )
+            for other in (day - timedelta(days=1), day + timedelta(days=1))
+        ),
+        years=await _list_years(shared, corpus, words),
+    )
+
+
+def _read_day(given: str, now: datetime) -> datetime:
+    """Return a day of a leap year, given as "02-29", or that of today."""
+    today = now.astimezone(UTC)
+    try:
+        return datetime.strptime(f"{_LEAP_YEAR}-{given}", "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return today.replace(year=_LEAP_YEAR)
 
 
 def _view_day(day: DayOfYear, corpus: Corpus, words: Words) -> ArchiveDay:
@@ -237,6 +267,11 @@ async def _show_month(
     number = int(given) if given.isdecimal() and len(given) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
     begins, ends = month_span(when)
+    month_days = (ends - begins).days
+    given = request.query_params.get("day", "")
+    day = int(given) if given.isdecimal() and len(given) < 3 else 0
+    day = day if day <= month_days else 0
+    begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)
     texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
     return _render_texts(
@@ -245,12 +280,22 @@ async def _show_month(
         _group_by_day(texts[:ON_A_PAGE], corpus, words),
         heading=words.month(year, month),
         month=months[at],
-        beside=(months[at - 1] if at else None, months[at + 1] if months[at + 1 :] else None),
-        years=[view for view in years if view.name == when[:4]],
+        beside=(
+            _link_month(visitor, corpus, months[at - 1]) if at else None,
+            _link_month(visitor, corpus, months[at + 1]) if months[at + 1 :] else None,
+        ),
+        years=years,
+        month_days=month_days,
+        day=day,
         times=True,
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
     )
+
+
+def _link_month(visitor: Visitor, corpus: Corpus, month: MonthView) -> _Beside:
+    path = visitor.link(f"/corpora/{corpus.name}/{month.when.replace('-', '/')}")
+    return _Beside(path=path, name=month.name)
 
 
 def _render_texts(
@@ -260,7 +305,9 @@ def _render_texts(
     *,
     heading: str,
     month: MonthView | None = None,
-    beside: tuple[MonthView | None, MonthView | None] = (None, None),
+    beside: Sequence[_Beside | None] = (None, None),
+    month_days: int = 0,
+    day: int = 0,  # from which the month is listed, if not from its first
     years: Sequence[YearView] = (),
     times: bool = False,
     page: int = 1,
@@ -276,6 +323,9 @@ def _render_texts(
         heading=heading,
         month=month,
         beside=beside,
+        month_days=month_days,
+        day=day,
+        values={"day": day} if day else {},
         years=years,
         month_letters=find_visitor(request).words.months,
         days=days,
@@ -348,6 +398,7 @@ async def _show_document(
 ) -> Response:
     corpus, document = address
     found, words = address_candidate(document.candidate, corpus), visitor.words
+    url = None if corpus.role is CorpusRole.DEMONSTRATION else web_address(found.url)
     reader = Overview(shared.app.database)
     before, after = None, None
     if found.created_at:
@@ -364,14 +415,14 @@ async def _show_document(
         has_media=Flag.MEDIA in found.flags,
         labels=name_flags(found.flags.names, words),
         likes=_say_likes(document.engagement, words),
-        url=web_address(found.url),
+        url=url,
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
         pieces=name_links(
             link_pieces(found.text, found.url), words, has_media=Flag.MEDIA in found.flags
         ),
         beside=name_beside(found, words),
-        archived=archived_address(web_address(found.url), found.created_at),
+        archived=archived_address(url, found.created_at),
         thread=[
             (member.external_id, words.date(member.created_at.astimezone(UTC)), member.text)
             for member in thread

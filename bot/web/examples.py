@@ -21,50 +21,65 @@ _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
 _LANGUAGES = {"english": "en", "spanish": "es"}
 
-# What archives often speak of.
+# What archives often speak of, with the topic of each.
 STOCK = (
-    marked("Coffee prices hit a record high"),
-    marked("Stock market falls sharply as investors panic"),
-    marked("President refuses to accept the result of the election"),
-    marked("New tariffs raise prices for consumers"),
-    marked("Inflation eats up wages"),
-    marked("Storm leaves thousands without power"),
-    marked("Government shuts down after budget talks fail"),
-    marked("Central bank raises interest rates again"),
-    marked("Workers strike for higher pay"),
-    marked("World Cup final decided on penalties"),
+    (marked("Coffee prices hit a record high"), marked("coffee prices")),
+    (marked("Stock market falls sharply as investors panic"), marked("the stock market")),
+    (marked("President refuses to accept the result of the election"), marked("elections")),
+    (marked("New tariffs raise prices for consumers"), marked("tariffs")),
+    (marked("Inflation eats up wages"), marked("inflation")),
+    (marked("Storm leaves thousands without power"), marked("power cuts")),
+    (marked("Government shuts down after budget talks fail"), marked("a government shutdown")),
+    (marked("Central bank raises interest rates again"), marked("interest rates")),
+    (marked("Workers strike for higher pay"), marked("strikes")),
+    (marked("World Cup final decided on penalties"), marked("the World Cup")),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A headline; `day` is its date, "" for today."""
+    """A headline; `day` is its date, "" for today; `topic` is what a question is about."""
 
     headline: str
     day: str = ""
+    topic: str = ""
 
 
 # Of the bundled corpus, which is written in both languages.
 BUNDLED = {
     "en": (
-        Example("Container Ship Wedged Across Canal Halts Trade for Sixth Day", "2021-03-28"),
+        Example(
+            "Container Ship Wedged Across Canal Halts Trade for Sixth Day",
+            "2021-03-28",
+            "the canal",
+        ),
         Example(
             "Flights Grounded Worldwide After Faulty Software Update Freezes Airport Computers",
             "2024-07-19",
+            "computers",
         ),
         Example(
             "Bank Collapses After Customers Withdraw Deposits by Phone in One Afternoon",
             "2023-03-11",
+            "banks",
         ),
     ),
     "es": (
         Example(
-            "Un apagón deja sin luz a toda la costa y paraliza trenes y ascensores", "2023-08-16"
+            "Un apagón deja sin luz a toda la costa y paraliza trenes y ascensores",
+            "2023-08-16",
+            "los apagones",
         ),
         Example(
-            "El pan sube por décima vez en un año y la inflación se come los sueldos", "2022-10-07"
+            "El pan sube por décima vez en un año y la inflación se come los sueldos",
+            "2022-10-07",
+            "el pan",
         ),
-        Example("Robots sustituyen a los camareros en los restaurantes del puerto", "2023-07-02"),
+        Example(
+            "Robots sustituyen a los camareros en los restaurantes del puerto",
+            "2023-07-02",
+            "los robots",
+        ),
     ),
 }
 
@@ -95,8 +110,18 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
         return [Example(headline) for headline in configured]
     if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
         return [Example(post.headline, format_day(post.published)) for post, _ in posted]
+    return await choose_topics(shared, corpus, words)
+
+
+async def choose_topics(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
+    """Return some of the stock that the corpus has texts for, in its language, with their topics.
+
+    Raises StorageError.
+    """
     own_words = words_for(_choose_language(corpus, words))
-    stock = [Example(own_words.say(headline)) for headline in STOCK]
+    stock = [
+        Example(own_words.say(headline), topic=own_words.say(topic)) for headline, topic in STOCK
+    ]
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
         return BUNDLED[own_words.language]
 

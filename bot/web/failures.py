@@ -138,8 +138,10 @@ class Refusal(PresagioError):
         *,
         fix: str | None = None,
         headers: Mapping[str, str] | None = None,
+        unknown: str = "",  # the name of a corpus that does not exist
     ) -> None:
         super().__init__(message, fix=fix)
+        self.unknown = unknown
         self.status = status
         self.headers = headers or {}
 
@@ -201,7 +203,9 @@ def _map_known_error(error: PresagioError) -> Refusal | None:
             message, fix = error.message, error.fix
             if kind is StorageError:  # the server's message is for operators only
                 message, fix = _NO_DATABASE
-            return Refusal(status, message, fix=fix, headers=_AGAIN if away else None)
+            unknown = str(message.values.get("name", "")) if kind is CorpusNotFound else ""
+            headers = _AGAIN if away else None
+            return Refusal(status, message, fix=fix, headers=headers, unknown=unknown)
     return None
 
 

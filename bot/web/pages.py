@@ -1,6 +1,7 @@
 """The pages for people. Everything works without scripts."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import choose_examples, find_bundled_lead
+from bot.web.examples import choose_examples, choose_topics, find_bundled_lead
 from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -62,13 +63,18 @@ from engine.answer.passages import extract_subject
 from engine.corpora import ALL
 from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
-from engine.search import Hit, Prophecy, SearchRequest
-from engine.values import Corpus, Flag
+from engine.ranking import idf
+from engine.search import Hit, Prophecy, SearchRequest, Term
+from engine.values import Corpus, CorpusRole, Flag
 
 _LASTING = "public, max-age=31536000, immutable"
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
+_FEW_TEXTS = 1000
+_LEAST_TELLING = 0.5  # of the idf of the rarest word in common, for a word to be marked
 _LONGEST_SOURCE = 600  # characters that are shown
 _FOR_A_DAY = "public, max-age=86400"
+_IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
+_MONTH_PATH = re.compile(r"/corpora/[^/]+/(?P<year>\d{4})(?:/(?P<month>\d{1,2}))?/?\Z", re.ASCII)
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -97,7 +103,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         corpora=corpora,
         examples=()
         if question or selected == ALL
-        else await choose_examples(shared, await shared.app.corpus(selected), visitor.words),
+        else await choose_topics(shared, await shared.app.corpus(selected), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
 
@@ -188,20 +194,56 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     form = recover_asked(request, failure.status)
     corpora, selected = await _list_found(request, failure.status, form)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
+    archive = _find_archive(request.url.path, corpora)
+    message, fix = _explain_failure(request.url.path, failure, archive, words)
     page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
-        missing=failure.message == nothing_here().message,
-        message=words.render(failure.message),
-        fix=words.render(failure.fix) if failure.fix else None,
+        message=message,
+        fix=fix,
+        archive=archive,
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=given_date if form and not form.date else "",
-        elsewhere=ProphecyForm(headline="", date=None, corpus=selected),
+        elsewhere=ProphecyForm(
+            headline="", date=None, corpus=archive.name if archive else selected
+        ),
         corpora=corpora,
     )
     page.headers.update(failure.headers)
     return page
+
+
+def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
+    """Return the archive below whose address nothing is found, or None."""
+    match = _IN_ARCHIVE.match(path)
+    return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
+
+
+def _explain_failure(
+    path: str, failure: Refusal, archive: Corpus | None, words: Words
+) -> tuple[str, str | None]:
+    """Return what failed, and what to do about it, in the words of pages: by names of archives,
+    not of corpora."""
+    if failure.unknown:
+        said = words.say("There is no archive “{name}”.", name=failure.unknown)
+        return said, words.say("Choose one of those that are here.")
+    if archive and failure.status is HTTPStatus.NOT_FOUND:
+        fix = words.say("The archive shows what there is.")
+        if path.startswith("/documents/"):
+            return words.say("There is no such post in this archive."), fix
+        if match := _MONTH_PATH.match(path):
+            when = _say_span(match["year"], match["month"], words)
+            return words.say("There are no posts of {when} in this archive.", when=when), fix
+    if failure.message == nothing_here().message:
+        return words.say("There is no such page."), None
+    return words.render(failure.message), words.render(failure.fix) if failure.fix else None
+
+
+def _say_span(year: str, month: str | None, words: Words) -> str:
+    """Return a month as people write it, or a year, where the month is none."""
+    number = int(month or 0)
+    return words.month(int(year), number) if 1 <= number <= 12 else year
 
 
 async def _list_found(
@@ -253,7 +295,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     form = read_asked(request.query_params)
     if form not in shared.prophecies:
         await limit_answers(request, shared)
-    corpora, selected = await list_choices(shared, form.corpus, may_be_all=True)
+    _, selected = await list_choices(shared, form.corpus, may_be_all=True)
     if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if form.date is None or form.corpus != selected or "://" in form.headline:
@@ -271,7 +313,6 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     return render_template(
         request,
         "prophecy.html",
-        corpora=corpora,
         date_text=visitor.words.date(form.date),
         refresh=REFRESH_SECONDS,
         **await _describe_findings(shared, form, prophecy, visitor.words, judging=judging),
@@ -329,8 +370,11 @@ async def _describe_findings(
     # A near text that shares no word with the headline would only puzzle.
     near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
 
+    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
+    invented = {corpus.name for corpus in corpora if corpus.role is CorpusRole.DEMONSTRATION}
+
     def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
-        return build_card(
+        card = build_card(
             hit,
             corpus=prophecy.corpus,
             until=until,
@@ -339,10 +383,12 @@ async def _describe_findings(
             near=near,
             judged=prophecy.judged,
         )
+        return replace(card, url=None) if card.corpus in invented else card
 
     together = form.corpus == ALL
     return {
         "asked": form,
+        "corpora": corpora,
         "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
@@ -352,6 +398,7 @@ async def _describe_findings(
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
         "unlike": bool(prophecy.near),
+        "shares_words": any(term.document_frequency for term in prophecy.terms),
         "more": not form.more and not judging and len(hits or near) >= usual,
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
@@ -366,15 +413,28 @@ async def _mark_words(
 
     A word that is only spelt like one is marked where a notice names it: not of near texts.
     """
-    own = (t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None)
-    lexemes = {lexeme for term in own for lexeme in term.lexemes}
+    own = [t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None]
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
+    corpora = {name: await shared.app.corpus(name) for name in ids}
+    texts = sum(corpus.searchable for corpus in corpora.values())
+    lexemes = {lexeme for term in _leave_out_common(own, hits, texts) for lexeme in term.lexemes}
     shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():
-        marked |= await shown.mark_words(await shared.app.corpus(name), listed, lexemes)
+        marked |= await shown.mark_words(corpora[name], listed, lexemes)
     return marked
+
+
+def _leave_out_common(terms: Sequence[Term], hits: Sequence[Hit], texts: int) -> Sequence[Term]:
+    """Return the terms without those that tell little beside the rarest one that a hit has: of few
+    texts, how many have a word does not tell that."""
+    if texts < _FEW_TEXTS:
+        return terms
+    matched = {word for hit in hits for word in hit.matched}
+    weights = {term: idf(texts, term.document_frequency) for term in terms}
+    rarest = max((weights[t] for t in terms if matched & {t.word, t.shown}), default=0.0)
+    return [term for term in terms if weights[term] >= _LEAST_TELLING * rarest]
 
 
 @router.get("/robots.txt")

@@ -29,8 +29,8 @@ from engine.values import CorpusRole, Flag
 # An address up to what ends the sentence around it, and an account of X.
 _LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{1,15}\b")
 _X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
-_MARK_ROOM = 9  # percent of a line of time
-_MAX_RANKS = 2  # that one mark tells
+_MARK_ROOM, _WIDE_MARK_ROOM = 9, 4  # percent of a line of time, on a phone and on a wide screen
+_PIXELS, _WIDE_PIXELS = 3, 8  # of a percent, at least
 _MARK_WIDTH, _LETTER_WIDTH = 26, 6  # pixels
 _YEAR_ROOM = 8  # percent; phones show no years
 _END_ROOM = 20  # of the months at its ends
@@ -92,10 +92,12 @@ class CardView:
 class AxisMark:
     """One or more texts on a line of time; `start` is where, 0 to 100."""
 
-    label: str  # the ranks of the texts: "1", "2, 3"
+    label: str  # the ranks of the texts: "1", "2, 4", "1–3"
     width: int  # pixels
+    left: int  # pixels of them that stand before the start
     year: str  # "" for want of room
     start: int
+    is_best: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,7 @@ class TimeAxis:
     """A line of time from the oldest text to the headline; the best text is a lead time before."""
 
     marks: Sequence[AxisMark]
+    wide_marks: Sequence[AxisMark]  # where there is room for more of them
     begins: str  # the month of the oldest text
     ends: str  # that of the headline
     lead_start: int  # where the best text is
@@ -166,35 +169,65 @@ def draw_axis(hits: Sequence[Hit], until: datetime, words: Words) -> TimeAxis | 
     if not dated or dated[0][0] >= until:
         return None
     begins, best = dated[0][0], min(dated, key=lambda pair: pair[1])
-    groups: list[tuple[int, str, list[int]]] = []
-    for moment, rank in dated:
-        share = _round_percent((moment - begins) / (until - begins))
-        start = min(share, 100 - _MARK_ROOM)
-        if groups and start - groups[-1][0] < _MARK_ROOM * min(len(groups[-1][2]), 2):
-            groups[-1][2].append(rank)
-        else:
-            groups.append((start, format_day(moment)[:4], [rank]))
-    lead_start = next(start for start, _, ranks in groups if best[1] in ranks)
-    middle = (lead_start + 100) // 2
+    shares = [(100 * min((moment - begins) / (until - begins), 1.0), rank, format_day(moment)[:4])
+              for moment, rank in dated]  # fmt: skip
+    lead_start = min(round(100 * ((best[0] - begins) / (until - begins))), 100 - _MARK_ROOM)
     return TimeAxis(
-        marks=_label_marks(groups),
+        marks=_place_marks(shares, best[1], room=_MARK_ROOM, pixels=_PIXELS),
+        wide_marks=_place_marks(shares, best[1], room=_WIDE_MARK_ROOM, pixels=_WIDE_PIXELS),
         begins=_say_month(begins, words),
         ends=_say_month(until, words),
         lead_start=lead_start,
-        lead_middle=min(max(middle, _LEAD_ROOM), 100 - _LEAD_ROOM),
+        lead_middle=min(max((lead_start + 100) // 2, _LEAD_ROOM), 100 - _LEAD_ROOM),
         lead_time=say_lead_time(best[0], until, words),
     )
 
 
-def _label_marks(groups: Sequence[tuple[int, str, list[int]]]) -> list[AxisMark]:
+def _place_marks(
+    shares: Sequence[tuple[float, int, str]], best: int, *, room: int, pixels: int
+) -> list[AxisMark]:
+    """Return the marks of texts, given as their place, rank and year, the oldest first."""
+    groups = list[list[tuple[float, int, str]]]()
+    for text in shares:
+        group = groups[-1] if groups else []
+        if group and min(text[0], 100 - room) - _find_middle(group) < room * min(len(group), 2):
+            group.append(text)
+        else:
+            groups.append([text])
     marks, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
-    for start, year, ranks in groups:
+    for group in groups:
+        start = min(round(_find_middle(group)), 100 - room)
         fits = written + _YEAR_ROOM <= start <= 100 - _END_ROOM
         written = start if fits else written
-        label = ", ".join(map(str, sorted(ranks)[:_MAX_RANKS])) + ("…" * (len(ranks) > _MAX_RANKS))
+        ranks = sorted(rank for _, rank, _ in group)
+        label = _label_ranks(ranks)
         width = _MARK_WIDTH + _LETTER_WIDTH * (len(label) - 1)
-        marks.append(AxisMark(label=label, width=width, year=year if fits else "", start=start))
+        # A wide mark leaves neither end of the line.
+        left = max(width // 2, width - (100 - start) * pixels + _MARK_WIDTH // 2)
+        left = min(left, _MARK_WIDTH // 2 + start * pixels)
+        year = group[len(group) // 2][2] if fits else ""
+        marks.append(
+            AxisMark(label=label, width=width, left=left, year=year, start=start,
+                     is_best=best in ranks)
+        )  # fmt: skip
     return marks
+
+
+def _find_middle(group: Sequence[tuple[float, int, str]]) -> float:
+    return sum(place for place, _, _ in group) / len(group)
+
+
+def _label_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks in words of a mark: all of them, three or more in a row as "1–3"."""
+    runs = list[list[int]]()
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    return ", ".join(
+        f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
+    )
 
 
 def _say_month(moment: datetime, words: Words) -> str:

@@ -112,7 +112,11 @@ def read_asked(values: Mapping[str, str]) -> ProphecyForm:
     headline = " ".join(values.get("headline", "").split())
     if len(headline) > LONGEST_TEXT:
         raise UsageError(
-            Message("A headline has no more than {number} characters.", number=LONGEST_TEXT)
+            Message("That headline has {length} characters.", length=len(headline)),
+            fix=Message(
+                "Up to {number} are read: paste the headline alone, or the link of the article.",
+                number=LONGEST_TEXT,
+            ),
         )
     date = values.get("date", "").strip()
     return ProphecyForm(

@@ -48,9 +48,32 @@ async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: We
     page = read(await archive.get("/corpora/ana/2016/07"))
     thread = ["The thread begins", "and goes on", "and ends"]
     assert texts(page, "h1, .facts") == ["July 2016", "4 posts"]
-    assert texts(page, ".actions a") == ["June 2017 →"], "the next month with posts"
+    assert texts(page, "header .actions a") == ["June 2017 →"], "the next month with posts"
     assert texts(page, QUOTES) == [*thread, "Something else"]
     assert len(page.css(".continues")) == 2
+
+
+async def test_a_month_is_listed_from_a_day_of_it_and_wrong_days_are_none(
+    archive: WebStage,
+) -> None:
+    page = read(await archive.get("/corpora/ana/2016/07"))
+    days = [str(link.attributes["href"]) for link in page.css(".days a")]
+    assert (len(days), days[8]) == (31, "/corpora/ana/2016/07?day=9")
+    assert await quotes(archive, days[1]) != await quotes(archive, days[0])
+    for wrong in ("99", "0", "x", "²"):
+        assert len(await quotes(archive, "/corpora/ana/2016/07", day=wrong)) == 4
+
+
+async def test_the_days_before_and_after_are_linked_over_the_end_of_february(
+    archive: WebStage,
+) -> None:
+    page = read(await archive.get("/corpora/ana/on-this-day", day="02-28"))
+    assert texts(page, "header .actions a") == ["← February 27", "February 29 →"]
+    for wrong in ("02-30", "x"):
+        page = read(await archive.get("/corpora/ana/on-this-day", day=wrong))
+        assert texts(page, "h1") == ["On this day: June 1"]
+    page = read(await archive.get("/corpora/ana/on-this-day", day="01-01"))
+    assert texts(page, "header .actions a") == ["← December 31", "January 2 →"]
 
 
 async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
@@ -69,7 +92,7 @@ async def test_texts_are_grouped_by_day_and_threads_under_their_first_text(
 
 async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebStage) -> None:
     page = read(await archive.get("/corpora/ana/most-liked"))
-    assert texts(page, "h1") == ["Most liked"]
+    assert texts(page, "h1") == ["Most reactions"]
     assert texts(page, "h2.day") == []
     assert texts(page, QUOTES)[:3] == ["Of June", "A year on", "The thread begins"]
     assert page.css(".ranked li")
@@ -151,7 +174,7 @@ async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebSta
     assert [len(row.css("td")) for row in page.css(".months tbody tr")] == [13] * 3
     assert texts(page, ".facts")[0].endswith("Busiest: July 2016, with 4.")
     page = read(await archive.get(months[0]))
-    (link,) = page.css(".months a")
+    (link,) = page.css(".months [aria-current]")
     assert (link.attributes["href"], link.attributes["aria-current"]) == (months[0], "page")
     for path in ("/corpora", "/corpora/ana/2016/07", "/documents/ana/3"):
         within = read(await archive.get(path))
@@ -164,8 +187,8 @@ async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebSta
 
 async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStage) -> None:
     page = read(await archive.get("/documents/ana/3"))
-    assert texts(page, QUOTES) == ["The thread begins", "and ends"], "but not itself again"
-    assert texts(page, ".entries [aria-current]") == ["July 1, 2016 · this post"]
+    assert texts(page, QUOTES) == ["The thread begins", "and goes on", "and ends"]
+    assert texts(page, ".entries [aria-current]") == ["and goes on July 1, 2016 · this post"]
     assert not page.css(".context"), "as the thread shows what it answers"
     assert texts(page, ".neighbours q") == ["Something else"]
     assert one(page, ".actions a").attributes["href"] == "/corpora/ana/2016/07"

@@ -55,16 +55,16 @@ class TestCorpora:
             page = read(await web.get(path))
             assert texts(page, "#lately") == ["Lately foretold"], path
             assert texts(page, ".story") == titles
-            assert "@mara" in texts(page, ".leads .meta")[0]
+            assert texts(page, ".leads .meta")[0].startswith("News of ")
+            assert "@mara" in texts(page, ".leads .meta")[1]
             assert say_years(10, 11) in " ".join(texts(page, ".lead-time"))
             document = read(await web.get(href(page, "a[href^='/documents/']")))
             assert texts(document, ".alone h1") == texts(page, "blockquote")[:1]
             assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
         corpus = read(await web.get("/corpora/demo"))
         assert not corpus.css(".examples"), "what was foretold is example enough"
-        assert texts(read(await web.get("/ask")), ".examples a") == [
-            f"What was said about “{pick.find.story.text}”?" for pick in reversed(chosen)
-        ]
+        questions = texts(read(await web.get("/ask")), ".examples a")
+        assert all(len(question) < 60 for question in questions), "of topics, not of headlines"
 
 
 class TestDocuments:

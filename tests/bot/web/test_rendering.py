@@ -73,9 +73,9 @@ def test_only_what_was_foretold_has_a_stamp(
         ([EARLIEST], [("1", "", 0)]),
         # The third has no room of its own, and shares a mark; hits without a date have none.
         ([EARLIEST + YEAR * 1.7, None, EARLIEST, EARLIEST + YEAR * 1.8],
-         [("3", "", 0), ("1, 4", "2011", 42)]),
+         [("3", "", 0), ("1, 4", "2011", 44)]),
         ([EARLIEST, UNTIL - YEAR / 10], [("1", "", 0), ("2", "", 91)]),
-        ([EARLIEST] * 3, [("1, 2…", "", 0)]),
+        ([EARLIEST] * 3, [("1–3", "", 0)]),
         ([EARLIEST, EARLIEST + YEAR], [("1", "", 0), ("2", "2011", 25)]),
         ([EARLIEST, EARLIEST + YEAR * 0.6], [("1", "", 0), ("2", "", 15)]),
     ],
@@ -87,6 +87,14 @@ def test_marks_of_a_time_axis_neither_overlap_nor_hide_its_ends(
     assert axis
     assert [(mark.label, mark.year, mark.start) for mark in axis.marks] == marks
     assert (axis.begins, axis.ends) == ("January 2010", "December 2013")
+
+
+def test_texts_part_where_the_line_of_time_is_wide() -> None:
+    moments: list[datetime | None] = [EARLIEST, UNTIL - YEAR, UNTIL - YEAR * 0.7]
+    axis = draw_axis(make_hits(moments), UNTIL, words_for("en"))
+    assert axis
+    assert [mark.label for mark in axis.marks] == ["1", "2, 3"]
+    assert [mark.label for mark in axis.wide_marks] == ["1", "2", "3"]
 
 
 def test_the_lead_time_of_the_best_text_stands_above_its_part_of_the_axis() -> None:
