@@ -21,28 +21,40 @@ _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
 _LANGUAGES = {"english": "en", "spanish": "es"}
 
-# What archives often speak of, with the topic of each.
+# What archives often speak of, as a headline and as a question.
 STOCK = (
-    (marked("Coffee prices hit a record high"), marked("coffee prices")),
-    (marked("Stock market falls sharply as investors panic"), marked("the stock market")),
-    (marked("President refuses to accept the result of the election"), marked("elections")),
-    (marked("New tariffs raise prices for consumers"), marked("tariffs")),
-    (marked("Inflation eats up wages"), marked("inflation")),
-    (marked("Storm leaves thousands without power"), marked("power cuts")),
-    (marked("Government shuts down after budget talks fail"), marked("a government shutdown")),
-    (marked("Central bank raises interest rates again"), marked("interest rates")),
-    (marked("Workers strike for higher pay"), marked("strikes")),
-    (marked("World Cup final decided on penalties"), marked("the World Cup")),
+    (marked("Coffee prices hit a record high"), marked("What was said about coffee prices?")),
+    (
+        marked("Stock market falls sharply as investors panic"),
+        marked("What was said about the stock market?"),
+    ),
+    (
+        marked("President refuses to accept the result of the election"),
+        marked("What was said about elections?"),
+    ),
+    (marked("New tariffs raise prices for consumers"), marked("What was said about tariffs?")),
+    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
+    (marked("Storm leaves thousands without power"), marked("What was said about power cuts?")),
+    (
+        marked("Government shuts down after budget talks fail"),
+        marked("What was said about a government shutdown?"),
+    ),
+    (
+        marked("Central bank raises interest rates again"),
+        marked("What was said about interest rates?"),
+    ),
+    (marked("Workers strike for higher pay"), marked("What was said about strikes?")),
+    (marked("World Cup final decided on penalties"), marked("What was said about the World Cup?")),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A headline; `day` is its date, "" for today; `topic` is what a question is about."""
+    """A headline, and a question about its subject; `day` is its date, "" for today."""
 
     headline: str
     day: str = ""
-    topic: str = ""
+    question: str = ""
 
 
 # Of the bundled corpus, which is written in both languages.
@@ -51,34 +63,34 @@ BUNDLED = {
         Example(
             "Container Ship Wedged Across Canal Halts Trade for Sixth Day",
             "2021-03-28",
-            "the canal",
+            "What was said about the canal?",
         ),
         Example(
             "Flights Grounded Worldwide After Faulty Software Update Freezes Airport Computers",
             "2024-07-19",
-            "computers",
+            "What was said about computers?",
         ),
         Example(
             "Bank Collapses After Customers Withdraw Deposits by Phone in One Afternoon",
             "2023-03-11",
-            "banks",
+            "What was said about banks?",
         ),
     ),
     "es": (
         Example(
             "Un apagón deja sin luz a toda la costa y paraliza trenes y ascensores",
             "2023-08-16",
-            "los apagones",
+            "¿Qué se dijo sobre los apagones?",
         ),
         Example(
             "El pan sube por décima vez en un año y la inflación se come los sueldos",
             "2022-10-07",
-            "el pan",
+            "¿Qué se dijo sobre el pan?",
         ),
         Example(
             "Robots sustituyen a los camareros en los restaurantes del puerto",
             "2023-07-02",
-            "los robots",
+            "¿Qué se dijo sobre los robots?",
         ),
     ),
 }
@@ -110,17 +122,18 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
         return [Example(headline) for headline in configured]
     if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
         return [Example(post.headline, format_day(post.published)) for post, _ in posted]
-    return await choose_topics(shared, corpus, words)
+    return await choose_questions(shared, corpus, words)
 
 
-async def choose_topics(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
-    """Return some of the stock that the corpus has texts for, in its language, with their topics.
+async def choose_questions(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
+    """Return some of the stock that the corpus has texts for, in its language, with questions.
 
     Raises StorageError.
     """
     own_words = words_for(_choose_language(corpus, words))
     stock = [
-        Example(own_words.say(headline), topic=own_words.say(topic)) for headline, topic in STOCK
+        Example(own_words.say(headline), question=own_words.say(question))
+        for headline, question in STOCK
     ]
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
         return BUNDLED[own_words.language]

@@ -21,7 +21,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import choose_examples, choose_topics, find_bundled_lead
+from bot.web.examples import choose_examples, choose_questions, find_bundled_lead
 from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -103,7 +103,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         corpora=corpora,
         examples=()
         if question or selected == ALL
-        else await choose_topics(shared, await shared.app.corpus(selected), visitor.words),
+        else await choose_questions(shared, await shared.app.corpus(selected), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
 
