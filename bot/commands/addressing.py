@@ -66,9 +66,8 @@ def _carry_out(interpretation: Interpretation, request: Request) -> Request:
     is_question = interpretation.intent.act is DialogueAct.QUESTION
     if not is_question or interpretation.intent in SHOWN_BY | {Intent.PRIVACY}:
         return request
-    if (
-        interpretation.intent is Intent.ARCHIVE and not request.place.kept
-    ):  # inline, texts are asked for
+    inline = not request.place.kept  # where only texts are asked for
+    if inline and interpretation.intent is Intent.ARCHIVE:
         return request
     return replace(request, text=interpretation.command or request.text)
 
@@ -83,9 +82,9 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    asked = interpret_text(f"{before} {after}") if after.endswith("?") else None
-    if asked and asked.intent is Intent.TEXTS and asked.command:
-        return replace(request, text=asked.command, around_name=None)
+    question = interpret_text(f"{before} {after}") if after.endswith("?") else None
+    if question and question.intent is Intent.TEXTS and question.command:
+        return replace(request, text=question.command, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request

@@ -54,11 +54,11 @@ _DAYS = (
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|lunes a viernes|lunes|martes"
     r"|miercoles|jueves|viernes|sabados?|domingos?"
 )
-_WITHOUT_DAYS = re.compile(
-    rf"\b(?:no|not|except|don t|dont|stop|skip|menos|salvo|excepto|sin)\b.{{0,40}}?\b({_DAYS})\b"
-    rf"|\b({_DAYS}) (?:off|no)\b"
+_DAY = re.compile(rf"\b(?:{_DAYS})\b")
+_LEAVES_OUT = re.compile(
+    r"\b(?:no|not|except|don t|dont|stop|skip|drop|off|without|enough|menos|salvo|excepto|sin|basta"
+    r"|nada|dej\w+|par(?:a|en|ar) de)\b"
 )
-_WITH_DAYS = re.compile(rf"\b({_DAYS})\b")
 _NIGHTS = re.compile(r"\b(?:nights?|noches?|madrugadas?|sleep\w*|dorm\w+|duerm\w+)\b")
 # A paper in lower case: "follow the guardian", "agrega infobae".
 _FEED_NAME = re.compile(
@@ -214,17 +214,21 @@ def _write_subscribe(text: str) -> str:
     parts = ["/subscribe"]
     if time:
         parts.append(f"daily {':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}")
-    if days := _WITHOUT_DAYS.search(said):
-        parts.append(f"except {days[1] or days[2]}")
-    elif days := _WITH_DAYS.search(said):
-        parts.append(days[1])
-    return " ".join(parts)
+    return " ".join([*parts, *_list_days(said)])
 
 
 def _write_unsubscribe(text: str) -> str:
     """Return the command that ends posts, or, if days are named, that leaves those out."""
-    days = _WITHOUT_DAYS.search(" ".join(folded_words(text)))
-    return f"/subscribe except {days[1] or days[2]}" if days else "/unsubscribe"
+    days = _list_days(" ".join(folded_words(text)))
+    return " ".join(["/subscribe", *days]) if days[:1] == ["except"] else "/unsubscribe"
+
+
+def _list_days(said: str) -> list[str]:
+    """Return the days that are named as `/subscribe` takes them, after "except" if they are left
+    out."""
+    days = ", ".join(dict.fromkeys(_DAY.findall(said)))
+    leaves_out = ["except"] if days and _LEAVES_OUT.search(said) else []
+    return [*leaves_out, days] if days else []
 
 
 def _write_quiet(text: str) -> str:

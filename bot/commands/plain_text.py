@@ -322,10 +322,7 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
             )
         case Intent.DELETE:
             hint = words.say("I cannot delete what I said; an admin of this chat can.")
-        case _ if (
-            interpretation.intent.act is DialogueAct.INSTRUCTION
-            or interpretation.intent in SHOWN_BY
-        ):
+        case _ if intent.act is DialogueAct.INSTRUCTION or intent in SHOWN_BY:
             written = words.write_commands(interpretation.command)
             hint = words.say("This does it: {command}", command=written)
         case _:  # about a message, but none is replied to

@@ -290,10 +290,10 @@ def _repeated_v2(original: Mapping[str, object]) -> str | None:
 
 def _tweets_of(page: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the tweets of a page of the API, or the one of a line of its stream."""
-    one = mapping_at(page, "data")
-    return (
-        [one] if one else [*read_mappings(page.get("data")), *read_mappings(page.get("statuses"))]
-    )
+    tweet = mapping_at(page, "data")
+    if tweet:
+        return [tweet]
+    return [*read_mappings(page.get("data")), *read_mappings(page.get("statuses"))]
 
 
 class ApiReader(JsonReader):

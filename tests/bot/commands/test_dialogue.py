@@ -7,9 +7,13 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.dialogue_acts import interpret_text
+from bot.commands.intents import Intent, read_examples
+from bot.commands.subscription_parser import read_subscription
+from bot.i18n.words import words_for
 from bot.request import Person, RepliedMessage, Trigger
 from db.pool import Database
-from engine.chat import Listening
+from engine.chat import Chat, Listening
+from engine.posting.delivery import Subscription
 from engine.search import HitKind
 from tests.bot.commands.test_ask import StandInAsk
 from tests.bot.commands.test_find import engine_of
@@ -18,6 +22,7 @@ from tests.bot.prophecies import NOW
 
 NEWS = "Coffee prices hit a record high"
 ANSWER = RepliedMessage(message="m1", mine=True)  # the bot's first message
+_OF_POSTS = (Intent.SUBSCRIBE, Intent.UNSUBSCRIBE)
 THEIRS = RepliedMessage(message="t1", text=NEWS, written_at=NOW - timedelta(hours=2))
 
 
@@ -282,6 +287,9 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
         ("ok enough posts for good", "/unsubscribe"),
         ("not on weekends please", "/subscribe except weekends"),
         ("no mandes nada los findes", "/subscribe except findes"),
+        ("basta de posts los domingos", "/subscribe except domingos"),
+        ("don't post on fridays and saturdays", "/subscribe except fridays, saturdays"),
+        ("solo los martes a las 8", "/subscribe daily 8 martes"),
         ("de lunes a viernes 7:30", "/subscribe daily 7:30 lunes a viernes"),
         ("no mandes nada entre las 23 y las 7", "/settings quiet"),
         ("follow the guardian", "/feeds add guardian"),
@@ -295,6 +303,16 @@ def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) 
     interpretation = interpret_text(text)
     assert interpretation
     assert interpretation.command == command
+
+
+def test_what_is_offered_for_posts_can_be_typed() -> None:
+    start = Subscription(chat=Chat(id=1, platform="test", external_id="1", private=True))
+    interpreted = [interpret_text(text) for _, text in read_examples()]
+    commands = {each.command for each in interpreted if each and each.intent in _OF_POSTS}
+    options = {command.partition(" ")[2] for command in commands if command != "/unsubscribe"}
+    assert len(options) > 20
+    for each in options:
+        assert read_subscription(each, None, start, words_for("en")).chat is start.chat
 
 
 @pytest.mark.parametrize(
