@@ -156,6 +156,8 @@ class Request:
     quoted: RepliedMessage = RepliedMessage()
     around_name: tuple[str, str] | None = None  # the words before and after the bot's, if amid some
     one_of_several: bool = False  # in private, others were written within a minute
+    unclear: bool = False  # a model tells what it asks or tells the bot, if anything
+    judged_as: str | None = None  # the intent that a model took it for
     hurried: bool = False  # in a group, its person was still being answered
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it

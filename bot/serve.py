@@ -14,6 +14,7 @@ from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.checks import tell_what_is_missing
 from bot.commands import Registry, standard_commands
+from bot.commands.intent_judgment import IntentJudge
 from bot.commands.intents import load_classifier
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
@@ -234,6 +235,7 @@ def _create_conversation(
         claims=claims,
         registry=commands,
         doorkeeper=Doorkeeper(ownership, settings.chat),
+        judge=IntentJudge(app.client) if app.client else None,
         report=troubles.report,
         patience=_PATIENCE,
     )

@@ -13,6 +13,7 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
+from bot.commands.intent_judgment import IntentJudge
 from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
@@ -56,6 +57,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             claims=claims,
             registry=commands,
             doorkeeper=AdmitEverybody(),
+            judge=IntentJudge(app.client) if app.client else None,
             source=BudgetSource.CONSOLE,
         )
         terminal = Terminal(

@@ -45,6 +45,8 @@ def read_address(request: Request) -> Request:
     A name amid other words divides what is said to the bot from what is said to others. Where none
     of it is said to the bot, `around_name` stays.
     """
+    if request.unclear:
+        return request
     if request.around_name and not request.place.private:
         request = _read_around_name(request, *request.around_name)
         if request.around_name:
@@ -54,6 +56,17 @@ def read_address(request: Request) -> Request:
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
         return replace(request, text=command.rstrip())
+    interpretation = interpret_request(request)
+    return _carry_out(interpretation, request) if interpretation else request
+
+
+def apply_judgment(request: Request, intent: Intent | None) -> Request:
+    """Return a request whose text is what is said to the bot, as a model has judged an unclear
+    message; without a judgment, as its words tell."""
+    request = replace(request, unclear=False)
+    if intent is None:
+        return read_address(request)
+    request = replace(request, judged_as=intent.value, around_name=None)
     interpretation = interpret_request(request)
     return _carry_out(interpretation, request) if interpretation else request
 
@@ -74,17 +87,16 @@ def _carry_out(interpretation: Interpretation, request: Request) -> Request:
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
     """Return a request for the part that is a headline for the bot: what follows the name, or what
-    stands before it and a question to the bot, or what texts are asked for about; or for all of it,
-    after a greeting."""
+    stands before it and a question to the bot; or for all of it, if that asks or tells the bot
+    something as plainly as it must be said without its name, or follows a greeting."""
     follows = is_remark(before) and _POINTS_AHEAD.search(before) is not None
     tells = not is_remark(after) and not after.endswith("?")
     if looks_like_headline(after) or (follows and tells):
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    question = interpret_text(f"{before} {after}") if after.endswith("?") else None
-    if question and question.intent is Intent.TEXTS and question.command:
-        return replace(request, text=question.command, around_name=None)
+    if interpret_text(f"{before} {after}", in_reply=True):
+        return replace(request, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request

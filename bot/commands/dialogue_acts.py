@@ -18,6 +18,9 @@ from engine.text.terms import FUNCTION_WORDS, folded_words
 _LEAST_BY_NAME = (1.0, 1.0, 4.0)  # at least, for each word more, at most
 _LEAST_IN_REPLY = (1.0, 2.0, 12.0)
 _LEAST_OF_LOWER_NEWS, _LEAST_OF_NEWS = 10.0, 35.0  # what has the form of news
+# What a model is asked about, if there is one: of 160 messages half, among them nine of ten of
+# those that are taken for something else.
+_MAYBE_SAID_TO_ME, _SURE_LEAD = -10.0, 20.0
 
 _LONGEST = 1000  # characters of a question
 _MAX_SUBJECT = 6  # words
@@ -97,22 +100,49 @@ def interpret_text(
 
     `classifier` takes the place of the one that has learned from all examples.
     """
-    text = text[:_LONGEST]
-    links = [*find_links(text)]
-    for link in links:
-        text = text.replace(link, " ")
-    if text.startswith("/") or is_in_title_case(text) or not _LETTER.search(text):
+    words = _remove_links(text)
+    if not _may_be_request(words):
         return None
-    classification = (classifier or load_classifier()).classify(text)
-    intent = classification.intent
-    if classification.certainty <= _require_certainty(text, in_reply=in_reply):
+    classification = (classifier or load_classifier()).classify(words)
+    if classification.certainty <= _require_certainty(words, in_reply=in_reply):
         return None
+    return apply_intent(classification.intent, text)
+
+
+def apply_intent(intent: Intent, text: str) -> Interpretation | None:
+    """Return what a text asks or tells the bot that has an intent, or None if nothing is done with
+    the link that it has."""
+    words, links = _remove_links(text), [*find_links(text[:_LONGEST])]
     if links:
         adds = intent is Intent.ADD_FEED
         return Interpretation(intent, f"/feeds add {links[-1]}") if adds else None
     write = _COMMANDS.get(intent)
-    command = write(text) if callable(write) else write or ""
-    return Interpretation(intent, command, _read_rank(text))
+    command = write(words) if callable(write) else write or ""
+    return Interpretation(intent, command, _read_rank(words))
+
+
+def is_unclear(text: str, *, in_reply: bool = False) -> bool:
+    """Return whether a text may ask or tell the bot something, but it is not plain that it does,
+    or what."""
+    words = _remove_links(text)
+    if not _may_be_request(words) or words != text or looks_like_headline(words):
+        return False
+    classification = load_classifier().classify(words)
+    plain = classification.certainty > _require_certainty(words, in_reply=in_reply)
+    sure = plain and classification.lead > _SURE_LEAD
+    return classification.certainty > _MAYBE_SAID_TO_ME and not sure
+
+
+def _remove_links(text: str) -> str:
+    text = text[:_LONGEST]
+    for link in find_links(text):
+        text = text.replace(link, " ")
+    return text
+
+
+def _may_be_request(text: str) -> bool:
+    is_title = text.startswith("/") or is_in_title_case(text)
+    return not is_title and _LETTER.search(text) is not None
 
 
 def _require_certainty(text: str, *, in_reply: bool) -> float:

@@ -98,6 +98,7 @@ _INTENTS_BY_ACT: Mapping[DialogueAct | Intent, Collection[Intent]] = {
     DialogueAct.HEADLINE: (Intent.HEADLINE,),
     Intent.TOPIC: (Intent.TOPIC,),
 }
+_ALL_REQUESTS = tuple(intent for act in _REQUESTS for intent in _INTENTS_BY_ACT[act])
 _SMOOTHING = 0.2
 _MAX_WORDS = 30  # who asks or orders says less; what is longer is read up to here
 _LENGTHS = (1, 2, 3, 4, 5, 8, 11, 16)  # words
@@ -118,11 +119,15 @@ _Class = TypeVar("_Class", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The likeliest intent to ask or tell the bot something, and how much likelier that is than a
-    remark or news: `certainty` is a difference of log-likelihoods, above 0 if it is."""
+    """The likeliest intent to ask or tell the bot something, how much likelier that is than a
+    remark or news, and how much likelier than any other request.
+
+    `certainty` and `lead` are differences of log-likelihoods, above 0 if it is likelier.
+    """
 
     intent: Intent
     certainty: float
+    lead: float
 
 
 class IntentClassifier:
@@ -151,7 +156,10 @@ class IntentClassifier:
             score for other, score in acts.items() if other not in _REQUESTS
         )
         intents = self._score(features, {intent: (intent,) for intent in _INTENTS_BY_ACT[act]})
-        return Classification(max(intents, key=intents.__getitem__), certainty)
+        best = max(intents, key=intents.__getitem__)
+        others = self._score(features, {intent: (intent,) for intent in _ALL_REQUESTS})
+        lead = others.pop(best) - max(others.values())
+        return Classification(best, certainty, lead)
 
     def _list_features(self, text: str) -> set[str]:
         """Return the features of a text, and how many of its words are in one example at most:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.commands.dialogue_acts import Interpretation, interpret_text
+from bot.commands.dialogue_acts import Interpretation, apply_intent, interpret_text, is_unclear
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
@@ -292,6 +292,10 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     be answered. In private somebody waits for an answer.
     """
     plain = read_plain(request.text, commands)
+    if request.judged_as == Intent.REMARK:
+        return _decide_without_act(PlainText(Plain.REMARK), request)
+    if request.judged_as in (Intent.HEADLINE, Intent.TOPIC):
+        return PlainAnswer(searches=True)
     if request.around_name and not request.place.private:
         return _decide_without_act(plain, request)
     if plain.kind is not Plain.COMMAND and (interpretation := interpret_request(request)):
@@ -301,9 +305,23 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
 
 def interpret_request(request: Request) -> Interpretation | None:
     """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
+    if request.judged_as:
+        return apply_intent(Intent(request.judged_as), request.text)
     if _read_talk(fold_words(request.text)) or request.written_at is not None:
         return None
     return interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
+
+
+def is_unclear_request(request: Request) -> bool:
+    """Return whether a message may want something of the bot, but its words do not tell what."""
+    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
+    if not to_me or request.command_call or request.revision or request.written_at is not None:
+        return False
+    text, around = request.text, request.around_name or ()
+    if "\n" in text.strip() or any(map(looks_like_headline, around)):
+        return False
+    in_reply = request.trigger is Trigger.REPLY
+    return _read_talk(fold_words(text)) is None and is_unclear(text, in_reply=in_reply)
 
 
 def _answer_interpreted(interpretation: Interpretation, request: Request) -> PlainAnswer:

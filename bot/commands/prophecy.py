@@ -19,7 +19,7 @@ from bot.commands.plain_text import (
 )
 from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
-from bot.commands.rights import LOOKS, SEARCHES, Act
+from bot.commands.rights import JUDGED, LOOKS, SEARCHES, Act
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_button, answer_buttons
@@ -98,6 +98,8 @@ def plain_act(commands: frozenset[str], request: Request) -> Act:
     """Return the act of a plain message: a hint is not a search."""
     if request.brings_archive:
         return LOOKS
+    if request.unclear:
+        return JUDGED
     if request.trigger is Trigger.OVERHEARD:
         return SEARCHES
     searches = request.text and decide_plain_answer(request, commands).searches

@@ -254,8 +254,11 @@ class Registry:
         return act is not None and act.slow
 
     def needs_sign(self, request: Request) -> bool:
-        """Return whether to show that an answer is coming: small talk gets one at once or never."""
+        """Return whether to show that an answer is coming: small talk gets one at once or never,
+        and what is said in reply is mostly said to others."""
         is_call = request.trigger is Trigger.BUTTON or request.command_call is not None
+        if request.unclear and not is_call:
+            return request.trigger is Trigger.ADDRESSED
         return is_call or self.counts(request) > 0
 
     def _find_act(self, request: Request) -> Act | None:

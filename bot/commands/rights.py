@@ -83,6 +83,7 @@ class Act:
 
 LOOKS = Act(Effect.ANSWERS)
 COUNTED = Act(Effect.ANSWERS, counted=True)
+JUDGED = Act(Effect.ANSWERS, slow=True)  # a model tells what a message wants
 SEARCHES = Act(Effect.ANSWERS, counted=True, slow=True)
 
 # The lowest role that may; None means nobody.

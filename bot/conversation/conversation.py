@@ -13,7 +13,9 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
 from bot.app import App
-from bot.commands.addressing import read_address
+from bot.commands.addressing import apply_judgment, read_address
+from bot.commands.intent_judgment import IntentJudge
+from bot.commands.plain_text import is_unclear_request
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.conversation.admission import Admits, Stop
@@ -58,7 +60,8 @@ class Conversation:
     Quick answers do not wait for slow ones. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
-    the bot is busy, each once a minute. Model calls are charged to `source`. `report` tells the
+    the bot is busy, each once a minute. `judge` tells what a message wants whose words do not; without
+    it they decide. Model calls are charged to `source`. `report` tells the
     operators of errors that they have to mend. If `patience` is given, an answer waits at most so
     many seconds for what can also change it after it was sent.
     """
@@ -70,6 +73,7 @@ class Conversation:
         claims: EventClaims,
         registry: Registry,
         doorkeeper: Admits,
+        judge: IntentJudge | None = None,
         maximum: int = 500,
         max_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
@@ -93,6 +97,7 @@ class Conversation:
             else None
         )
         self._sender = Sender(app.chats, self._writing)
+        self._judge = judge
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
         self._patience = patience
@@ -108,7 +113,9 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = read_address(request.strip_unstorable())
+        request = request.strip_unstorable()
+        unclear = self._judge is not None and is_unclear_request(request)
+        request = read_address(replace(request, unclear=unclear))
         self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
@@ -312,13 +319,27 @@ class Conversation:
         if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
-            if request.needs_step or not (turn.is_set() or request.place.private):
+            # Where a model may still find that nothing is wanted, no words are promised.
+            if request.unclear:
+                pass
+            elif request.needs_step or not (turn.is_set() or request.place.private):
                 request.step(request.words.say("One moment …"))
         await turn.wait()
+        if request.unclear and self._judge:
+            request = await self._clarify(request, self._judge)
         if stop := await self._gates.charge(request):
             logger.debug("%s %s: %s", *request.event, stop.why)
             return stop.reply
         return await self._build_reply(request)
+
+    async def _clarify(self, request: Request, judge: IntentJudge) -> Request:
+        """Return a request as a model reads it; a command that it became by then stays."""
+        if request.command_call:
+            return replace(request, unclear=False)
+        corpora = await self._app.shown_to(request.known_chat).corpora.list()
+        with asked_by(self._name_asker(request)):
+            intent = await judge.judge_intent(request, corpora)
+        return apply_judgment(request, intent)
 
     async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
