@@ -13,12 +13,13 @@ import copy
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -158,6 +159,7 @@ class Copies:
 
     def __init__(self, parent: Path, number: int, database_url: str) -> None:
         self._idle: SimpleQueue[Path] = SimpleQueue()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._environment = {**os.environ, "PRESAGIO_TEST_DATABASE_URL": database_url}
         for each in range(number):
             place = parent / f"copy-{each}"
@@ -188,11 +190,24 @@ class Copies:
             stderr=subprocess.DEVNULL,
             process_group=0,
         ) as running:
+            self._running.add(running)
             try:
                 return running.wait(seconds)
             finally:
-                if running.poll() is None:
-                    os.killpg(running.pid, 9)
+                self._running.discard(running)
+                _kill_group(running)
+
+    def end(self) -> None:
+        """End the tests that run."""
+        for running in tuple(self._running):
+            _kill_group(running)
+
+
+def _kill_group(running: "subprocess.Popen[bytes]") -> None:
+    """End a process that leads a group, and all that it started."""
+    if running.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
 
 
 def list_tests(module: str) -> tuple[str, ...]:
@@ -231,6 +246,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         server = stack.enter_context(EmbeddedServer(place, extra=CARELESS))
         copies = Copies(place, arguments.jobs, server.url("postgres"))
         pool = stack.enter_context(ThreadPoolExecutor(arguments.jobs))
+        stack.callback(copies.end)
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for module in arguments.modules:
             number, survivors = try_module(module, copies, pool, arguments)
             tried, survived = tried + number, survived + len(survivors)
